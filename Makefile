@@ -1,0 +1,57 @@
+# Two commands do everything on a fresh machine with Python 3.11+, a C compiler and make:
+#   make demo    the main job on real data        make test    the whole test suite
+# Each makes its own environment in .venv. `make help` lists the rest.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := $(shell find core kernels_cpu device_plugins benchmarks -type f \
+	\( -name '*.py' -o -name '*.pyi' -o -name '*.pyx' -o -name '*.pxi' -o -name '*.c' -o -name '*.h' -o -name '*.json' \))
+TORCH ?= torch==2.13.0
+
+.PHONY: help demo test cover bench lint types wheel clean
+
+help: ## list the commands
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip setuptools wheel 'cython>=3.1' 'cffi>=2.0'
+
+# The wheel is built once for everything; setuptools builds again only what changed.
+dist/.stamp: $(BIN)/python pyproject.toml setup.py $(SOURCES)
+	rm -rf dist/*.whl build/lib*/phalanx/*.py
+	$(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .
+	touch $@
+
+$(VENV)/.%: dist/.stamp
+	$(BIN)/python -m pip install --quiet "$$(ls dist/phalanx-*.whl)[$*]"
+	$(BIN)/python -m pip install --quiet --force-reinstall --no-deps dist/phalanx-*.whl
+	touch $@
+
+demo: $(VENV)/.demo ## train a network on real digits, on every device
+	$(BIN)/python examples/digits.py
+
+test: $(VENV)/.test ## run the whole test suite
+	$(BIN)/python -m pytest $(ARGS)
+
+cover: $(VENV)/.test ## coverage of core/ with the fake driver alone, at least 90 %
+	PHALANX_TEST_DEVICES=fake $(BIN)/python -m pytest --cov=phalanx --cov-report=term --cov-fail-under=90
+
+bench: $(VENV)/.test ## ratios of speed against NumPy and PyTorch
+	$(BIN)/python -c 'import torch' 2>/dev/null || $(BIN)/python -m pip install --quiet '$(TORCH)'
+	$(BIN)/phalanx bench --json out/bench.json
+
+lint: $(VENV)/.dev ## style of Python and C
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror $(CLANG_FILES)
+
+types: $(VENV)/.dev $(VENV)/.test ## types of the installed wheel
+	$(BIN)/mypy -p phalanx
+
+wheel: dist/.stamp ## build the wheel into dist/
+	@ls dist/*.whl
+
+clean: ## remove what was built
+	rm -rf build dist out .venv *.egg-info .pytest_cache .mypy_cache .ruff_cache .coverage

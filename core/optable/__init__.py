@@ -1,0 +1,36 @@
+"""The op table: what every op means, free of any device.
+
+One row per op. The public functions, the kernels of all dialects, the conformance cases and the
+support matrix of the documentation come from these rows. Standard library only, because the build
+of the kernels reads the table before the package is installed.
+"""
+
+from .elementwise import ROWS as _ELEMENTWISE
+from .row import ALL, BOOLEAN, COMPLEX, FLOATING, INTEGER, NUMERIC, REAL, SIGNED, UNSIGNED
+from .row import Bound, Determinism, Op, Signature, Structure, kind_of
+from .structured import BLOCK, LANES, SCAN_BLOCK
+from .structured import ROWS as _STRUCTURED
+
+OPS: dict[str, Op] = {row.name: row for row in (*_ELEMENTWISE, *_STRUCTURED)}
+
+__all__ = [
+    "ALL",
+    "BLOCK",
+    "BOOLEAN",
+    "COMPLEX",
+    "FLOATING",
+    "INTEGER",
+    "LANES",
+    "NUMERIC",
+    "OPS",
+    "REAL",
+    "SCAN_BLOCK",
+    "SIGNED",
+    "UNSIGNED",
+    "Bound",
+    "Determinism",
+    "Op",
+    "Signature",
+    "Structure",
+    "kind_of",
+]
