@@ -1,0 +1,5 @@
+"""``python -m phalanx`` is the command ``phalanx``."""
+
+from phalanx.cli import main
+
+main()

@@ -1,0 +1,32 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: cdivision=True, c_api_binop_methods=False, embedsignature=True, binding=True
+"""The compiled warm path: arrays, buffers, streams and the dispatch of elementwise ops.
+
+Read it in this order: types (dtype, device, kernel), memory (pool, buffer), stream (order and
+hazards), array, dispatch (from a public function to the native call). Whatever is not on the warm
+path is Python in the neighbouring modules.
+"""
+
+cimport cython
+from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc
+from cpython.object cimport PyObject
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
+from libc.string cimport memcmp, memcpy, memset
+
+import threading
+from contextvars import ContextVar
+
+from . import errors
+from .driver import Capability, Direction, Feature, Layout
+from .optable import OPS
+
+include "_warm_abi.pxi"
+include "_warm_types.pxi"
+include "_warm_memory.pxi"
+include "_warm_stream.pxi"
+include "_warm_array.pxi"
+include "_warm_layout.pxi"
+include "_warm_dispatch.pxi"
+include "_warm_functions.pxi"
+include "_warm_reduce.pxi"
+include "_warm_dlpack.pxi"

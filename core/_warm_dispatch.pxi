@@ -1,0 +1,293 @@
+# Dispatch: from a public function over the table of resolved kernels to the native call.
+
+cdef enum:
+    NOGIL_COUNT = 16384  # elements from which a native call lets other Python threads run
+
+
+cdef struct Launch:
+    DLTensor scalar_tensors[3]
+    uint8_t scalar_values[3][16]
+    uint32_t scalars
+
+
+cdef int fill_entry(Device device, Entry *e, str op, tuple dtypes) except -1:
+    from . import registry
+
+    contiguous = registry.find_kernel(device, op, dtypes, Layout.CONTIGUOUS)
+    strided = registry.find_kernel(device, op, dtypes, Layout.STRIDED)
+    e.out = dtype_from_name(dtypes[len(dtypes) - 1]).code
+    if contiguous is None or strided is None:
+        e.state = ENTRY_OTHER
+        return 0
+    device._kernels[op, dtypes, "contiguous"] = contiguous
+    device._kernels[op, dtypes, "strided"] = strided
+    e.contiguous = <PyObject *>contiguous
+    e.strided = <PyObject *>strided
+    e.contiguous_run = (<Kernel>contiguous).run_fn
+    e.strided_run = (<Kernel>strided).run_fn
+    e.contiguous_row = (<Kernel>contiguous).native_row
+    e.strided_row = (<Kernel>strided).native_row
+    native = e.contiguous_run != NULL and e.strided_run != NULL
+    e.state = ENTRY_NATIVE if native else ENTRY_DRIVER
+    return 0
+
+
+cdef inline bint same_shape(Array a, Array b) noexcept:
+    return a.t.ndim == b.t.ndim and memcmp(
+        a.t.shape, b.t.shape, a.t.ndim * sizeof(int64_t)) == 0
+
+
+cdef Array run_elementwise(Device device, Entry *e, str op, int n, void **operands, Launch *launch,
+                           Array out):
+    """Run an elementwise entry on operands of one device; NULL operands are host scalars.
+
+    ``out`` is the destination of an in-place call, of the right dtype, else None.
+    """
+    cdef Stream s = current_stream_of(device)
+    cdef Array first = None
+    cdef Array a
+    cdef int i
+    cdef bint simple = True
+    for i in range(n):
+        if operands[i] == NULL:
+            continue
+        a = <Array>operands[i]
+        if not a.contiguous or (first is not None and not same_shape(first, a)):
+            simple = False
+            break
+        first = a
+    if simple and first is not None and e.state == ENTRY_NATIVE:
+        if out is None:
+            out = new_array(device, <DType>_dtypes[e.out], first.t.ndim, first.t.shape, s)
+        elif not out.contiguous or not same_shape(first, out):
+            return run_general(device, e, op, n, operands, launch, out, s)
+        if out.count:
+            launch_flat(device, e, s, n, operands, launch, out)
+        return out
+    return run_general(device, e, op, n, operands, launch, out, s)
+
+
+cdef inline int launch_flat(Device device, Entry *e, Stream s, int n, void **operands,
+                            Launch *launch, Array out) except -1:
+    """Launch the contiguous kernel on the arrays' own descriptors."""
+    cdef const DLTensor *tensors[4]
+    cdef Array a
+    cdef int i
+    s.seq += 1
+    for i in range(n):
+        if operands[i] == NULL:
+            tensors[i] = &launch.scalar_tensors[i]
+        else:
+            a = <Array>operands[i]
+            tensors[i] = &a.t
+            use_buffer(a.buffer, s, False)
+    tensors[n] = &out.t
+    use_buffer(out.buffer, s, True)
+    return call_native(device, s, e.contiguous_run, e.contiguous_row, tensors, n, 1, NULL, 0,
+                       launch.scalars, out.count, <Kernel>e.contiguous)
+
+
+cdef inline int call_native(Device device, Stream s, phx_run_fn run, const phx_kernel *row,
+                            const DLTensor **tensors, int n_inputs, int n_outputs,
+                            const int64_t *params, int n_params, uint32_t scalars, int64_t work,
+                            Kernel kernel) except -1:
+    cdef phx_call call
+    cdef phx_error *error
+    call.struct_size = sizeof(phx_call)
+    call.tensors = tensors
+    call.params = params
+    call.n_inputs = n_inputs
+    call.n_outputs = n_outputs
+    call.n_params = n_params
+    call.scalars = scalars
+    s._check()
+    if work < NOGIL_COUNT:
+        error = run(row, s.native, &call)
+    else:
+        with nogil:
+            error = run(row, s.native, &call)
+    if error != NULL:
+        raise_native(device, error, kernel)
+    return 0
+
+
+cdef int raise_native(Device device, phx_error *error, Kernel kernel) except -1:
+    context = f"{kernel.op}({', '.join(kernel.dtypes)}) on {device}"
+    device.driver.check_native_error(<uintptr_t>error, context)
+    raise errors.LaunchError(f"{context} failed, and the driver did not say why")
+
+
+cdef Array run_general(Device device, Entry *e, str op, int n, void **operands, Launch *launch,
+                       Array out, Stream s):
+    """Broadcast, choose the layout of a new output, merge axes, launch."""
+    cdef Plan p
+    cdef int i
+    cdef void *all_operands[4]
+    if out is None:
+        broadcast_into(&p, n, operands)
+        memory_order(&p)
+        output_strides(&p)
+        out = new_header(device, <DType>_dtypes[e.out], p.ndim)
+        memcpy(out.t.shape, p.shape, p.ndim * sizeof(int64_t))
+        memcpy(out.t.strides, p.strides[n], p.ndim * sizeof(int64_t))
+        out.count = p.count
+        out.contiguous = is_c_contiguous(p.ndim, out.t.shape, out.t.strides)
+        if p.count > _MAX_COUNT:
+            raise_too_large(device, out.dtype, p.ndim, p.shape)
+        attach(out, allocate(device, p.count * out.dtype.itemsize, s))
+    else:
+        for i in range(n):
+            all_operands[i] = operands[i]
+        all_operands[n] = <void *>out
+        broadcast_into(&p, n + 1, all_operands)
+        p.n = n
+        if p.ndim != out.t.ndim or memcmp(p.shape, out.t.shape, p.ndim * sizeof(int64_t)) != 0:
+            raise ValueError(f"the result of shape {tuple([p.shape[i] for i in range(p.ndim)])} does "
+                             f"not fit into the array of shape {out.shape}")
+        memcpy(p.strides[n], out.t.strides, p.ndim * sizeof(int64_t))
+    if p.count == 0:
+        return out
+    merge_axes(&p, n + 1)
+    launch_planned(device, e, op, s, n, operands, launch, out, &p)
+    return out
+
+
+cdef int launch_planned(Device device, Entry *e, str op, Stream s, int n, void **operands,
+                        Launch *launch, Array out, Plan *p) except -1:
+    cdef DLTensor local[4]
+    cdef const DLTensor *tensors[4]
+    cdef Array a
+    cdef int i
+    cdef bint linear = is_linear(p, n + 1)
+    if e.state != ENTRY_NATIVE:
+        return launch_python(device, e, op, s, n, operands, launch, out, p, linear)
+    s.seq += 1
+    for i in range(n + 1):
+        if i < n and operands[i] == NULL:
+            tensors[i] = &launch.scalar_tensors[i]
+            if not linear:
+                local[i] = launch.scalar_tensors[i]
+                local[i].ndim = p.ndim
+                local[i].shape = p.shape
+                local[i].strides = p.strides[i]
+                tensors[i] = &local[i]
+            continue
+        a = out if i == n else <Array>operands[i]
+        local[i] = a.t
+        local[i].ndim = p.ndim
+        if linear and p.ndim and p.strides[i][0] == 0:
+            local[i].ndim = 0
+        local[i].shape = p.shape
+        local[i].strides = p.strides[i]
+        tensors[i] = &local[i]
+        use_buffer(a.buffer, s, i == n)
+    if linear:
+        return call_native(device, s, e.contiguous_run, e.contiguous_row, tensors, n, 1, NULL, 0,
+                           launch.scalars, p.count, <Kernel>e.contiguous)
+    return call_native(device, s, e.strided_run, e.strided_row, tensors, n, 1, NULL, 0,
+                       launch.scalars, p.count, <Kernel>e.strided)
+
+
+cdef int launch_python(Device device, Entry *e, str op, Stream s, int n, void **operands,
+                       Launch *launch, Array out, Plan *p, bint linear) except -1:
+    """Hand canonical views to a driver's own launch, or to decomposition and fallback."""
+    cdef list inputs = []
+    cdef Array a
+    cdef Array view
+    cdef int i
+    for i in range(n + 1):
+        if i < n and operands[i] == NULL:
+            inputs.append(scalar_value(&launch.scalar_tensors[i]))
+            continue
+        a = out if i == n else <Array>operands[i]
+        if linear and (p.ndim == 0 or p.strides[i][0] == 0) and (i < n or p.ndim == 0):
+            view = view_of(a, 0, p.shape, p.strides[i], 0)
+        else:
+            view = view_of(a, p.ndim, p.shape, p.strides[i], 0)
+        inputs.append(view)
+    view = inputs.pop()
+    if e.state == ENTRY_DRIVER:
+        kernel = <object>(e.contiguous if linear else e.strided)
+        launch_with_driver(device, kernel, inputs, [view], (), s)
+    else:
+        dtypes = tuple([(<DType>_dtypes[_code_of(operands, launch, i)]).name for i in range(n)])
+        _dispatch_other(device, op, dtypes + (out.dtype.name,), inputs, [view], (), s)
+    return 0
+
+
+cdef int _code_of(void **operands, Launch *launch, int i):
+    cdef DLDataType dl
+    if operands[i] != NULL:
+        return (<Array>operands[i]).dtype.code
+    dl = launch.scalar_tensors[i].dtype
+    return (<DType>_BY_DLPACK[dl.code, dl.bits, dl.lanes]).code
+
+
+cdef int launch_with_driver(Device device, Kernel kernel, list inputs, list outputs, tuple params,
+                            Stream s) except -1:
+    s._check()
+    s.seq += 1
+    for operand in inputs:
+        if isinstance(operand, Array):
+            use_buffer((<Array>operand).buffer, s, False)
+    for operand in outputs:
+        use_buffer((<Array>operand).buffer, s, True)
+    device.driver.launch(device.index, kernel, inputs, outputs, params, stream=s)
+    return 0
+
+
+cdef int _dispatch_other(Device device, str op, tuple dtypes, list inputs, list outputs,
+                         tuple params, Stream s) except -1:
+    from . import dispatch
+
+    dispatch.run_elsewhere(device, op, dtypes, inputs, outputs, params, s)
+    return 0
+
+
+def launch(str op not None, tuple inputs not None, tuple outputs not None, tuple params=()):
+    """Run an op on canonical operands (see ``docs/ops.md``) into arrays that exist.
+
+    ``inputs`` are arrays of the outputs' device. Enqueues on the current stream and returns; native
+    failures of inline streams raise here.
+
+    Raises:
+        UnsupportedOpError: no kernel, and the policy forbids a fallback.
+    """
+    cdef const DLTensor *tensors[8]
+    cdef int64_t native_params[8]
+    cdef Array a = outputs[0]
+    cdef Device device = a.device
+    cdef Stream s = current_stream_of(device)
+    cdef int i, n = len(inputs), m = len(outputs), k = len(params)
+    cdef Kernel kernel
+    cdef tuple dtypes
+    cdef int64_t work = 0
+    if n + m > 8 or k > 8:
+        raise ValueError(f"{op}: at most 8 operands and 8 params")
+    dtypes = tuple([(<Array?>x).dtype.name for x in inputs + outputs])
+    key = (op, dtypes)
+    kernel = device._kernels.get(key, _missing)
+    if kernel is _missing:
+        from . import registry
+
+        kernel = registry.find_kernel(device, op, dtypes, Layout.ANY)
+        device._kernels[key] = kernel
+    if kernel is None:
+        _dispatch_other(device, op, dtypes, list(inputs), list(outputs), params, s)
+        return
+    if kernel.run_fn == NULL:
+        launch_with_driver(device, kernel, list(inputs), list(outputs), params, s)
+        return
+    s.seq += 1
+    for i in range(n + m):
+        a = inputs[i] if i < n else outputs[i - n]
+        tensors[i] = &a.t
+        work += a.count
+        use_buffer(a.buffer, s, i >= n)
+    for i in range(k):
+        native_params[i] = params[i]
+    call_native(device, s, kernel.run_fn, kernel.native_row, tensors, n, m, native_params, k, 0,
+                work, kernel)
+
+
+cdef Kernel _missing = Kernel("", (), Layout.ANY)

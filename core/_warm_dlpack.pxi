@@ -1,0 +1,266 @@
+# DLPack capsules, both forms: https://dmlc.github.io/dlpack/latest/python_spec.html
+
+from cpython.pycapsule cimport (
+    PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New, PyCapsule_SetName,
+)
+from cpython.ref cimport Py_DECREF, Py_INCREF
+from libc.stdlib cimport free as c_free, malloc as c_malloc
+
+cdef enum:
+    DLPACK_READ_ONLY = 1
+    DLPACK_IS_COPIED = 2
+    DLPACK_CPU = 1
+
+cdef struct ManagedTensor:
+    DLTensor dl
+    void *context
+    void (*deleter)(ManagedTensor *) noexcept
+
+cdef struct ManagedTensorVersioned:
+    uint32_t major
+    uint32_t minor
+    void *context
+    void (*deleter)(ManagedTensorVersioned *) noexcept
+    uint64_t flags
+    DLTensor dl
+
+# What an export allocates: the managed struct, its dims, and the array that owns the memory.
+cdef struct Exported:
+    ManagedTensorVersioned versioned
+    ManagedTensor plain
+    int64_t dims[2 * MAX_NDIM]
+    PyObject *array
+
+
+cdef void _drop_export(Exported *e) noexcept with gil:
+    Py_DECREF(<object>e.array)
+    c_free(e)
+
+
+cdef void _delete_plain(ManagedTensor *m) noexcept:
+    _drop_export(<Exported *>m.context)
+
+
+cdef void _delete_versioned(ManagedTensorVersioned *m) noexcept:
+    _drop_export(<Exported *>m.context)
+
+
+cdef void _destroy_capsule(object capsule) noexcept:
+    """An export that nobody consumed."""
+    cdef ManagedTensorVersioned *v
+    cdef ManagedTensor *m
+    if PyCapsule_IsValid(capsule, b"dltensor_versioned"):
+        v = <ManagedTensorVersioned *>PyCapsule_GetPointer(capsule, b"dltensor_versioned")
+        v.deleter(v)
+    elif PyCapsule_IsValid(capsule, b"dltensor"):
+        m = <ManagedTensor *>PyCapsule_GetPointer(capsule, b"dltensor")
+        m.deleter(m)
+
+
+cdef object export_dlpack(Array a, object stream, object max_version, object dl_device, object copy):
+    from . import interchange
+
+    cdef bint copied
+    a, copied = interchange.prepare_export(a, stream, dl_device, copy)
+    versioned = max_version is not None and max_version[0] >= 1
+    if a.buffer.readonly and not versioned:
+        raise BufferError("read-only memory can be exported only in a versioned DLPack capsule: "
+                          "the consumer must ask for max_version >= (1, 0), or copy=True")
+    cdef Exported *e = <Exported *>c_malloc(sizeof(Exported))
+    if e == NULL:
+        raise MemoryError()
+    cdef DLTensor dl = a.t
+    if a.device.host_addressable:
+        dl.data = <char *>dl.data + dl.byte_offset
+        dl.byte_offset = 0
+    dl.shape = e.dims
+    dl.strides = e.dims + dl.ndim
+    memcpy(dl.shape, a.t.shape, dl.ndim * sizeof(int64_t))
+    memcpy(dl.strides, a.t.strides, dl.ndim * sizeof(int64_t))
+    e.array = <PyObject *>a
+    Py_INCREF(a)
+    if versioned:
+        e.versioned.major = 1
+        e.versioned.minor = 1
+        e.versioned.context = e
+        e.versioned.deleter = _delete_versioned
+        e.versioned.flags = (DLPACK_READ_ONLY if a.buffer.readonly else 0) | (
+            DLPACK_IS_COPIED if copied else 0)
+        e.versioned.dl = dl
+        return PyCapsule_New(&e.versioned, b"dltensor_versioned", _destroy_capsule)
+    e.plain.dl = dl
+    e.plain.context = e
+    e.plain.deleter = _delete_plain
+    return PyCapsule_New(&e.plain, b"dltensor", _destroy_capsule)
+
+
+@cython.final
+cdef class Imported:
+    """The owner of memory that came in a capsule; calls the producer's deleter when it dies."""
+
+    cdef ManagedTensorVersioned *versioned
+    cdef ManagedTensor *plain
+    cdef readonly bint readonly
+    cdef readonly bint copied
+
+    cdef const DLTensor *tensor(self):
+        return &self.versioned.dl if self.versioned != NULL else &self.plain.dl
+
+    @property
+    def device(self):
+        """DLPack device (type, id)."""
+        return (self.tensor().device.device_type, self.tensor().device.device_id)
+
+    @property
+    def aligned(self):
+        """Whether the first element lies at a multiple of the item size."""
+        cdef const DLTensor *t = self.tensor()
+        return (<uintptr_t>t.data + t.byte_offset) % max(1, t.dtype.bits // 8) == 0
+
+    def __dealloc__(self):
+        if self.versioned != NULL and self.versioned.deleter != NULL:
+            self.versioned.deleter(self.versioned)
+        elif self.plain != NULL and self.plain.deleter != NULL:
+            self.plain.deleter(self.plain)
+
+
+def open_capsule(object capsule):
+    """Take over a DLPack capsule; raises ``BufferError`` for one that was consumed or is too new."""
+    cdef Imported found = Imported.__new__(Imported)
+    if PyCapsule_IsValid(capsule, b"dltensor_versioned"):
+        versioned = <ManagedTensorVersioned *>PyCapsule_GetPointer(capsule, b"dltensor_versioned")
+        if versioned.major > 1:
+            raise BufferError(f"the capsule is of DLPack {versioned.major}.{versioned.minor}; "
+                              "this version reads 1.x")
+        PyCapsule_SetName(capsule, b"used_dltensor_versioned")
+        found.versioned = versioned
+        found.readonly = (versioned.flags & DLPACK_READ_ONLY) != 0
+        found.copied = (versioned.flags & DLPACK_IS_COPIED) != 0
+    elif PyCapsule_IsValid(capsule, b"dltensor"):
+        found.plain = <ManagedTensor *>PyCapsule_GetPointer(capsule, b"dltensor")
+        PyCapsule_SetName(capsule, b"used_dltensor")
+    else:
+        raise BufferError("__dlpack__ gave no unused DLPack capsule")
+    return found
+
+
+def wrap_imported(Imported found not None, Device device not None):
+    """Return an array over imported memory, without a copy."""
+    cdef const DLTensor *t = found.tensor()
+    cdef DType dtype = _BY_DLPACK.get((t.dtype.code, t.dtype.bits, t.dtype.lanes))
+    cdef Array a
+    cdef int64_t step = 1
+    cdef int64_t low = 0
+    cdef int64_t high = 0
+    cdef int i
+    if dtype is None:
+        raise BufferError(f"no dtype for DLPack code {t.dtype.code}, {t.dtype.bits} bits, "
+                          f"{t.dtype.lanes} lanes")
+    device.ensure_open()
+    a = new_header(device, dtype, t.ndim)
+    for i in range(t.ndim - 1, -1, -1):
+        a.t.shape[i] = t.shape[i]
+        a.t.strides[i] = step if t.strides == NULL else t.strides[i]
+        step *= t.shape[i]
+        low += min(0, (a.t.shape[i] - 1) * a.t.strides[i])
+        high += max(0, (a.t.shape[i] - 1) * a.t.strides[i])
+    a.count = step
+    a.contiguous = is_c_contiguous(t.ndim, a.t.shape, a.t.strides)
+    a.buffer = Buffer.from_handle(
+        device, <uintptr_t>t.data, t.byte_offset + (high + 1) * dtype.itemsize if step else 0,
+        owner=found, readonly=found.readonly)
+    a.t.data = t.data
+    a.t.byte_offset = t.byte_offset
+    return a
+
+
+def wrap_host(object owner, uintptr_t address, DType dtype not None, tuple shape, tuple strides,
+              Device device not None, bint readonly=False):
+    """Return an array over host memory that ``owner`` keeps alive; ``strides`` in elements."""
+    cdef Array a = new_header(device, dtype, len(shape))
+    cdef int i
+    a.count = 1
+    for i in range(a.t.ndim):
+        a.t.shape[i] = shape[i]
+        a.t.strides[i] = strides[i]
+        a.count *= a.t.shape[i]
+    a.contiguous = is_c_contiguous(a.t.ndim, a.t.shape, a.t.strides)
+    attach(a, Buffer.from_handle(device, address, a.count * dtype.itemsize, owner=owner,
+                                 readonly=readonly))
+    return a
+
+
+# Scalars
+
+cdef int encode_scalar(Launch *launch, int place, object value, DType dtype) except -1:
+    """Write a Python number as one element of a dtype into the launch's host memory."""
+    cdef DLTensor *t = &launch.scalar_tensors[place]
+    cdef void *p = &launch.scalar_values[place]
+    memset(t, 0, sizeof(DLTensor))
+    t.data = p
+    t.device.device_type = DLPACK_CPU
+    t.dtype = dtype.dl
+    return write_scalar(p, value, dtype)
+
+
+cdef int write_scalar(void *p, object value, DType dtype) except -1:
+    cdef int code = dtype.code
+    if code == FLOAT64:
+        (<double *>p)[0] = value
+    elif code == FLOAT32:
+        (<float *>p)[0] = <float><double>value
+    elif code == INT64:
+        (<int64_t *>p)[0] = value
+    elif code == BOOL:
+        (<uint8_t *>p)[0] = 1 if value else 0
+    elif code == COMPLEX128:
+        (<double *>p)[0] = value.real
+        (<double *>p)[1] = value.imag
+    elif code == COMPLEX64:
+        (<float *>p)[0] = <float><double>value.real
+        (<float *>p)[1] = <float><double>value.imag
+    elif code == FLOAT16 or code == BFLOAT16:
+        (<uint16_t *>p)[0] = half_bits(value, code == BFLOAT16)
+    else:
+        write_integer(p, value, dtype)
+    return 0
+
+
+cdef dict _INTEGER_RANGES = {
+    f"{sign}int{bits}": (0, 2**bits - 1) if sign else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    for sign in ("", "u") for bits in (8, 16, 32, 64)
+}
+
+
+cdef int write_integer(void *p, object value, DType dtype) except -1:
+    cdef uint64_t number
+    value = int(value)
+    least, most = _INTEGER_RANGES[dtype.name]
+    if not least <= value <= most:
+        raise OverflowError(f"Python integer {value} is out of bounds for {dtype.name} "
+                            f"({least} to {most})")
+    number = value & 0xFFFFFFFFFFFFFFFF
+    memcpy(p, &number, dtype.itemsize)  # little endian
+    return 0
+
+
+cdef object half_bits(object value, bint brain):
+    """The 16 bits of a Python number as float16 or bfloat16, rounded once, to nearest even."""
+    from .scalars import to_half_bits
+
+    return to_half_bits(float(value), brain)
+
+
+cdef object scalar_value(const DLTensor *t):
+    """The Python number of a host scalar."""
+    cdef DType dtype = _BY_DLPACK[t.dtype.code, t.dtype.bits, t.dtype.lanes]
+    from .scalars import from_bytes
+
+    return from_bytes((<char *>t.data)[:dtype.itemsize], dtype.name)
+
+
+def scalar_bytes(value, DType dtype not None):
+    """Return the bytes of a Python number as one element of a dtype."""
+    cdef uint8_t room[16]
+    write_scalar(room, value, dtype)
+    return (<char *>room)[:dtype.itemsize]

@@ -1,0 +1,163 @@
+# Reductions, and the other structures that work along one axis.
+
+cdef uint64_t reduced_axes(Array x, object axis, str op) except? 0xFFFFFFFFFFFFFFFF:
+    """The set of axes as bits; ``None`` is all."""
+    cdef uint64_t mask = 0
+    if axis is None:
+        return ((<uint64_t>1) << x.t.ndim) - 1 if x.t.ndim < 64 else 0xFFFFFFFFFFFFFFFE
+    for a in (axis if isinstance(axis, tuple) else (axis,)):
+        i = _normal_axis(a, x, op)
+        if mask >> i & 1:
+            raise ValueError(f"{op}: axis {a} is named twice in {axis}")
+        mask |= (<uint64_t>1) << i
+    return mask
+
+
+cdef int _normal_axis(object axis, Array x, str op) except -1:
+    try:
+        i = axis.__index__()
+    except AttributeError:
+        raise TypeError(f"{op}: axis takes an int, a tuple of ints or None, got {axis!r}") from None
+    if not -x.t.ndim <= i < x.t.ndim:
+        raise IndexError(f"{op}: axis {i} is out of range for shape {x.shape}")
+    return i + x.t.ndim if i < 0 else i
+
+
+def normal_axis(axis, Array x not None, str op not None):
+    """Return an axis counted from the front; raises ``IndexError`` outside the array's axes."""
+    return _normal_axis(axis, x, op)
+
+
+cdef bint split_axes(Plan *p, Array x, uint64_t mask) noexcept:
+    """Write the kept axes, merged, and the reduced axes as one behind them into operand 0.
+
+    False if the reduced axes do not run on in memory, so that a copy is needed.
+    """
+    cdef int i
+    cdef int64_t n = 1
+    cdef int64_t step = 0
+    p.ndim = 0
+    for i in range(x.t.ndim):
+        if mask >> i & 1 or x.t.shape[i] == 1:
+            continue
+        if p.ndim and p.strides[0][p.ndim - 1] == x.t.strides[i] * x.t.shape[i]:
+            p.shape[p.ndim - 1] *= x.t.shape[i]
+        else:
+            p.shape[p.ndim] = x.t.shape[i]
+            p.ndim += 1
+        p.strides[0][p.ndim - 1] = x.t.strides[i]
+    for i in range(x.t.ndim - 1, -1, -1):
+        if not mask >> i & 1 or x.t.shape[i] == 1:
+            continue
+        if n == 1:
+            step = x.t.strides[i]
+        elif x.t.strides[i] != step * n:
+            return False
+        n *= x.t.shape[i]
+    p.shape[p.ndim] = n
+    p.strides[0][p.ndim] = step if n != 1 else 1
+    p.ndim += 1
+    return True
+
+
+cdef Array kept_first(Array x, uint64_t mask):
+    """A C-contiguous copy with the kept axes first."""
+    cdef int64_t shape[MAX_NDIM]
+    cdef int64_t strides[MAX_NDIM]
+    cdef int i, k = 0
+    for i in range(x.t.ndim):
+        if not mask >> i & 1:
+            shape[k] = x.t.shape[i]
+            strides[k] = x.t.strides[i]
+            k += 1
+    for i in range(x.t.ndim):
+        if mask >> i & 1:
+            shape[k] = x.t.shape[i]
+            strides[k] = x.t.strides[i]
+            k += 1
+    cdef Array copied = new_array(x.device, x.dtype, x.t.ndim, shape, current_stream_of(x.device))
+    assign(copied, view_of(x, x.t.ndim, shape, strides, 0))
+    return copied
+
+
+cdef Kernel kernel_of(Device device, str op, DType source, DType target):
+    key = (op, source, target)
+    found = device._kernels.get(key, _missing)
+    if found is _missing:
+        from . import registry
+
+        found = registry.find_kernel(device, op, (source.name, target.name), Layout.ANY)
+        device._kernels[key] = found
+    return found
+
+
+def reduce(str op not None, Array x not None, axis, bint keepdims, DType dtype not None):
+    """Reduce over axes: ``None`` is all of them. ``dtype`` is the op's result dtype for ``x.dtype``.
+
+    Raises:
+        IndexError, ValueError: an axis that is not there or named twice.
+    """
+    cdef uint64_t mask = reduced_axes(x, axis, op)
+    cdef int64_t shape[MAX_NDIM]
+    cdef Plan p
+    cdef int i, k = 0
+    cdef Array source = x
+    cdef Stream s = current_stream_of(x.device)
+    for i in range(x.t.ndim):
+        if not mask >> i & 1:
+            shape[k] = x.t.shape[i]
+            k += 1
+        elif keepdims:
+            shape[k] = 1
+            k += 1
+    if not split_axes(&p, x, mask):
+        source = kept_first(x, mask)
+        mask_kept = x.t.ndim - _bit_count(mask)
+        split_axes(&p, source, (((<uint64_t>1) << _bit_count(mask)) - 1) << mask_kept)
+    cdef Array out = new_array(x.device, dtype, k, shape, s)
+    if out.count:
+        launch_along(op, source, out, &p, s, NULL, 0)
+    return out
+
+
+cdef int _bit_count(uint64_t mask) noexcept:
+    cdef int n = 0
+    while mask:
+        mask &= mask - 1
+        n += 1
+    return n
+
+
+cdef int launch_along(str op, Array x, Array out, Plan *p, Stream s, const int64_t *params,
+                      int n_params) except -1:
+    """Launch a reduction: the input as planned, the output as one run of its kept elements."""
+    cdef DLTensor tensors[2]
+    cdef const DLTensor *pointers[2]
+    cdef int64_t strides[MAX_NDIM]
+    cdef int64_t step = 1
+    cdef int i
+    cdef Kernel kernel = kernel_of(x.device, op, x.dtype, out.dtype)
+    for i in range(p.ndim - 2, -1, -1):
+        strides[i] = step
+        step *= p.shape[i]
+    if kernel is None or kernel.run_fn == NULL:
+        inputs = [view_of(x, p.ndim, p.shape, p.strides[0], 0)]
+        outputs = [view_of(out, p.ndim - 1, p.shape, strides, 0)]
+        if kernel is None:
+            return _dispatch_other(x.device, op, (x.dtype.name, out.dtype.name), inputs, outputs, (), s)
+        return launch_with_driver(x.device, kernel, inputs, outputs, (), s)
+    tensors[0] = x.t
+    tensors[0].ndim = p.ndim
+    tensors[0].shape = p.shape
+    tensors[0].strides = p.strides[0]
+    tensors[1] = out.t
+    tensors[1].ndim = p.ndim - 1
+    tensors[1].shape = p.shape
+    tensors[1].strides = strides
+    pointers[0] = &tensors[0]
+    pointers[1] = &tensors[1]
+    s.seq += 1
+    use_buffer(x.buffer, s, False)
+    use_buffer(out.buffer, s, True)
+    return call_native(x.device, s, kernel.run_fn, kernel.native_row, pointers, 1, 1, params,
+                       n_params, 0, x.count, kernel)

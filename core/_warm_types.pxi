@@ -1,0 +1,263 @@
+# Dtypes, devices, kernels and the per-device table of resolved elementwise kernels.
+
+cdef enum:
+    N_DTYPES = 15
+    MAX_NDIM = 64
+    INLINE_NDIM = 6
+
+# One byte each, the order of PHX_BOOL ... in phalanx.h.
+cdef enum:
+    BOOL, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64
+    FLOAT16, BFLOAT16, FLOAT32, FLOAT64, COMPLEX64, COMPLEX128
+
+
+@cython.final
+cdef class DType:
+    """A data type: ``name``, ``kind`` (one of ``b i u f c``), ``itemsize`` in bytes, ABI ``code``."""
+
+    cdef readonly str name
+    cdef readonly str kind
+    cdef readonly int itemsize
+    cdef readonly int code
+    cdef DLDataType dl
+
+    def __init__(self):
+        raise TypeError("dtypes are singletons: use phalanx.float32, phalanx.int64, ...")
+
+    def __repr__(self):
+        return f"phalanx.{self.name}"
+
+    def __str__(self):
+        return self.name
+
+    def __reduce__(self):
+        return dtype_from_name, (self.name,)
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    @property
+    def dlpack(self):
+        """The DLPack type (code, bits, lanes)."""
+        return (self.dl.code, self.dl.bits, self.dl.lanes)
+
+
+cdef DType _make_dtype(str name, str kind, int itemsize, int code, int dl_code):
+    cdef DType d = DType.__new__(DType)
+    d.name = name
+    d.kind = kind
+    d.itemsize = itemsize
+    d.code = code
+    d.dl.code = dl_code
+    d.dl.bits = 8 * itemsize
+    d.dl.lanes = 1
+    return d
+
+
+# DLPack type codes: 0 int, 1 uint, 2 float, 4 bfloat, 5 complex, 6 bool.
+DTYPES = (
+    _make_dtype("bool", "b", 1, BOOL, 6),
+    _make_dtype("int8", "i", 1, INT8, 0),
+    _make_dtype("int16", "i", 2, INT16, 0),
+    _make_dtype("int32", "i", 4, INT32, 0),
+    _make_dtype("int64", "i", 8, INT64, 0),
+    _make_dtype("uint8", "u", 1, UINT8, 1),
+    _make_dtype("uint16", "u", 2, UINT16, 1),
+    _make_dtype("uint32", "u", 4, UINT32, 1),
+    _make_dtype("uint64", "u", 8, UINT64, 1),
+    _make_dtype("float16", "f", 2, FLOAT16, 2),
+    _make_dtype("bfloat16", "f", 2, BFLOAT16, 4),
+    _make_dtype("float32", "f", 4, FLOAT32, 2),
+    _make_dtype("float64", "f", 8, FLOAT64, 2),
+    _make_dtype("complex64", "c", 8, COMPLEX64, 5),
+    _make_dtype("complex128", "c", 16, COMPLEX128, 5),
+)
+cdef PyObject *_dtypes[N_DTYPES]
+for _i in range(N_DTYPES):
+    _dtypes[_i] = <PyObject *>DTYPES[_i]
+_BY_NAME = {d.name: d for d in DTYPES}
+_BY_DLPACK = {d.dlpack: d for d in DTYPES}
+
+
+def dtype_from_name(name):
+    """Return the dtype of a name; raises ``TypeError`` that lists the names."""
+    found = _BY_NAME.get(name)
+    if found is None:
+        raise TypeError(f"unknown dtype {name!r}; the dtypes are {', '.join(_BY_NAME)}")
+    return found
+
+
+@cython.final
+cdef class Kernel:
+    """Compiled code for one op, its dtypes and a layout.
+
+    ``determinism`` is ``"bitwise"``, ``"reproducible"`` or ``"none"``; ``error_bound`` is in ulp of
+    the result, negative if not stated; ``provider`` is the distribution it comes from. ``handle``
+    belongs to the driver; ``run`` and ``native`` are the addresses of a ``phx_run_fn`` and of its
+    ``phx_kernel``, 0 for kernels that ``Driver.launch`` runs.
+    """
+
+    cdef readonly str op
+    cdef readonly tuple dtypes
+    cdef readonly object layout
+    cdef readonly str name
+    cdef readonly str determinism
+    cdef readonly double error_bound
+    cdef readonly str provider
+    cdef readonly object handle
+    cdef phx_run_fn run_fn
+    cdef const phx_kernel *native_row
+
+    def __init__(self, str op, tuple dtypes, layout, *, str name="", str determinism="none",
+                 double error_bound=-1.0, str provider="", handle=None, run=0, native=0):
+        self.op = op
+        self.dtypes = dtypes
+        self.layout = Layout(layout)
+        self.name = name or op
+        self.determinism = determinism
+        self.error_bound = error_bound
+        self.provider = provider
+        self.handle = handle
+        self.run_fn = <phx_run_fn><uintptr_t>run
+        self.native_row = <const phx_kernel *><uintptr_t>native
+
+    @property
+    def is_native(self):
+        """Whether the dispatch path calls a C function without entering Python."""
+        return self.run_fn != NULL
+
+    def __repr__(self):
+        return (f"<Kernel {self.op}({', '.join(self.dtypes)}) {self.layout.name.lower()}"
+                f" {self.determinism} from {self.provider or 'unknown'}>")
+
+
+cdef enum:
+    ENTRY_EMPTY = 0
+    ENTRY_NATIVE = 1
+    ENTRY_DRIVER = 2
+    ENTRY_OTHER = 3  # decomposition or fallback, decided anew at each call
+
+cdef struct Entry:
+    int state
+    int out
+    phx_run_fn contiguous_run
+    phx_run_fn strided_run
+    const phx_kernel *contiguous_row
+    const phx_kernel *strided_row
+    PyObject *contiguous
+    PyObject *strided
+
+
+@cython.final
+cdef class Device:
+    """One piece of hardware, such as ``cpu:0``. Get one from ``phalanx.devices()``.
+
+    Attributes:
+        name: ``driver:index``.
+        driver: the ``Driver`` that reaches it.
+        index: its number within the driver.
+        info: what the driver tells of it, a ``DeviceInfo``.
+    """
+
+    cdef readonly object driver
+    cdef readonly int index
+    cdef readonly object info
+    cdef readonly str name
+    cdef readonly bint host_addressable
+    cdef readonly bint has_streams
+    cdef readonly bint synchronous
+    cdef readonly Stream default_stream
+    cdef readonly Pool pool
+    cdef public object allocator
+    cdef object _lock
+    cdef list _streams
+    cdef list _free_ids
+    cdef uint32_t _next_id
+    cdef dict _kernels
+    cdef Entry *_entries
+    cdef bint _open
+    cdef DLDevice dl
+    cdef object __weakref__
+
+    def __init__(self, driver, int index, info):
+        self.driver = driver
+        self.index = index
+        self.info = info
+        self.name = f"{driver.name}:{index}"
+        self.host_addressable = bool(info.features & Feature.HOST_ADDRESSABLE)
+        self.has_streams = bool(driver.capabilities & Capability.STREAMS)
+        self.synchronous = bool(info.features & Feature.SYNCHRONOUS)
+        self.dl.device_type, self.dl.device_id = info.dlpack_device
+        self._lock = threading.RLock()
+        self._streams = []
+        self._free_ids = []
+        self._next_id = 1
+        self._kernels = {}
+
+    def __cinit__(self):
+        self._entries = <Entry *>PyMem_Calloc(_N_ENTRIES, sizeof(Entry))
+        if self._entries == NULL:
+            raise MemoryError()
+
+    def __dealloc__(self):
+        PyMem_Free(self._entries)
+
+    @property
+    def kind(self):
+        """``DeviceKind.CPU``, ``GPU`` or ``ACCELERATOR``."""
+        return self.info.kind
+
+    def ensure_open(self):
+        """Open the device once; raises the driver's ``DeviceError`` if it cannot be used."""
+        if self._open:
+            return
+        with self._lock:
+            if not self._open:
+                self.driver.open(self.index)
+                self.default_stream = Stream.__new__(Stream)
+                self.default_stream._attach(self, None)
+                self.pool = Pool(self)
+                phx_pool_add_stream(self.pool.pool, self.default_stream.id)
+                self._open = True
+
+    @property
+    def is_open(self):
+        """Whether the device has been used in this process."""
+        return self._open
+
+    def reset_kernels(self):
+        """Forget which kernels were chosen, after a policy or the set of plugins changed."""
+        with self._lock:
+            self._kernels = {}
+            memset(self._entries, 0, _N_ENTRIES * sizeof(Entry))
+
+    def streams(self):
+        """Return the open streams, the default one first."""
+        found = [ref() for ref in self._streams]
+        self._streams = [ref for ref in self._streams if ref() is not None]
+        return [s for s in found if s is not None and not s.closed]
+
+    def synchronize(self, timeout=None):
+        """Wait for all work; ``timeout`` in seconds, then ``TimeoutError``."""
+        self.ensure_open()
+        for stream in self.streams():
+            stream.synchronize(timeout)
+
+    def __repr__(self):
+        return f"<Device {self.name} {self.info.name!r}>"
+
+    def __str__(self):
+        return self.name
+
+    def __reduce__(self):
+        from .devices import find_device
+
+        return find_device, (self.name,)
+
+
+# The rows of the table of entries: the elementwise functions, then cast by source dtype.
+_FUNCTION_ROWS = tuple(row for row in OPS.values() if row.structure == "elementwise")
+cdef size_t _N_ENTRIES = (len(_FUNCTION_ROWS) + N_DTYPES) * N_DTYPES

@@ -1,0 +1,100 @@
+"""``phalanx devices``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.markup import escape
+
+from .output import console, emit, json_option, noise_to_stderr, plain_errors, table
+
+if TYPE_CHECKING:
+    from phalanx._warm import Device
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  phalanx devices
+  phalanx devices gpu      the devices that gpu:0, gpu:1, ... stand for
+  phalanx devices --json
+
+\b
+Exit code: 0 if a device was found, 1 if none was, 2 for wrong usage.
+"""
+)
+@click.argument("kind_or_driver", required=False, metavar="[KIND|DRIVER]")
+@json_option
+@plain_errors
+def devices(kind_or_driver: str | None, as_json: bool) -> None:
+    """List the devices of all plugins, or of one driver or kind.
+
+    Plugins that are not usable follow, each with its reason. Opens no device.
+    """
+    from phalanx import aliases
+    from phalanx.devices import devices as find
+
+    with noise_to_stderr():
+        found = find(kind_or_driver)
+        absent = aliases.absences()
+    if as_json:
+        emit({"devices": [_data(device) for device in found], "not_usable": absent})
+    else:
+        _show(found, absent, kind_or_driver)
+    raise SystemExit(0 if found else 1)
+
+
+def _data(device: Device) -> dict[str, Any]:
+    from phalanx.diagnosis import feature_names
+    from phalanx.plugins import host
+
+    info = device.info
+    return {
+        "name": device.name,
+        "kind": info.kind.value,
+        "hardware": info.name,
+        "vendor": info.vendor,
+        "driver_version": info.driver_version,
+        "plugin": host().owner(device.driver.name),
+        "total_memory": info.total_memory,
+        "max_allocation": info.max_allocation,
+        "compute_units": info.compute_units,
+        "score": info.score,
+        "uuid": info.uuid.hex(),
+        "pci_address": info.pci_address,
+        "numa_node": info.numa_node,
+        "features": feature_names(device),
+    }
+
+
+def _show(found: tuple[Device, ...], absent: list[str], asked: str | None) -> None:
+    from phalanx.plugins import host
+
+    out = console()
+    if found:
+        rows = [
+            (
+                f"[bold]{d.name}[/]",
+                d.kind.value,
+                escape(d.info.name),
+                _size(d.info.total_memory),
+                escape(host().owner(d.driver.name)),
+            )
+            for d in found
+        ]
+        out.print(table(("Device", "Kind", "Hardware", "Memory", "Plugin"), rows, fold=2))
+    else:
+        out.print(f"No device{f' of {asked!r}' if asked else ''} was found.")
+    if absent:
+        out.print("\n[bold]Not usable[/]")
+        for line in absent:
+            out.print(f"  {escape(line)}")
+    if not found:
+        out.print(f"\n`phalanx why {asked or 'cpu'}` shows every step.")
+
+
+def _size(size: int) -> str:
+    if size <= 0:
+        return "?"
+    return f"{size / 2**30:.1f} GiB" if size >= 2**30 else f"{size / 2**20:.0f} MiB"

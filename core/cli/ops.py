@@ -1,0 +1,126 @@
+"""``phalanx ops``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.markup import escape
+
+from .output import (
+    coloured,
+    console,
+    emit,
+    fail,
+    json_option,
+    noise_to_stderr,
+    plain_errors,
+    table,
+)
+
+if TYPE_CHECKING:
+    from phalanx.registry import Support
+
+_HOW = ("native", "decomposed", "fallback", "unsupported")
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  phalanx ops --device cpu:0
+  phalanx ops --device gpu --how fallback
+  phalanx ops --op exp        one line per overload
+
+\b
+Exit code: 0, or 2 for an unknown device or op, 1 if the device does not work.
+"""
+)
+@click.option("--device", "-d", "name", metavar="DEVICE", help="Default: the current device.")
+@click.option("--op", metavar="NAME", help="Show the overloads of one op.")
+@click.option("--how", type=click.Choice(_HOW), help="Show only ops that are served so.")
+@json_option
+@plain_errors
+def ops(name: str | None, op: str | None, how: str | None, as_json: bool) -> None:
+    """Show how a device serves each op of the op table.
+
+    native: by a kernel of its own. decomposed: by several other ops. fallback: on another device,
+    if phalanx.fallback_policy allows it. unsupported: not at all.
+    """
+    from phalanx.devices import find_device, get_device
+    from phalanx.registry import support
+
+    try:
+        with noise_to_stderr():
+            device = find_device(name) if name else get_device()
+            found = [s for s in support(device, op) if how in (None, s.how)]
+    except ValueError as error:
+        fail(str(error), 2)
+    if as_json:
+        emit(
+            {
+                "device": device.name,
+                "overloads": [_data(s) for s in found],
+                "totals": dict(Counter(s.how for s in found)),
+            }
+        )
+    elif op is not None:
+        _show_overloads(device.name, found)
+    else:
+        _show_ops(device.name, found)
+
+
+def _data(support: Support) -> dict[str, Any]:
+    return {
+        "op": support.op,
+        "dtypes": list(support.dtypes),
+        "how": support.how,
+        "determinism": support.determinism,
+        "provider": support.provider,
+        "reason": support.reason,
+    }
+
+
+def _show_overloads(device: str, found: list[Support]) -> None:
+    from phalanx.optable import OPS
+
+    out = console()
+    if found:
+        row = OPS[found[0].op]
+        out.print(
+            f"[bold]{row.name}[/] on {device}: {escape(row.summary)} ({row.structure.value})\n"
+        )
+    rows = [
+        (
+            escape(_signature(s)),
+            coloured(s.how),
+            s.determinism or "-",
+            escape(s.provider or s.reason or "-"),
+        )
+        for s in found
+    ]
+    out.print(table(("Overload", "Served", "Class", "By"), rows, fold=3))
+
+
+def _signature(support: Support) -> str:
+    from phalanx.optable import OPS
+
+    inputs = OPS[support.op].arity
+    return f"{', '.join(support.dtypes[:inputs])} -> {', '.join(support.dtypes[inputs:])}"
+
+
+def _show_ops(device: str, found: list[Support]) -> None:
+    by_op: dict[str, list[Support]] = {}
+    for one in found:
+        by_op.setdefault(one.op, []).append(one)
+    rows = []
+    for op, overloads in by_op.items():
+        counts = Counter(s.how for s in overloads)
+        served = ", ".join(f"{coloured(how)} {counts[how]}" for how in _HOW if counts[how])
+        classes = sorted({s.determinism for s in overloads if s.determinism})
+        rows.append((op, served, ", ".join(classes) or "-"))
+    out = console()
+    out.print(table(("Op", "Overloads", "Class"), rows, fold=1))
+    totals = Counter(s.how for s in found)
+    parts = ", ".join(f"{coloured(how)} {totals[how]}" for how in _HOW if totals[how])
+    out.print(f"\n{device}: {len(by_op)} ops, {len(found)} overloads: {parts or 'none'}")

@@ -1,0 +1,180 @@
+"""What happens when a device has no kernel of its own: the policy and the ledger."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, get_args
+
+from ._warm import Array, Device, Stream, launch, launch_elementwise
+from .driver import DeviceKind
+from .errors import FallbackWarning, UnsupportedOpError
+
+if TYPE_CHECKING:
+    from .driver import Operand
+
+Policy = Literal["error", "warn", "allow"]
+
+_default: Policy = "error"
+_policy: ContextVar[Policy | None] = ContextVar("phalanx_fallback_policy", default=None)
+_lock = threading.Lock()
+_ledger: dict[tuple[str, tuple[str, ...], str, str], Entry] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the ledger: an overload that ran elsewhere.
+
+    ``bytes_moved`` counts both directions.
+    """
+
+    op: str
+    dtypes: tuple[str, ...]
+    device: str
+    ran_on: str
+    calls: int
+    bytes_moved: int
+
+
+class _Policy(AbstractContextManager["_Policy"]):
+    """The result of ``fallback_policy``: already in force, and undone at the end of a ``with``."""
+
+    def __init__(self, former: Policy) -> None:
+        self.former = former
+
+    def __exit__(self, *exc_info: object) -> None:
+        fallback_policy(self.former)
+
+
+def fallback_policy(policy: Policy | None = None) -> _Policy | Policy:
+    """Set what happens when a device lacks a kernel; without an argument, return the setting.
+
+    ``"error"`` (the default) raises ``UnsupportedOpError``, ``"warn"`` runs the op on the host and
+    warns once per place with ``FallbackWarning``, ``"allow"`` runs it silently. The ledger counts
+    in both cases. Takes effect at once in the whole process, or in a block:
+    ``with phalanx.fallback_policy("allow"): ...``.
+
+    Raises:
+        ValueError: another policy.
+    """
+    global _default  # noqa: PLW0603 - one setting for the process, as documented
+    if policy is None:
+        return _default
+    if policy not in get_args(Policy):
+        raise ValueError(f'unknown fallback policy {policy!r}; use "error", "warn" or "allow"')
+    former, _default = _default, policy
+    return _Policy(former)
+
+
+def fallback_report(*, reset: bool = False) -> tuple[Entry, ...]:
+    """Return the ledger, most bytes first; ``reset`` empties it."""
+    with _lock:
+        entries = sorted(_ledger.values(), key=lambda e: -e.bytes_moved)
+        if reset:
+            _ledger.clear()
+    return tuple(entries)
+
+
+@contextmanager
+def recorded() -> Iterator[list[Entry]]:
+    """Collect in a list what is added to the ledger inside the block."""
+    before = {(e.op, e.dtypes, e.device, e.ran_on): e for e in fallback_report()}
+    added: list[Entry] = []
+    try:
+        yield added
+    finally:
+        for e in fallback_report():
+            old = before.get((e.op, e.dtypes, e.device, e.ran_on))
+            calls, moved = (old.calls, old.bytes_moved) if old else (0, 0)
+            if e.calls > calls:
+                added.append(
+                    replace(e, calls=e.calls - calls, bytes_moved=e.bytes_moved - moved)
+                )
+
+
+def fallback_device(device: Device) -> Device | None:
+    """Return the device that stands in: the first CPU device that is another one."""
+    from .devices import devices
+
+    for other in devices():
+        if other.kind == DeviceKind.CPU and other is not device:
+            return other
+    return None
+
+
+def run_on_host(
+    device: Device,
+    op: str,
+    dtypes: tuple[str, ...],
+    inputs: list[Operand],
+    outputs: list[Array],
+    params: tuple[int, ...],
+    stream: Stream,
+) -> None:
+    """Copy the operands to the stand-in, run the op there, copy the results back.
+
+    Raises:
+        UnsupportedOpError: the policy is ``"error"``, or there is no stand-in.
+    """
+    other = fallback_device(device)
+    what = f"{op}({', '.join(dtypes)})"
+    if _default == "error" or other is None:
+        remedy = (
+            f'allow it to run on {other} with phalanx.fallback_policy("allow") or move the arrays '
+            f'with x.to_device("{other}")'
+            if other is not None
+            else "no other device is there to run it"
+        )
+        raise UnsupportedOpError(f"{device} has no kernel for {what}; {remedy}")
+    if _default == "warn":
+        warnings.warn(
+            f"{what}: {device} has no kernel, so it runs on {other} and its operands are copied",
+            FallbackWarning,
+            stacklevel=4,
+        )
+    moved = _run_copied(device, other, op, dtypes, inputs, outputs, params, stream)
+    key = (op, dtypes, str(device), str(other))
+    with _lock:
+        old = _ledger.get(key)
+        _ledger[key] = Entry(
+            *key, calls=1 + (old.calls if old else 0), bytes_moved=moved + (old.bytes_moved if old else 0)
+        )
+
+
+def _run_copied(
+    device: Device,
+    other: Device,
+    op: str,
+    dtypes: tuple[str, ...],
+    inputs: list[Operand],
+    outputs: list[Array],
+    params: tuple[int, ...],
+    stream: Stream,
+) -> int:
+    from .optable import OPS, Structure
+    from .transfer import mirror, scalar_array, write_back
+
+    whole = OPS[op].structure is Structure.INDEXING and op != "wrap_index"
+    moved = 0
+    local_inputs = []
+    for place, operand in enumerate(inputs):
+        if isinstance(operand, Array):
+            # Offsets of gather and scatter count from anywhere in the buffer.
+            local_inputs.append(mirror(operand, other, whole=whole and place == 0))
+            moved += operand.nbytes
+        else:
+            local_inputs.append(scalar_array(operand, dtypes[place], other))
+    with stream:
+        local_outputs = [mirror(o, other, whole=whole) for o in outputs]
+        if OPS[op].structure is Structure.ELEMENTWISE:
+            launch_elementwise(op, tuple(local_inputs), local_outputs[0])
+        else:
+            launch(op, tuple(local_inputs), tuple(local_outputs), params)
+        for target, result in zip(outputs, local_outputs, strict=True):
+            write_back(target, result, whole=whole)
+            moved += target.nbytes
+    return moved

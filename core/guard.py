@@ -1,0 +1,93 @@
+"""The guard: a plugin's code runs on a thread of its own, and whatever it does is an outcome.
+
+This is the one module that catches every exception.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from .errors import DeviceError, PluginError, PluginLoadError
+
+T = TypeVar("T")
+
+_in_guard = threading.local()
+
+
+@dataclass(slots=True)
+class Outcome(Generic[T]):
+    """What a guarded call returned or raised."""
+
+    value: T | None = None
+    error: BaseException | None = None
+    timed_out: bool = False
+
+
+def describe(error: BaseException) -> str:
+    """Return one line for an error: its text, with the type where the text alone does not say it."""
+    try:
+        text = " ".join(str(error).split())
+    except Exception:  # a plugin's own __str__ may be broken too
+        text = ""
+    kind = type(error).__name__
+    if isinstance(error, (DeviceError, PluginError)) and text:
+        return text
+    return f"{kind}: {text}" if text else kind
+
+
+def time_limit() -> float:
+    """Return the seconds that a plugin has for each step: ``PHALANX_PLUGIN_TIMEOUT``, else 30.
+
+    Raises:
+        PluginError: if the variable is not a positive number.
+    """
+    text = os.environ.get("PHALANX_PLUGIN_TIMEOUT", "").strip() or "30"
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 < seconds <= threading.TIMEOUT_MAX:
+        raise PluginError(
+            f"PHALANX_PLUGIN_TIMEOUT={text!r} is not a positive number of seconds; "
+            "set it to 30, for example, or unset it"
+        )
+    return seconds
+
+
+def guard(work: Callable[[], T], what: str, limit: float | None = None) -> Outcome[T]:
+    """Run a plugin's code on a thread of its own and return what came of it, whatever that is.
+
+    A call that takes longer than ``limit`` seconds (default: ``time_limit()``) is left behind on its
+    daemon thread and reported. ``KeyboardInterrupt`` alone goes through.
+    """
+    limit = time_limit() if limit is None else limit
+    outcome: Outcome[T] = Outcome()
+
+    def body() -> None:
+        _in_guard.what = what
+        try:
+            outcome.value = work()
+        except BaseException as error:  # a plugin's sys.exit() must not end the user's program
+            outcome.error = error
+
+    thread = threading.Thread(target=body, name=f"phalanx {what}", daemon=True)
+    thread.start()
+    thread.join(limit)
+    if thread.is_alive():
+        message = (
+            f"{what} did not finish within {limit:g} s; "
+            "a larger PHALANX_PLUGIN_TIMEOUT (seconds) gives it more time"
+        )
+        return Outcome(error=PluginLoadError(message), timed_out=True)
+    if isinstance(outcome.error, KeyboardInterrupt):
+        raise outcome.error
+    return outcome
+
+
+def guarded_work() -> str:
+    """Return what the guard runs on this thread, empty outside of it."""
+    return getattr(_in_guard, "what", "")

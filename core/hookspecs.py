@@ -1,0 +1,26 @@
+"""The hooks that a plugin may implement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import pluggy
+
+if TYPE_CHECKING:
+    from .driver import Driver
+
+PROJECT = "phalanx"
+
+hookspec = pluggy.HookspecMarker(PROJECT)
+hookimpl = pluggy.HookimplMarker(PROJECT)
+
+
+@hookspec
+def phalanx_drivers() -> Iterable[Driver]:
+    """Return the drivers that the plugin offers.
+
+    Called once, when a device is first asked for. A library that is absent is a ``DeviceError`` of
+    ``Driver.device_count``, not of this hook: then the reason shows in ``phalanx why``.
+    """
+    raise NotImplementedError

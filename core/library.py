@@ -1,0 +1,255 @@
+"""A shared library with the plugin ABI: opened, negotiated with, checked, and its errors read."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from . import abi
+from .abi import ABI_MAJOR, ABI_MINOR, ErrorCode, ffi, text
+from .abi_build import SYMBOL
+from .errors import (
+    DeviceLostError,
+    DriverCallError,
+    OutOfMemoryError,
+    PhalanxError,
+    PluginLoadError,
+    UnsupportedOpError,
+)
+
+_MALFORMED = ErrorCode.INTERNAL
+
+
+@dataclass(frozen=True, slots=True)
+class NativeError:
+    """What a ``phx_error`` said, copied before it was destroyed."""
+
+    code: int
+    vendor_code: int
+    message: str
+    vendor_name: str
+
+    @property
+    def name(self) -> str:
+        """The vendor's name of the code, else the ABI's, such as ``PHX_TIMEOUT``."""
+        if self.vendor_name:
+            return self.vendor_name
+        return (
+            f"PHX_{ErrorCode(self.code).name}"
+            if self.code in set(ErrorCode)
+            else f"code {self.code}"
+        )
+
+    def __str__(self) -> str:
+        vendor = f" {self.vendor_code}" if self.vendor_code else ""
+        return f"{self.message or 'the plugin gave no message'} ({self.name}{vendor})"
+
+
+def take_error(error: Any) -> NativeError:
+    """Copy a non-null ``phx_error`` and destroy it: the one place that does."""
+    size = int(error.struct_size)
+    if size < abi.end_of("phx_error", "code"):
+        return NativeError(_MALFORMED, 0, f"an error object with struct_size {size}", "")
+    has = functools.partial(_inside, size)
+    taken = NativeError(
+        int(error.code),
+        int(error.vendor_code) if has("vendor_code") else 0,
+        text(error.message) if has("message") else "",
+        text(error.vendor_name) if has("vendor_name") else "",
+    )
+    if has("destroy") and error.destroy:
+        error.destroy(error)
+    return taken
+
+
+def _inside(size: int, field: str) -> bool:
+    return abi.end_of("phx_error", field) <= size
+
+
+def python_error(error: NativeError, context: str, *, call: str = "", size: int = 0) -> Exception:
+    """Return the Python exception for a native error: the builtin that a caller would catch.
+
+    ``context`` says what was tried and on which device.
+    """
+    message = f"{context}: {error}"
+    match error.code:
+        case ErrorCode.UNIMPLEMENTED:
+            return UnsupportedOpError(f"{message}; the plugin does not implement it")
+        case ErrorCode.INVALID_ARGUMENT:
+            return ValueError(message)
+        case ErrorCode.OUT_OF_MEMORY:
+            return OutOfMemoryError(message, size=size)
+        case ErrorCode.DEVICE_LOST:
+            return DeviceLostError(f"{message}; the device stays unusable in this process")
+        case ErrorCode.TIMEOUT:
+            return TimeoutError(message)
+        case ErrorCode.INDEX_OUT_OF_RANGE:
+            return IndexError(message)
+        case ErrorCode.ABI_MISMATCH:
+            return PluginLoadError(message)
+    return DriverCallError(
+        message, code=error.vendor_code or error.code, name=error.name, call=call or context
+    )
+
+
+class Library:
+    """An opened library whose table fits; stays open until the process ends, for its kernels do.
+
+    ``path`` is the file, ``api`` the plugin's ``phx_api``, ``name``, ``vendor``, ``version`` and
+    ``license`` what it says of itself.
+    """
+
+    def __init__(self, path: Path, handle: Any, host: Any, api: Any) -> None:
+        self.path = path
+        self.api = api
+        self._keep = (handle, host)
+        names = [
+            name for name, field in ffi().typeof("phx_api").fields if field.type.kind == "function"
+        ]
+        found = {name: abi.function(api, name) for name in names}
+        #: The functions that are there, by name.
+        self.functions = {name: pointer for name, pointer in found.items() if pointer is not None}
+        self.capabilities = int(api.capabilities)
+        self.built_abi = (int(api.built_abi_major), int(api.built_abi_minor))
+        info = ffi().new("phx_plugin_info *", {"struct_size": ffi().sizeof("phx_plugin_info")})
+        self.call("plugin_info", info)
+        self.name = text(info.name)
+        self.vendor = text(info.vendor)
+        self.version = text(info.version)
+        self.license = text(info.license)
+
+    def call(self, function: str, *args: Any, context: str = "") -> None:
+        """Call a function of the table; a native error becomes the Python one.
+
+        Raises:
+            NotImplementedError: if the plugin's capability bits promise that it is null.
+        """
+        target = self.functions.get(function)
+        if target is None:
+            raise UnsupportedOpError(f"{context or self.path.name}: the plugin has no {function}")
+        error = target(*args)
+        if error:
+            self.fail(error, context or f"{function} of {self.path.name}", function)
+
+    def fail(self, error: Any, context: str, call: str = "", size: int = 0) -> NoReturn:
+        """Raise the Python error for a native one, which is destroyed."""
+        raise python_error(take_error(error), context, call=call, size=size)
+
+    @functools.cached_property
+    def score(self) -> int:
+        """How well the plugin fits this machine; 0 or less: it cannot run here."""
+        out = ffi().new("int32_t *")
+        self.call("plugin_score", out)
+        return int(out[0])
+
+    def __repr__(self) -> str:
+        return f"<Library {self.name!r} {self.path}>"
+
+
+_lock = threading.RLock()
+_open: dict[tuple[str, int, int], Library] = {}
+
+
+def open_library(path: str | os.PathLike[str]) -> Library:
+    """Open a plugin's library, negotiate and check its tables; a second call returns the same one.
+
+    Raises:
+        PluginLoadError: with the path, and the loader's text or every fault of the tables.
+    """
+    file = Path(path).absolute()
+    with _lock:
+        try:
+            status = file.stat()
+            key = (str(file), status.st_ino, status.st_mtime_ns)
+        except OSError as error:
+            raise PluginLoadError(f"cannot load {file}: {error.strerror or error}") from error
+        if key not in _open:
+            _open[key] = _load(file)
+        return _open[key]
+
+
+def load_table(path: Path) -> tuple[Any, Any, Any]:
+    """Open a library and call its entry symbol; return the library, the host table and its table.
+
+    Raises:
+        PluginLoadError: if it does not load, lacks the symbol or answers with an error.
+    """
+    try:
+        handle = ffi().dlopen(str(path), ffi().RTLD_NOW | ffi().RTLD_LOCAL)
+    except OSError as error:
+        raise PluginLoadError(f"cannot load {path}: {error}") from error
+    try:
+        entry = getattr(handle, SYMBOL)
+    except AttributeError as error:
+        raise PluginLoadError(
+            f"{path} exports no symbol {SYMBOL}: it is not a Phalanx plugin, or hides its symbols"
+        ) from error
+    host = _host_table(path.name.partition(".")[0])
+    out = ffi().new("const phx_api **")
+    failure = entry(ABI_MAJOR, ABI_MINOR, host, out)
+    if failure:
+        raise PluginLoadError(
+            f"{path} refuses this host (ABI {ABI_MAJOR}.{ABI_MINOR}): {take_error(failure)}"
+        )
+    return handle, host, out[0]
+
+
+def _load(path: Path) -> Library:
+    handle, host, api = load_table(path)
+    if problems := abi.check_api(api):
+        lines = "\n  ".join(problems)
+        raise PluginLoadError(f"{path} does not keep to the plugin ABI:\n  {lines}")
+    try:
+        return Library(path, handle, host, api)
+    except (PhalanxError, ValueError, OSError, LookupError) as error:
+        raise PluginLoadError(f"{path} does not start: {error}") from error
+
+
+_tables: list[Any] = []
+
+
+def _host_table(name: str) -> Any:
+    """Return the services for one plugin; kept for ever, since its threads may call them at any time."""
+    types = ffi()
+    context = types.new_handle(logging.getLogger(f"phalanx.{name.lstrip('_')}"))
+    table = types.new(
+        "phx_host *",
+        {
+            "struct_size": types.sizeof("phx_host"),
+            "abi_major": ABI_MAJOR,
+            "abi_minor": ABI_MINOR,
+            "context": context,
+            "log": _log_callback(),
+            "now_ns": _clock_callback(),
+        },
+    )
+    _tables.append((context, table))
+    return table
+
+
+@functools.cache
+def _log_callback() -> Any:
+    types = ffi()
+
+    @types.callback("void(void *, int32_t, phx_str)")  # type: ignore[untyped-decorator]
+    def log(context: Any, level: int, message: Any) -> None:
+        types.from_handle(context).log(min(max(level, 0), logging.CRITICAL), "%s", text(message))
+
+    return log
+
+
+@functools.cache
+def _clock_callback() -> Any:
+    types = ffi()
+
+    @types.callback("uint64_t(void *)")  # type: ignore[untyped-decorator]
+    def now_ns(_context: Any) -> int:
+        return time.monotonic_ns()
+
+    return now_ns

@@ -1,0 +1,326 @@
+"""Moving elements between devices, the host and Python."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any
+
+from ._warm import (
+    Array,
+    Device,
+    Stream,
+    assign,
+    begin_use,
+    current_stream,
+    dtype_from_name,
+    empty,
+    reinterpret,
+    wait_for_host,
+    wrap_host,
+)
+from .driver import Direction
+from .scalars import from_bytes
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+
+def contiguous(x: Array) -> Array:
+    """Return the array in C order without gaps: itself if it is so already."""
+    if x.is_contiguous:
+        return x
+    result = empty(x.shape, x.dtype, x.device)
+    assign(result, x)
+    return result
+
+
+def read_bytes(x: Array) -> bytes:
+    """Return the elements in C order as bytes; waits for the device."""
+    target = bytearray(x.nbytes)
+    if target:
+        address = ctypes.addressof(ctypes.c_char.from_buffer(target))
+        copy_to_host(contiguous(x), address)
+    return bytes(target)
+
+
+def copy_to_host(x: Array, address: int) -> None:
+    """Write the bytes of a contiguous array to a host address, and wait for it."""
+    if x.nbytes == 0:
+        return
+    if x.device.host_addressable:
+        wait_for_host(x.buffer)
+        ctypes.memmove(address, x.buffer.handle + x.offset, x.nbytes)
+        return
+    stream = current_stream(x.device)
+    begin_use(stream, x.buffer, None)
+    x.device.driver.copy(
+        x.device.index,
+        Direction.DEVICE_TO_HOST,
+        address,
+        0,
+        x.buffer.handle,
+        x.offset,
+        x.nbytes,
+        stream=stream,
+    )
+    stream.synchronize()
+
+
+def copy_from_host(x: Array, address: int, *, stream: Stream | None = None) -> None:
+    """Fill a contiguous array from a host address; the host may reuse its memory on return."""
+    if x.nbytes == 0:
+        return
+    stream = stream or current_stream(x.device)
+    begin_use(stream, None, x.buffer)
+    x.device.driver.copy(
+        x.device.index,
+        Direction.HOST_TO_DEVICE,
+        x.buffer.handle,
+        x.offset,
+        address,
+        0,
+        x.nbytes,
+        stream=stream,
+    )
+    if not (stream.is_default and x.device.synchronous):
+        stream.synchronize()
+
+
+def to_device(x: Array, device: str | Device, *, stream: Stream | None = None) -> Array:
+    """Return the array on a device: itself if it is there already, else a contiguous copy.
+
+    Raises:
+        DeviceNotFoundError: no such device.
+        DeviceMismatchError: the stream belongs to another device.
+    """
+    from .devices import find_device
+    from .errors import DeviceMismatchError
+
+    target = find_device(device)
+    if stream is not None and not isinstance(stream, Stream):
+        raise TypeError(f"stream takes a phalanx.Stream of {target}, got {type(stream).__name__}")
+    if stream is not None and stream.device is not target:
+        raise DeviceMismatchError(f"stream of {stream.device} for a copy to {target}")
+    if target is x.device:
+        return x
+    source = contiguous(x)
+    result = empty(x.shape, x.dtype, target, stream)
+    if source.device.host_addressable:
+        wait_for_host(source.buffer)
+        copy_from_host(result, source.buffer.handle + source.offset, stream=stream)
+        return result
+    room = ctypes.create_string_buffer(max(1, x.nbytes))
+    copy_to_host(source, ctypes.addressof(room))
+    copy_from_host(result, ctypes.addressof(room), stream=stream)
+    return result
+
+
+def mirror(x: Array, device: Device, *, whole: bool = False) -> Array:
+    """Return the same view over a copy of the memory on another device, without any kernel.
+
+    Copies the bytes that the view spans, or the ``whole`` buffer.
+    """
+    low, high = (0, x.buffer.offset + x.buffer.size) if whole else _span(x)
+    uint8 = dtype_from_name("uint8")
+    raw = reinterpret(x, uint8, (high - low,), (1,), low - x.offset)
+    copied = to_device(raw, device)
+    return reinterpret(copied, x.dtype, x.shape, x.strides, x.offset - low)
+
+
+def write_back(x: Array, copied: Array, *, whole: bool = False) -> None:
+    """Bring the memory of a ``mirror`` back to where it came from."""
+    low, high = (0, x.buffer.offset + x.buffer.size) if whole else _span(x)
+    uint8 = dtype_from_name("uint8")
+    raw = reinterpret(copied, uint8, (high - low,), (1,), low - x.offset)
+    back = to_device(raw, x.device)
+    target = reinterpret(x, uint8, (high - low,), (1,), low - x.offset)
+    stream = current_stream(x.device)
+    begin_use(stream, back.buffer, x.buffer)
+    x.device.driver.copy(
+        x.device.index,
+        Direction.DEVICE_TO_DEVICE,
+        target.buffer.handle,
+        target.offset,
+        back.buffer.handle,
+        back.offset,
+        high - low,
+        stream=stream,
+    )
+
+
+def _span(x: Array) -> tuple[int, int]:
+    """The bytes from the handle that a view touches: first, and one past the last."""
+    if x.size == 0:
+        return x.offset, x.offset
+    low = sum((n - 1) * s for n, s in zip(x.shape, x.strides, strict=True) if s < 0)
+    high = sum((n - 1) * s for n, s in zip(x.shape, x.strides, strict=True) if s > 0)
+    return x.offset + low * x.itemsize, x.offset + (high + 1) * x.itemsize
+
+
+def scalar_array(value: bool | int | float | complex, dtype: str, device: Device) -> Array:
+    """Return a 0-d array that holds a Python number."""
+    from ._warm import scalar_bytes
+
+    kind = dtype_from_name(dtype)
+    result = empty((), kind, device)
+    room = ctypes.create_string_buffer(scalar_bytes(value, kind), kind.itemsize)
+    copy_from_host(result, ctypes.addressof(room))
+    return result
+
+
+# Python numbers
+
+
+def item(x: Array) -> Any:
+    """Return the only element as a Python number."""
+    if x.size != 1:
+        raise ValueError(f"item() needs exactly one element, got shape {x.shape}")
+    return from_bytes(read_bytes(x), x.dtype.name)
+
+
+def tolist(x: Array) -> Any:
+    """Return nested lists of Python numbers, or a number for 0-d."""
+    if x.ndim == 0:
+        return item(x)
+    if x.dtype.name == "bfloat16":
+        return asnumpy(x).astype("float32").tolist()
+    return asnumpy(x).tolist()
+
+
+def _only(x: Array, kind: str) -> Any:
+    if x.ndim != 0:
+        raise TypeError(f"only 0-d arrays convert to {kind}, got shape {x.shape}")
+    return item(x)
+
+
+def to_bool(x: Array) -> bool:
+    """Return the truth of a 0-d array."""
+    if x.ndim != 0:
+        raise TypeError(
+            f"the truth of an array of shape {x.shape} is ambiguous: use phalanx.any or phalanx.all"
+        )
+    return bool(item(x))
+
+
+def to_int(x: Array) -> int:
+    """Return a 0-d array as an int; NaN and infinity raise as ``int`` does."""
+    value = _only(x, "int")
+    if isinstance(value, complex):
+        raise TypeError("a complex array does not convert to int")
+    return int(value)
+
+
+def to_float(x: Array) -> float:
+    """Return a 0-d array as a float."""
+    value = _only(x, "float")
+    if isinstance(value, complex):
+        raise TypeError("a complex array does not convert to float")
+    return float(value)
+
+
+def to_complex(x: Array) -> complex:
+    """Return a 0-d array as a complex."""
+    return complex(_only(x, "complex"))
+
+
+def to_index(x: Array) -> int:
+    """Return a 0-d integer array as an index."""
+    if x.dtype.kind not in "iu":
+        raise TypeError(f"only integer arrays are indices, got {x.dtype.name}")
+    value: int = _only(x, "an index")
+    return value
+
+
+# NumPy
+
+
+def numpy_dtype(name: str) -> np.dtype[Any]:
+    """Return NumPy's dtype; bfloat16 comes from the package ml_dtypes."""
+    import numpy as np
+
+    if name != "bfloat16":
+        return np.dtype(name)
+    try:
+        import ml_dtypes
+    except ImportError as error:
+        raise TypeError(
+            "NumPy has no bfloat16: install the package ml_dtypes, or convert with "
+            "phalanx.astype(x, phalanx.float32)"
+        ) from error
+    return np.dtype(ml_dtypes.bfloat16)
+
+
+def asnumpy(x: Array) -> npt.NDArray[Any]:
+    """Return the elements as a new NumPy array on the host; waits for the device.
+
+    bfloat16 needs the package ml_dtypes.
+    """
+    import numpy as np
+
+    if not isinstance(x, Array):
+        raise TypeError(f"asnumpy takes a phalanx array, got {type(x).__name__}")
+    result = np.empty(x.shape, dtype=numpy_dtype(x.dtype.name))
+    copy_to_host(contiguous(x), result.ctypes.data)
+    return result
+
+
+def from_numpy(data: npt.NDArray[Any], device: Device, *, copy: bool | None) -> Array:
+    """Return an array with the elements of a NumPy array, sharing memory only if ``copy`` is False.
+
+    Raises:
+        TypeError: a dtype that Phalanx does not have.
+        ValueError: ``copy=False`` and the memory cannot be shared.
+    """
+    dtype = dtype_from_name(data.dtype.name)
+    if not data.dtype.isnative:
+        data = data.astype(data.dtype.newbyteorder("="))
+    if copy is False:
+        if not device.host_addressable:
+            raise ValueError(f"memory cannot be shared between the host and {device}: copy=None")
+        device.ensure_open()
+        strides = tuple(s // dtype.itemsize for s in data.strides)
+        return wrap_host(
+            data, data.ctypes.data, dtype, data.shape, strides, device, not data.flags.writeable
+        )
+    shape = data.shape  # ascontiguousarray would turn 0-d into 1-d
+    import numpy as np
+
+    source = np.ascontiguousarray(data)
+    result = empty(shape, dtype, device)
+    copy_from_host(result, source.ctypes.data)
+    return result
+
+
+def to_numpy_protocol(x: Array, dtype: Any, copy: bool | None) -> npt.NDArray[Any]:
+    """``numpy.asarray(x)``: allowed where the host can address the memory.
+
+    Raises:
+        TypeError: the array lies on another device; copying it must be asked for.
+    """
+    import numpy as np
+
+    if not x.device.host_addressable:
+        raise TypeError(
+            f"an array on {x.device} does not convert to NumPy by itself; use phalanx.asnumpy(x)"
+        )
+    if copy or x.dtype.name == "bfloat16":
+        result = asnumpy(x)
+    else:
+        result = np.from_dlpack(x)  # type: ignore[arg-type]
+    return result if dtype is None else result.astype(dtype, copy=False)
+
+
+def reduce_array(x: Array) -> tuple[Any, ...]:
+    """Pickle support: bytes, shape, dtype and the name of the device."""
+    return _rebuild, (read_bytes(x), x.shape, x.dtype.name, x.device.name)
+
+
+def _rebuild(data: bytes, shape: tuple[int, ...], dtype: str, device: str) -> Array:
+    from .devices import find_device
+
+    result = empty(shape, dtype_from_name(dtype), find_device(device))
+    if data:
+        room = ctypes.create_string_buffer(data, len(data))
+        copy_from_host(result, ctypes.addressof(room))
+    return result
