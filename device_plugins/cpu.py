@@ -1,0 +1,73 @@
+"""The driver ``cpu``: the best of the libraries in ``phalanx.kernels_cpu`` that this processor runs."""
+
+from __future__ import annotations
+
+import os
+
+from phalanx import kernels_cpu
+from phalanx.driver import Driver
+from phalanx.errors import DeviceError, PhalanxError, PluginLoadError
+from phalanx.hookspecs import hookimpl
+from phalanx.library import Library, open_library
+
+from .native import NativeDriver
+
+_PREFIX = "_cpu_"
+
+
+def _selected() -> dict[str, str]:
+    """Return the paths of the libraries to try by instruction set; ``PHALANX_CPU_ISA`` limits them.
+
+    Raises:
+        DeviceError: if the variable names one that is not installed.
+        PluginLoadError: if none is installed.
+    """
+    found = kernels_cpu.libraries()
+    installed = {name.removeprefix(_PREFIX): str(path) for name, path in found.items()}
+    if not installed:
+        raise PluginLoadError(
+            "phalanx.kernels_cpu has no library: the package was not built; "
+            "install it with `pip install .` (a C compiler is needed)"
+        )
+    text = os.environ.get("PHALANX_CPU_ISA", "")
+    names = [part.strip() for part in text.split(",") if part.strip()]
+    unknown = [name for name in names if name not in installed]
+    if unknown:
+        raise DeviceError(
+            f"PHALANX_CPU_ISA={text!r}: {', '.join(unknown)} is not installed; "
+            f"choose from {', '.join(installed)}, or unset it"
+        )
+    return {name: path for name, path in installed.items() if not names or name in names}
+
+
+def best_library() -> Library:
+    """Return the library with the highest score on this processor.
+
+    Raises:
+        DeviceError: if none runs here, with the reason of each.
+    """
+    candidates = _selected()
+    runnable: list[Library] = []
+    reasons = []
+    for name, path in candidates.items():
+        try:
+            library = open_library(path)
+            score = library.score
+        except PhalanxError as error:
+            reasons.append(f"{name}: {error}")
+            continue
+        if score > 0:
+            runnable.append(library)
+        else:
+            reasons.append(f"{name}: the processor lacks these instructions")
+    if not runnable:
+        forced = "PHALANX_CPU_ISA" if os.environ.get("PHALANX_CPU_ISA") else ""
+        remedy = f"unset {forced}" if forced else "reinstall phalanx from source"
+        raise DeviceError(f"no CPU library runs here ({'; '.join(reasons)}); {remedy}")
+    return max(runnable, key=lambda library: library.score)
+
+
+@hookimpl
+def phalanx_drivers() -> tuple[Driver, ...]:
+    """Offer the driver ``cpu``; its library is opened when a device is first asked for."""
+    return (NativeDriver("cpu", best_library),)

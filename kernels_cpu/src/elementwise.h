@@ -1,0 +1,252 @@
+/* Inner loops of elementwise kernels: the macros from which the build step generates them.
+ *
+ * A loop has the type cpu_loop. Loops of cheap expressions have one variant for contiguous operands, one for each
+ * single operand of stride 0, and one for any strides. Loops of dear expressions (their names end in _unit) take
+ * contiguous operands only; the drivers hand them others through buffers, which costs little beside the expression.
+ * float16 and bfloat16 run loops of float32 on blocks, so theirs are of this kind too.
+ * An operand may be the output itself: each element is read before it is written, hence the ivdep.
+ *
+ * Per dtype suffix X: MEM_X is the type in memory, VAL_X the type of arithmetic, GET_X and PUT_X go between them.
+ */
+#ifndef PHX_CPU_ELEMENTWISE_H_
+#define PHX_CPU_ELEMENTWISE_H_
+
+#include <stdbool.h>
+
+#include "kernel.h"
+
+#include "convert.h"
+
+#define MAX_OPERANDS 4
+
+/* Drivers: the whole of a call. */
+phx_error *cpu_map(const cpu_kernel *self, const phx_call *call);
+phx_error *cpu_map_unit(const cpu_kernel *self, const phx_call *call);
+phx_error *cpu_map_strided(const cpu_kernel *self, const phx_call *call);
+phx_error *cpu_map_strided_unit(const cpu_kernel *self, const phx_call *call);
+
+/* Both rows of a signature. */
+#define CPU_MAP(OP, DTYPES, N_IN, BOUND, LOOP, COST)                                                         \
+    CPU_KERNEL(OP, DTYPES, N_IN, 1, PHX_LAYOUT_CONTIGUOUS, BOUND, cpu_map, LOOP, COST),                      \
+    CPU_KERNEL(OP, DTYPES, N_IN, 1, PHX_LAYOUT_STRIDED, BOUND, cpu_map_strided, LOOP, COST)
+#define CPU_MAP_UNIT(OP, DTYPES, N_IN, BOUND, LOOP, COST)                                                    \
+    CPU_KERNEL(OP, DTYPES, N_IN, 1, PHX_LAYOUT_CONTIGUOUS, BOUND, cpu_map_unit, LOOP, COST),                 \
+    CPU_KERNEL(OP, DTYPES, N_IN, 1, PHX_LAYOUT_STRIDED, BOUND, cpu_map_strided_unit, LOOP, COST)
+
+/* Loops that only move bytes, by item size. */
+#define CPU_EACH_SIZE(X) X(1) X(2) X(4) X(8) X(16)
+#define CPU_DECLARE_MOVES(SIZE)                                                                              \
+    void cpu_copy_##SIZE(char *const *p, const int64_t *s, int64_t n);                                       \
+    void cpu_where_##SIZE(char *const *p, const int64_t *s, int64_t n);
+CPU_EACH_SIZE(CPU_DECLARE_MOVES)
+#undef CPU_DECLARE_MOVES
+
+/* A transposing copy: item (r, c) of dst is item (c, r) of src; the strides are in bytes. */
+void cpu_transpose(char *dst, int64_t dst_row, const char *src, int64_t src_column, int64_t rows, int64_t columns,
+                   int64_t itemsize);
+
+/* The same memory is seen as floats here and as integers or bytes there: the build has -fno-strict-aliasing. */
+typedef u8 MEM_b;
+typedef i8 MEM_i8;
+typedef i16 MEM_i16;
+typedef i32 MEM_i32;
+typedef i64 MEM_i64;
+typedef u8 MEM_u8;
+typedef u16 MEM_u16;
+typedef u32 MEM_u32;
+typedef u64 MEM_u64;
+typedef f32 MEM_f32;
+typedef f64 MEM_f64;
+typedef c64 MEM_c64;
+typedef c128 MEM_c128;
+
+typedef u8 VAL_b;
+typedef i8 VAL_i8;
+typedef i16 VAL_i16;
+typedef i32 VAL_i32;
+typedef i64 VAL_i64;
+typedef u8 VAL_u8;
+typedef u16 VAL_u16;
+typedef u32 VAL_u32;
+typedef u64 VAL_u64;
+typedef f32 VAL_f32;
+typedef f64 VAL_f64;
+typedef c64 VAL_c64;
+typedef c128 VAL_c128;
+
+#define GET_b(x) (x)
+#define GET_i8(x) (x)
+#define GET_i16(x) (x)
+#define GET_i32(x) (x)
+#define GET_i64(x) (x)
+#define GET_u8(x) (x)
+#define GET_u16(x) (x)
+#define GET_u32(x) (x)
+#define GET_u64(x) (x)
+#define GET_f32(x) (x)
+#define GET_f64(x) (x)
+#define GET_c64(x) (x)
+#define GET_c128(x) (x)
+
+#define PUT_b(x) ((u8)(x))
+#define PUT_i8(x) ((i8)(x))
+#define PUT_i16(x) ((i16)(x))
+#define PUT_i32(x) (x)
+#define PUT_i64(x) (x)
+#define PUT_u8(x) ((u8)(x))
+#define PUT_u16(x) ((u16)(x))
+#define PUT_u32(x) (x)
+#define PUT_u64(x) (x)
+#define PUT_f32(x) (x)
+#define PUT_f64(x) (x)
+#define PUT_c64(x) (x)
+#define PUT_c128(x) (x)
+
+/* Neighbours in float16 and bfloat16, on their bits; the float32 functions would round back to where they began. */
+#define CPU_HALF_NEXTAFTER(H, A_NAN)                                                                         \
+    PHX_FN u16 phx_nextafter_##H(u16 x, u16 y) {                                                             \
+        const f32 a = phx_##H##_to_f32(x), b = phx_##H##_to_f32(y);                                          \
+        const u16 away = (a < b) == (a > 0.0f) ? (u16)(x + 1u) : (u16)(x - 1u);                              \
+        const u16 r = a == 0.0f ? (u16)((y & 0x8000u) | 1u) : away;                                          \
+        return a == b ? y : ((a == a) & (b == b) ? r : (u16)(A_NAN));                                        \
+    }
+CPU_HALF_NEXTAFTER(f16, 0x7e00u)
+CPU_HALF_NEXTAFTER(bf16, 0x7fc0u)
+#undef CPU_HALF_NEXTAFTER
+
+#define CPU_IVDEP _Pragma("GCC ivdep")
+#define CPU_LOOP_ARGS char *const *p_, const int64_t *s_, int64_t n_
+
+/* One pass with unit output stride; A_AT, B_AT, C_AT are x_[i_], y_[i_], z_[i_] or an element read before. */
+#define CPU_PASS_1_(A, O, EXPR)                                                                              \
+    {                                                                                                        \
+        const MEM_##A *x_ = (const MEM_##A *)p_[0];                                                          \
+        MEM_##O *o_ = (MEM_##O *)p_[1];                                                                      \
+        CPU_IVDEP for (int64_t i_ = 0; i_ < n_; i_++) {                                                      \
+            const VAL_##A a = GET_##A(x_[i_]);                                                               \
+            (void)a; /* some answers do not depend on it */                                                  \
+            o_[i_] = PUT_##O(EXPR);                                                                          \
+        }                                                                                                    \
+    }
+
+#define CPU_PASS_2_(A, B, O, EXPR, A_AT, B_AT)                                                               \
+    {                                                                                                        \
+        const MEM_##A *x_ = (const MEM_##A *)p_[0];                                                          \
+        const MEM_##B *y_ = (const MEM_##B *)p_[1];                                                          \
+        MEM_##O *o_ = (MEM_##O *)p_[2];                                                                      \
+        CPU_IVDEP for (int64_t i_ = 0; i_ < n_; i_++) {                                                      \
+            const VAL_##A a = GET_##A(A_AT);                                                                 \
+            const VAL_##B b = GET_##B(B_AT);                                                                 \
+            o_[i_] = PUT_##O(EXPR);                                                                          \
+        }                                                                                                    \
+    }
+
+#define CPU_PASS_3_(A, B, C, O, EXPR, B_AT, C_AT)                                                            \
+    {                                                                                                        \
+        const MEM_##A *x_ = (const MEM_##A *)p_[0];                                                          \
+        const MEM_##B *y_ = (const MEM_##B *)p_[1];                                                          \
+        const MEM_##C *z_ = (const MEM_##C *)p_[2];                                                          \
+        MEM_##O *o_ = (MEM_##O *)p_[3];                                                                      \
+        CPU_IVDEP for (int64_t i_ = 0; i_ < n_; i_++) {                                                      \
+            const VAL_##A a = GET_##A(x_[i_]);                                                               \
+            const VAL_##B b = GET_##B(B_AT);                                                                 \
+            const VAL_##C c = GET_##C(C_AT);                                                                 \
+            o_[i_] = PUT_##O(EXPR);                                                                          \
+        }                                                                                                    \
+    }
+
+#define CPU_UNARY_UNIT(NAME, A, O, EXPR)                                                                     \
+    static void NAME(CPU_LOOP_ARGS) {                                                                        \
+        (void)s_;                                                                                            \
+        CPU_PASS_1_(A, O, EXPR)                                                                              \
+    }
+
+#define CPU_BINARY_UNIT(NAME, A, B, O, EXPR)                                                                 \
+    static void NAME(CPU_LOOP_ARGS) {                                                                        \
+        (void)s_;                                                                                            \
+        CPU_PASS_2_(A, B, O, EXPR, x_[i_], y_[i_])                                                           \
+    }
+
+#define CPU_UNARY(NAME, A, O, EXPR)                                                                          \
+    static void NAME(CPU_LOOP_ARGS) {                                                                        \
+        if (s_[0] == sizeof(MEM_##A) && s_[1] == sizeof(MEM_##O)) {                                          \
+            CPU_PASS_1_(A, O, EXPR)                                                                          \
+            return;                                                                                          \
+        }                                                                                                    \
+        const char *x_ = p_[0];                                                                              \
+        char *o_ = p_[1];                                                                                    \
+        for (int64_t i_ = 0; i_ < n_; i_++, x_ += s_[0], o_ += s_[1]) {                                      \
+            const VAL_##A a = GET_##A(*(const MEM_##A *)x_);                                                 \
+            (void)a;                                                                                         \
+            *(MEM_##O *)o_ = PUT_##O(EXPR);                                                                  \
+        }                                                                                                    \
+    }
+
+#define CPU_BINARY(NAME, A, B, O, EXPR)                                                                      \
+    static void NAME(CPU_LOOP_ARGS) {                                                                        \
+        const int64_t u_ = sizeof(MEM_##A), v_ = sizeof(MEM_##B);                                            \
+        const int unit_ = s_[2] == sizeof(MEM_##O);                                                          \
+        if (unit_ && s_[0] == u_ && s_[1] == v_) {                                                           \
+            CPU_PASS_2_(A, B, O, EXPR, x_[i_], y_[i_])                                                       \
+        } else if (unit_ && s_[0] == u_ && s_[1] == 0) {                                                     \
+            const MEM_##B y0_ = *(const MEM_##B *)p_[1];                                                     \
+            CPU_PASS_2_(A, B, O, EXPR, x_[i_], ((void)y_, y0_))                                              \
+        } else if (unit_ && s_[0] == 0 && s_[1] == v_) {                                                     \
+            const MEM_##A x0_ = *(const MEM_##A *)p_[0];                                                     \
+            CPU_PASS_2_(A, B, O, EXPR, ((void)x_, x0_), y_[i_])                                              \
+        } else {                                                                                             \
+            const char *x_ = p_[0], *y_ = p_[1];                                                             \
+            char *o_ = p_[2];                                                                                \
+            for (int64_t i_ = 0; i_ < n_; i_++, x_ += s_[0], y_ += s_[1], o_ += s_[2]) {                     \
+                const VAL_##A a = GET_##A(*(const MEM_##A *)x_);                                             \
+                const VAL_##B b = GET_##B(*(const MEM_##B *)y_);                                             \
+                *(MEM_##O *)o_ = PUT_##O(EXPR);                                                              \
+            }                                                                                                \
+        }                                                                                                    \
+    }
+
+#define CPU_TERNARY(NAME, A, B, C, O, EXPR)                                                                  \
+    void NAME(CPU_LOOP_ARGS) {                                                                               \
+        const int64_t v_ = sizeof(MEM_##B), w_ = sizeof(MEM_##C);                                            \
+        const int unit_ = s_[0] == sizeof(MEM_##A) && s_[3] == sizeof(MEM_##O);                              \
+        if (unit_ && s_[1] == v_ && s_[2] == w_) {                                                           \
+            CPU_PASS_3_(A, B, C, O, EXPR, y_[i_], z_[i_])                                                    \
+        } else if (unit_ && s_[1] == 0 && s_[2] == w_) {                                                     \
+            const MEM_##B y0_ = *(const MEM_##B *)p_[1];                                                     \
+            CPU_PASS_3_(A, B, C, O, EXPR, ((void)y_, y0_), z_[i_])                                           \
+        } else if (unit_ && s_[1] == v_ && s_[2] == 0) {                                                     \
+            const MEM_##C z0_ = *(const MEM_##C *)p_[2];                                                     \
+            CPU_PASS_3_(A, B, C, O, EXPR, y_[i_], ((void)z_, z0_))                                           \
+        } else if (unit_ && s_[1] == 0 && s_[2] == 0) {                                                      \
+            const MEM_##B y0_ = *(const MEM_##B *)p_[1];                                                     \
+            const MEM_##C z0_ = *(const MEM_##C *)p_[2];                                                     \
+            CPU_PASS_3_(A, B, C, O, EXPR, ((void)y_, y0_), ((void)z_, z0_))                                  \
+        } else {                                                                                             \
+            const char *x_ = p_[0], *y_ = p_[1], *z_ = p_[2];                                                \
+            char *o_ = p_[3];                                                                                \
+            for (int64_t i_ = 0; i_ < n_; i_++, x_ += s_[0], y_ += s_[1], z_ += s_[2], o_ += s_[3]) {        \
+                const VAL_##A a = GET_##A(*(const MEM_##A *)x_);                                             \
+                const VAL_##B b = GET_##B(*(const MEM_##B *)y_);                                             \
+                const VAL_##C c = GET_##C(*(const MEM_##C *)z_);                                             \
+                *(MEM_##O *)o_ = PUT_##O(EXPR);                                                              \
+            }                                                                                                \
+        }                                                                                                    \
+    }
+
+#define CPU_TERNARY_UNIT(NAME, A, B, C, O, EXPR)                                                             \
+    static void NAME(CPU_LOOP_ARGS) {                                                                        \
+        (void)s_;                                                                                            \
+        CPU_PASS_3_(A, B, C, O, EXPR, y_[i_], z_[i_])                                                        \
+    }
+
+/* float16 and bfloat16 (H) by a loop of float32; PREDICATE says that the result is bool. */
+void cpu_half_f16(char *const *p, int64_t n, int inputs, bool predicate, cpu_loop loop);
+void cpu_half_bf16(char *const *p, int64_t n, int inputs, bool predicate, cpu_loop loop);
+
+#define CPU_HALF_UNIT(NAME, H, INPUTS, PREDICATE, LOOP)                                                      \
+    static void NAME(CPU_LOOP_ARGS) {                                                                        \
+        (void)s_;                                                                                            \
+        cpu_half_##H(p_, n_, INPUTS, PREDICATE, LOOP);                                                       \
+    }
+
+#endif

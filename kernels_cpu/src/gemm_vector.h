@@ -1,0 +1,94 @@
+/* Vector times matrix, y = x @ B, in one float type. A template: define X (prefix of gemm_simd.h)
+ * and T.
+ *
+ * The sum of an element is one chain over k, so the lanes of a vector are always different elements
+ * of y.
+ */
+#define X_(name) GEMM_CAT(X, name)
+#define LEN      X_(LEN)
+
+/* Some steps of k for y[0..n), rows of B contiguous: y = fma(x[p], B[p, :], y) for p = 0..steps-1.
+ */
+GEMM_INLINE void X_(axpy)(const int steps, T *y, int64_t n, const T *x, const T *b, int64_t rs,
+                          bool first) {
+    X_(v) xs[8];
+#pragma GCC unroll 8
+    for (int p = 0; p < steps; p++)
+        xs[p] = X_(set1)(x[p]);
+    int64_t j = 0;
+    for (; j + LEN <= n; j += LEN) {
+        X_(v) sum = first ? X_(zero)() : X_(load)(y + j);
+#pragma GCC unroll 8
+        for (int p = 0; p < steps; p++)
+            sum = X_(fma)(xs[p], X_(load)(b + p * rs + j), sum);
+        X_(store)(y + j, sum);
+    }
+    if (j < n) {
+        const X_(m) rest = X_(mask)((int)(n - j));
+        X_(v) sum = first ? X_(zero)() : X_(loadm)(rest, y + j);
+#pragma GCC unroll 8
+        for (int p = 0; p < steps; p++)
+            sum = X_(fma)(xs[p], X_(loadm)(rest, b + p * rs + j), sum);
+        X_(storem)(y + j, rest, sum);
+    }
+}
+
+/* y[0..n) for B with contiguous rows, row stride rs. */
+static void X_(vector_rows)(T *y, int64_t n, int64_t k, const T *x, const T *b, int64_t rs) {
+    int64_t p = 0;
+    for (; p + 8 <= k; p += 8)
+        X_(axpy)(8, y, n, x + p, b + p * rs, rs, p == 0);
+    for (; p < k; p++)
+        X_(axpy)(1, y, n, x + p, b + p * rs, rs, p == 0);
+}
+
+/* y[0..count) for count <= 2 LEN contiguous columns of B, column stride cs. */
+static void X_(vector_columns_pair)(T *y, int count, int64_t k, const T *x, const T *b,
+                                    int64_t cs) {
+#if TRANSPOSE
+    const T *columns[2][LEN];
+    for (int i = 0; i < 2 * LEN; i++)
+        columns[i / LEN][i % LEN] = b + (i < count ? i : count - 1) * cs;
+    X_(v) sum[2] = {X_(zero)(), X_(zero)()};
+    int64_t p = 0;
+    for (; p + LEN <= k; p += LEN) {
+        X_(v) block[LEN];
+#pragma GCC unroll 2
+        for (int h = 0; h < 2; h++) {
+            X_(transpose)(block, columns[h], p);
+#pragma GCC unroll 16
+            for (int j = 0; j < LEN; j++)
+                sum[h] = X_(fma)(X_(set1)(x[p + j]), block[j], sum[h]);
+        }
+    }
+    T part[2 * LEN];
+    X_(store)(part, sum[0]);
+    X_(store)(part + LEN, sum[1]);
+#else
+    T part[2 * LEN] = {0};
+    int64_t p = 0;
+#endif
+    for (; p < k; p++)
+        for (int i = 0; i < count; i += LEN) {
+            T lanes[LEN];
+            for (int j = 0; j < LEN; j++)
+                lanes[j] = b[(i + j < count ? i + j : count - 1) * cs + p];
+            X_(store)(part + i, X_(fma)(X_(set1)(x[p]), X_(load)(lanes), X_(load)(part + i)));
+        }
+    memcpy(y, part, (size_t)count * sizeof(T));
+}
+
+/* y[0..n) = x @ B; one of the strides of B is 1. */
+static void X_(vector)(void *y, int64_t n, int64_t k, const void *x, const void *b, int64_t rs,
+                       int64_t cs) {
+    if (cs == 1) {
+        X_(vector_rows)(y, n, k, x, b, rs);
+        return;
+    }
+    for (int64_t j = 0; j < n; j += 2 * LEN)
+        X_(vector_columns_pair)((T *)y + j, (int)(n - j < 2 * LEN ? n - j : 2 * LEN), k, x,
+                                (const T *)b + j * cs, cs);
+}
+
+#undef X_
+#undef LEN

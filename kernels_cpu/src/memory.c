@@ -1,0 +1,195 @@
+/* Memory: allocation, copies, fills. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "parallel.h"
+#include "runtime.h"
+#include "stream.h"
+
+#define ALIGNMENT 64u
+#define HUGE_PAGE ((uint64_t)2 << 20)
+#define HUGE_FROM ((uint64_t)4 << 20) /* smaller blocks would waste too much of a huge page */
+#define COPY_GRAIN ((int64_t)512 << 10) /* bytes: some 50 microseconds of one core, against 5 to wake another */
+
+/* Bytes that a program may still take without swapping; the total if the system does not tell. */
+static uint64_t available_memory(uint64_t total) {
+    FILE *file = fopen("/proc/meminfo", "re");
+    if (file == NULL) return total;
+    char line[128];
+    unsigned long long kib = 0;
+    while (fgets(line, sizeof line, file) != NULL)
+        if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1) break;
+    fclose(file);
+    return kib != 0 ? (uint64_t)kib << 10 : total;
+}
+
+phx_error *cpu_memory_info(phx_device *device, uint64_t *out_free, uint64_t *out_total) {
+    phx_error *error = cpu_check_device(device, "memory_info");
+    if (error != NULL) return error;
+    if (out_free == NULL || out_total == NULL)
+        return cpu_fail(PHX_INVALID_ARGUMENT, "memory_info: an out parameter is a null pointer");
+    *out_total = device->total_memory;
+    *out_free = available_memory(device->total_memory);
+    return NULL;
+}
+
+phx_error *cpu_alloc(phx_device *device, uint64_t size, uint64_t alignment, void **out) {
+    phx_error *error = cpu_check_device(device, "alloc");
+    if (error != NULL) return error;
+    if (out == NULL) return cpu_fail(PHX_INVALID_ARGUMENT, "alloc: out is a null pointer");
+    if (size == 0) return cpu_fail(PHX_INVALID_ARGUMENT, "alloc: the size is 0 bytes; allocate at least one");
+    if ((alignment & (alignment - 1)) != 0)
+        return cpu_fail(PHX_INVALID_ARGUMENT, "alloc: the alignment of %llu bytes is not a power of two",
+                        (unsigned long long)alignment);
+    /* the system would promise more than there is and kill the process when it is touched */
+    if (size > device->total_memory)
+        return cpu_fail(PHX_OUT_OF_MEMORY, "alloc: %llu bytes asked for, the machine has %llu",
+                        (unsigned long long)size, (unsigned long long)device->total_memory);
+    const bool huge = size >= HUGE_FROM;
+    if (alignment < ALIGNMENT) alignment = ALIGNMENT;
+    if (huge && alignment < HUGE_PAGE) alignment = HUGE_PAGE;
+    void *block = NULL;
+    const int failure = posix_memalign(&block, (size_t)alignment, (size_t)size);
+    if (failure != 0) {
+        error = cpu_fail(PHX_OUT_OF_MEMORY, "alloc: the system refused %llu bytes aligned to %llu: %s",
+                         (unsigned long long)size, (unsigned long long)alignment,
+                         failure == ENOMEM ? "not enough memory" : "invalid alignment");
+        error->vendor_code = failure;
+        return error;
+    }
+    /* advice only: without huge pages everything works, with more address translation */
+    if (huge) madvise(block, (size_t)(size & ~(HUGE_PAGE - 1)), MADV_HUGEPAGE);
+    *out = block;
+    return NULL;
+}
+
+phx_error *cpu_free(phx_device *device, void *handle) {
+    phx_error *error = cpu_check_device(device, "free");
+    if (error != NULL) return error;
+    free(handle);
+    return NULL;
+}
+
+phx_error *cpu_trim(phx_device *device) {
+    phx_error *error = cpu_check_device(device, "device_trim");
+    if (error != NULL) return error;
+#if defined(__GLIBC__)
+    malloc_trim(0);
+#endif
+    return NULL;
+}
+
+typedef struct {
+    char *dst;
+    const char *src;
+} copy_job;
+
+static void copy_part(void *ctx, int64_t begin, int64_t end) {
+    const copy_job *job = ctx;
+    memcpy(job->dst + begin, job->src + begin, (size_t)(end - begin));
+}
+
+void cpu_copy_bytes(char *dst, const char *src, uint64_t size) {
+    if (size == 0) return;
+    copy_job job = {dst, src};
+    phx_parallel_for((int64_t)size, COPY_GRAIN, copy_part, &job);
+}
+
+#define PATTERN_BYTES 64 /* a multiple of every pattern's size, and of the chunks' boundaries */
+
+typedef struct {
+    char *dst;
+    const char *pattern; /* PATTERN_BYTES of it */
+    bool one_byte;
+} fill_job;
+
+static void fill_part(void *ctx, int64_t begin, int64_t end) {
+    const fill_job *job = ctx;
+    if (job->one_byte) {
+        memset(job->dst + begin, job->pattern[0], (size_t)(end - begin));
+        return;
+    }
+    int64_t i = begin;
+    for (; i + PATTERN_BYTES <= end; i += PATTERN_BYTES) memcpy(job->dst + i, job->pattern, PATTERN_BYTES);
+    memcpy(job->dst + i, job->pattern, (size_t)(end - i));
+}
+
+void cpu_fill_bytes(char *dst, uint64_t size, const char *pattern, uint64_t pattern_size) {
+    char block[PATTERN_BYTES];
+    bool one_byte = true;
+    for (uint64_t i = 0; i < PATTERN_BYTES; i++) {
+        block[i] = pattern[i % pattern_size];
+        one_byte = one_byte && block[i] == block[0];
+    }
+    fill_job job = {dst, block, one_byte};
+    phx_parallel_for((int64_t)size, COPY_GRAIN, fill_part, &job);
+}
+
+typedef struct {
+    cpu_task base;
+    char *dst;
+    const char *src;
+    uint64_t size;
+    uint64_t pattern_size;
+    char pattern[16];
+} memory_task;
+
+static phx_error *run_copy(cpu_task *self) {
+    const memory_task *task = (const memory_task *)self;
+    cpu_copy_bytes(task->dst, task->src, task->size);
+    return NULL;
+}
+
+static phx_error *run_fill(cpu_task *self) {
+    const memory_task *task = (const memory_task *)self;
+    cpu_fill_bytes(task->dst, task->size, task->pattern, task->pattern_size);
+    return NULL;
+}
+
+static phx_error *enqueue(phx_stream *stream, const memory_task *prototype) {
+    memory_task *task = malloc(sizeof *task);
+    if (task == NULL) return cpu_fail(PHX_OUT_OF_MEMORY, "no host memory to enqueue a copy or fill");
+    *task = *prototype;
+    return cpu_stream_push(stream, &task->base);
+}
+
+phx_error *cpu_copy(phx_device *device, phx_stream *stream, int32_t direction, void *dst, uint64_t dst_offset,
+                    const void *src, uint64_t src_offset, uint64_t size) {
+    phx_error *error = cpu_check_device(device, "copy");
+    if (error != NULL) return error;
+    if (direction < PHX_COPY_HOST_TO_DEVICE || direction > PHX_COPY_DEVICE_TO_DEVICE)
+        return cpu_fail(PHX_INVALID_ARGUMENT, "copy: unknown direction %d", direction);
+    if (size != 0 && (dst == NULL || src == NULL))
+        return cpu_fail(PHX_INVALID_ARGUMENT, "copy: %llu bytes from or to a null pointer", (unsigned long long)size);
+    char *to = (char *)dst + dst_offset;
+    const char *from = (const char *)src + src_offset;
+    if (stream != NULL)
+        return enqueue(stream, &(memory_task){.base = {.run = run_copy}, .dst = to, .src = from, .size = size});
+    cpu_copy_bytes(to, from, size);
+    return NULL;
+}
+
+phx_error *cpu_fill(phx_device *device, phx_stream *stream, void *dst, uint64_t offset, uint64_t size,
+                    const void *pattern, uint64_t pattern_size) {
+    phx_error *error = cpu_check_device(device, "fill");
+    if (error != NULL) return error;
+    if (pattern == NULL || pattern_size == 0 || pattern_size > 16 || (pattern_size & (pattern_size - 1)) != 0)
+        return cpu_fail(PHX_INVALID_ARGUMENT, "fill: a pattern has 1, 2, 4, 8 or 16 bytes, not %llu",
+                        (unsigned long long)(pattern == NULL ? 0 : pattern_size));
+    if (size % pattern_size != 0 || (size != 0 && dst == NULL))
+        return cpu_fail(PHX_INVALID_ARGUMENT, "fill: %llu bytes %s",  (unsigned long long)size,
+                        dst == NULL ? "at a null pointer" : "are not a multiple of the pattern");
+    char *to = (char *)dst + offset;
+    if (stream == NULL) {
+        cpu_fill_bytes(to, size, pattern, pattern_size);
+        return NULL;
+    }
+    memory_task task = {.base = {.run = run_fill}, .dst = to, .size = size, .pattern_size = pattern_size};
+    memcpy(task.pattern, pattern, (size_t)pattern_size);
+    return enqueue(stream, &task);
+}

@@ -1,0 +1,17 @@
+/* Work sharing between the calling thread and the library's worker threads. */
+#ifndef PHX_CPU_PARALLEL_H_
+#define PHX_CPU_PARALLEL_H_
+
+#include <stdint.h>
+
+typedef void (*phx_task_fn)(void *ctx, int64_t begin, int64_t end);
+
+/* Run fn over disjoint chunks of [0, count), each of at least grain items (the last may be shorter), on the
+ * caller and on idle workers; return when all chunks are done. Nested calls run inline. The caller takes
+ * chunks itself and never waits for a worker that has not begun one, so a busy machine costs nothing. */
+void phx_parallel_for(int64_t count, int64_t grain, phx_task_fn fn, void *ctx);
+
+/* The number of threads that phx_parallel_for may use, the caller among them (PHALANX_NUM_THREADS). */
+int phx_num_threads(void);
+
+#endif
