@@ -1,0 +1,109 @@
+"""Fixtures: the fake devices, and a ``device`` that runs a test on each of them and on the real CPU.
+
+``PHALANX_TEST_DEVICES=fake`` leaves all plugins out, so that the suite proves ``core/`` alone.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
+if str(TESTS) not in sys.path:  # the helpers beside the tests: --import-mode=importlib does not add it
+    sys.path.insert(0, str(TESTS))
+
+ONLY_FAKES = os.environ.get("PHALANX_TEST_DEVICES") == "fake"
+if ONLY_FAKES:
+    os.environ["PHALANX_PLUGINS"] = "none"
+for name in ("PHALANX_DEVICE", "PHALANX_GPU"):
+    os.environ.pop(name, None)
+
+import phalanx as px  # noqa: E402 - after the environment is set
+from fake_driver import FakeDriver  # noqa: E402 - after the path is set
+from phalanx.driver import DeviceKind  # noqa: E402
+from phalanx.errors import DeviceError, PluginError  # noqa: E402
+from phalanx.plugins import host  # noqa: E402
+
+#: Opaque handles and emulated streams; opaque handles and real streams; addresses, inline, a CPU.
+FAKES = ("fake:0", "fakestream:0", "fakehost:0")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With the fakes alone, leave out what needs the CPU plugin."""
+    if not ONLY_FAKES:
+        return
+    for item in items:
+        if item.get_closest_marker("needs_cpu"):
+            item.add_marker(pytest.mark.skip(reason="PHALANX_TEST_DEVICES=fake"))
+
+
+@pytest.fixture(scope="session")
+def drivers() -> Iterator[dict[str, FakeDriver]]:
+    """The fake drivers that every test may use, by name; nobody changes their settings."""
+    made = {
+        "fake": FakeDriver("fake"),
+        "fakestream": FakeDriver("fakestream", streams=True),
+        "fakehost": FakeDriver("fakehost", host_addressable=True, kind=DeviceKind.CPU),
+    }
+    for driver in made.values():
+        host().register_driver(driver)
+    yield made
+    for driver in made.values():
+        host().unregister_driver(driver)
+
+
+@pytest.fixture
+def make_driver(drivers: dict[str, FakeDriver]) -> Iterator[type[FakeDriver]]:
+    """Make and register fake drivers of one's own; they are gone after the test."""
+    made: list[FakeDriver] = []
+
+    def make(name: str = "own", **options: object) -> FakeDriver:
+        driver = FakeDriver(name, **options)
+        host().register_driver(driver)
+        made.append(driver)
+        return driver
+
+    yield make
+    for driver in made:
+        found = host().listing(driver.name).devices
+        host().unregister_driver(driver)
+        for device in found:
+            if device.is_open:
+                driver.close(device.index)
+
+
+def cpu_or_skip() -> px.Device:
+    """The real CPU; skips with the reason where its plugin is absent or broken."""
+    try:
+        device = px.devices("cpu")[0]
+        device.ensure_open()
+    except (IndexError, DeviceError, PluginError) as error:
+        pytest.skip(f"no cpu:0: {error or px.why('cpu:0')}")
+    return device
+
+
+@pytest.fixture(params=[*FAKES, pytest.param("cpu:0", marks=pytest.mark.needs_cpu)])
+def device(request: pytest.FixtureRequest, drivers: dict[str, FakeDriver]) -> Iterator[px.Device]:
+    """Each fake device and the real CPU in turn, as the current device."""
+    if request.param == "cpu:0":
+        cpu_or_skip()
+    with px.device(request.param) as found:
+        yield found
+
+
+@pytest.fixture
+def fake(drivers: dict[str, FakeDriver]) -> Iterator[px.Device]:
+    """``fake:0`` as the current device: opaque handles, emulated streams."""
+    with px.device("fake:0") as found:
+        yield found
+
+
+@pytest.fixture
+def asynchronous(drivers: dict[str, FakeDriver]) -> Iterator[px.Device]:
+    """``fakestream:0`` as the current device: a worker thread per stream."""
+    with px.device("fakestream:0") as found:
+        yield found

@@ -1,0 +1,157 @@
+"""What the tests of plugins, devices and libraries share: fake drivers, real tiny distributions, acme."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib.metadata import EntryPoint, PathDistribution
+from pathlib import Path
+from typing import Any
+
+from phalanx.driver import Capability, DeviceInfo, DeviceKind, Direction, Driver, Feature, Layout
+from phalanx.plugins import PluginHost, use_host
+
+ACME = Path(__file__).parent / "acme" / "acme.c"
+
+
+def info(name: str = "Fake One", kind: DeviceKind = DeviceKind.CPU, **fields: Any) -> DeviceInfo:
+    """Describe a device."""
+    features = Feature.HOST_ADDRESSABLE | Feature.FP64
+    return DeviceInfo(name, kind, features, 2**30, 2**30, **fields)
+
+
+class FakeDriver(Driver):
+    """A driver of devices that are only described; ``infos`` may hold errors in place of descriptions."""
+
+    capabilities = Capability(0)
+
+    def __init__(
+        self, name: str, infos: Iterable[DeviceInfo | BaseException] | BaseException = ()
+    ) -> None:
+        self.name = name
+        self.infos = infos if isinstance(infos, BaseException) else list(infos)
+        self.listed = 0
+        self.opened: list[int] = []
+
+    def device_count(self) -> int:
+        self.listed += 1
+        if isinstance(self.infos, BaseException):
+            raise self.infos
+        return len(self.infos)
+
+    def device_info(self, index: int) -> DeviceInfo:
+        assert not isinstance(self.infos, BaseException)
+        found = self.infos[index]
+        if isinstance(found, BaseException):
+            raise found
+        return found
+
+    def open(self, index: int) -> None:
+        self.opened.append(index)
+
+    def alloc(self, index: int, size: int) -> int:
+        raise NotImplementedError
+
+    def free(self, index: int, handle: int) -> None:
+        raise NotImplementedError
+
+    def copy(
+        self,
+        index: int,
+        direction: Direction,
+        dst: int,
+        dst_offset: int,
+        src: int,
+        src_offset: int,
+        size: int,
+        *,
+        stream: Any,
+    ) -> None:
+        raise NotImplementedError
+
+    def kernel(self, index: int, op: str, dtypes: tuple[str, ...], layout: Layout) -> None:
+        return None
+
+    def synchronize(self, index: int, timeout: float | None = None) -> None:
+        return None
+
+
+@contextmanager
+def fresh_host(*drivers: Driver, entries: Iterable[EntryPoint] = ()) -> Iterator[PluginHost]:
+    """Put a host in place that knows only these drivers and entry points."""
+    host = PluginHost(lambda: tuple(entries))
+    for driver in drivers:
+        host.register_driver(driver)
+    before = use_host(host)
+    try:
+        yield host
+    finally:
+        use_host(before)
+
+
+def make_distribution(
+    folder: Path,
+    name: str,
+    version: str = "1.0",
+    *,
+    plugins: Mapping[str, str] | None = None,
+    commands: Mapping[str, str] | None = None,
+    modules: Mapping[str, str] | None = None,
+) -> tuple[EntryPoint, ...]:
+    """Install a distribution into a folder: metadata, entry points, modules. Return its plugins."""
+    site = folder / f"{name}-{version}.dist-info"
+    site.mkdir(parents=True)
+    (site / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    groups = {"phalanx.plugins": plugins or {}, "phalanx.commands": commands or {}}
+    lines = []
+    for group, entries in groups.items():
+        lines += [f"[{group}]", *(f"{key} = {value}" for key, value in entries.items())]
+    (site / "entry_points.txt").write_text("\n".join(lines) + "\n")
+    for module, source in (modules or {}).items():
+        (folder / f"{module}.py").write_text(source)
+    found = PathDistribution(site).entry_points
+    return tuple(entry for entry in found if entry.group == "phalanx.plugins")
+
+
+def plugin_source(driver: str, *, body: str = "", drivers: str = "") -> str:
+    """Return the source of a plugin module that offers one fake driver with one device."""
+    tests = str(Path(__file__).parent)
+    offers = drivers or f"(FakeDriver({driver!r}, [info({driver + ' device'!r})]),)"
+    return (
+        f"import sys\nsys.path.append({tests!r})\n"
+        "import phalanx.hookspecs\nfrom plugin_kit import FakeDriver, info\n"
+        f"{body}\n@phalanx.hookspecs.hookimpl\ndef phalanx_drivers():\n    return {offers}\n"
+    )
+
+
+def run_python(
+    *args: str, path: Path | None = None, **env: str
+) -> subprocess.CompletedProcess[str]:
+    """Run this Python with a folder in front of its path and more environment variables."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("PHALANX_") and k != "COLUMNS"}
+    folders = [str(path)] if path else []
+    entries = os.pathsep.join([*folders, *(entry for entry in sys.path if entry)])
+    return subprocess.run(
+        [sys.executable, *args],
+        env={**kept, "PYTHONPATH": entries, **env},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def build_acme(folder: Path, *defines: str) -> Path:
+    """Compile the acme library, or one of its faulty variants, against the header alone."""
+    out = folder / f"lib{'_'.join(['acme', *defines]).lower()}.so"
+    header = Path(sys.modules["phalanx.abi_build"].__file__ or "").parent / "include"
+    compiler = (sysconfig.get_config_var("CC") or "cc").split()[0]
+    relaxed = ["-Wno-unused-parameter", "-Wno-unused-function", "-Wno-unused-const-variable"]
+    command = [compiler, "-std=c11", "-Wall", "-Wextra", "-Werror", *(relaxed if defines else [])]
+    command += ["-shared", "-fPIC", "-O1", f"-I{header}", *(f"-D{name}" for name in defines)]
+    subprocess.run([*command, str(ACME), "-o", str(out)], check=True, timeout=120)
+    return out

@@ -1,0 +1,343 @@
+"""The CPU library by its C ABI: negotiation, device, memory, elementwise launches."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+_spec = importlib.util.spec_from_file_location("cpu_abi", Path(__file__).with_name("cpu_abi.py"))
+cpu_abi = sys.modules.setdefault("cpu_abi", importlib.util.module_from_spec(_spec))
+if not hasattr(cpu_abi, "Library"):
+    _spec.loader.exec_module(cpu_abi)
+ffi, check, PluginError = cpu_abi.ffi, cpu_abi.check, cpu_abi.PluginError
+
+FLAGS = {30: "avx512f avx512bw avx512cd avx512dq avx512vl", 20: "avx2 fma bmi1 bmi2 f16c", 10: ""}
+SIZES = (0, 1, 2, 15, 16, 17, 63, 64, 65, 1000, 4096, 100_001)
+SHAPES = ((3, 5, 7), (300, 400), (2, 3, 4, 5, 6), (1000, 3), (5, 100, 130), (64, 64), (129, 257))
+DTYPES = ("int8", "uint16", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128")
+
+
+@pytest.fixture(scope="module", params=cpu_abi.library_paths(), ids=lambda path: path.name.split(".")[0])
+def library(request):
+    opened = cpu_abi.Library(request.param)
+    if opened.score() == 0:
+        pytest.skip(f"this processor lacks the instruction set of {request.param.name}")
+    return opened
+
+
+def values(rng, shape, dtype):
+    x = rng.standard_normal(shape) * 50
+    if np.dtype(dtype).kind == "c":
+        x = x + 1j * rng.standard_normal(shape)
+    return x.astype(dtype)
+
+
+def bits(array):
+    return array.view(f"u{array.itemsize}")
+
+
+@pytest.mark.parametrize(("major", "minor"), [(0, 9), (2, 0), (99, 99)])
+def test_other_major_version_is_refused_before_the_host_is_touched(library, major, minor):
+    unreadable = ffi.cast("phx_host *", 16)
+    with pytest.raises(PluginError, match=f"{major}.{minor}") as caught:
+        library.get_api(major, minor, unreadable)
+    assert caught.value.code == cpu_abi.ABI_MISMATCH
+
+
+def test_newer_minor_version_is_accepted(library):
+    assert library.get_api(1, 99) == library.api
+
+
+def test_a_set_capability_bit_means_functions(library):
+    api = library.api
+    assert api.struct_size == ffi.sizeof("phx_api")
+    assert (api.built_abi_major, api.built_abi_minor) == (1, 0)
+    assert api.capabilities == 1 | 2 | 4 | 8
+    table = ffi.typeof("phx_api").fields
+    functions = [name for name, field in table if field.type.kind == "pointer" and name != "extensions"]
+    assert all(getattr(api, name) != ffi.NULL for name in functions)
+
+
+def test_plugin_info(library):
+    info = ffi.new("phx_plugin_info *")
+    check(library.api.plugin_info(info))
+    texts = [ffi.buffer(t.data, t.size)[:] for t in (info.name, info.vendor, info.license)]
+    assert texts == [b"cpu", b"Phalanx", b"Apache-2.0"]
+    assert info.version.size > 0
+
+
+def test_score_follows_the_instruction_set(library):
+    score = library.score()
+    flags = Path("/proc/cpuinfo").read_text().split("flags", 1)[-1].split("\n")[0].split()
+    assert set(FLAGS[score].split()) <= set(flags)
+
+
+def test_device_info(library):
+    info = ffi.new("phx_device_info *")
+    check(library.api.device_info(0, info))
+    assert info.struct_size == ffi.sizeof("phx_device_info")
+    assert (info.kind, info.dlpack_type, info.alignment, info.features) == (0, 1, 64, 31)
+    assert info.name.size > 0
+    assert 0 < info.max_allocation <= info.total_memory
+    assert info.compute_units >= 1
+    count = ffi.new("uint32_t *")
+    check(library.api.device_count(count))
+    assert count[0] == 1
+
+
+def test_there_is_no_second_device(library):
+    with pytest.raises(PluginError, match="no cpu:1"):
+        check(library.api.device_info(1, ffi.new("phx_device_info *")))
+    with pytest.raises(PluginError, match="no cpu:7"):
+        check(library.api.device_open(7, ffi.new("phx_device **")))
+
+
+@pytest.mark.parametrize("size", [1, 63, 64, 4097, 3 << 20, (4 << 20) + 3, 64 << 20])
+@pytest.mark.parametrize("alignment", [0, 1, 64, 4096])
+def test_alloc_is_aligned_and_writable(library, size, alignment):
+    out = ffi.new("void **")
+    check(library.api.alloc(library.device, size, alignment, out))
+    try:
+        assert int(ffi.cast("uintptr_t", out[0])) % max(64, alignment) == 0
+        memory = ffi.buffer(out[0], size)
+        memory[0], memory[size - 1] = b"\x07", b"\x09"
+        assert memory[size - 1] == b"\x09"
+    finally:
+        check(library.api.free(library.device, out[0]))
+
+
+@pytest.mark.parametrize(
+    ("size", "alignment", "code"),
+    [
+        (0, 64, cpu_abi.INVALID_ARGUMENT),
+        (64, 48, cpu_abi.INVALID_ARGUMENT),
+        (1 << 50, 64, cpu_abi.OUT_OF_MEMORY),
+        (2**64 - 1, 64, cpu_abi.OUT_OF_MEMORY),
+    ],
+)
+def test_alloc_refuses(library, size, alignment, code):
+    with pytest.raises(PluginError, match="alloc: ") as caught:
+        check(library.api.alloc(library.device, size, alignment, ffi.new("void **")))
+    assert caught.value.code == code
+
+
+def test_free_of_nothing_is_harmless(library):
+    check(library.api.free(library.device, ffi.NULL))
+    check(library.api.device_trim(library.device))
+
+
+def test_a_strangers_device_is_refused(library):
+    with pytest.raises(PluginError, match="alloc: not a device"):
+        check(library.api.alloc(ffi.NULL, 64, 64, ffi.new("void **")))
+
+
+def test_memory_info(library):
+    free, total = ffi.new("uint64_t *"), ffi.new("uint64_t *")
+    check(library.api.memory_info(library.device, free, total))
+    assert 0 < free[0] <= total[0]
+
+
+@pytest.mark.parametrize("size", [*SIZES, (3 << 20) + 5])
+def test_copy(library, size):
+    source = np.random.default_rng(size).integers(0, 256, size + 11, np.uint8)
+    target = np.zeros(size + 7, np.uint8)
+    for direction, stream in itertools.product((0, 1, 2), (ffi.NULL, library.stream())):
+        target[:] = 0
+        args = (ffi.from_buffer(target), 3, ffi.from_buffer(source), 11, size)
+        check(library.api.copy(library.device, stream, direction, *args))
+        library.synchronize(stream)
+        assert np.array_equal(target[3 : 3 + size], source[11:])
+        assert not target[:3].any()
+        assert not target[3 + size :].any()
+        if direction == 2:
+            check(library.api.stream_destroy(stream))
+
+
+@pytest.mark.parametrize("pattern_size", [1, 2, 4, 8, 16])
+@pytest.mark.parametrize("count", [0, 1, 3, 64, 1001, 300_000])
+def test_fill(library, pattern_size, count):
+    pattern = np.arange(1, pattern_size + 1, dtype=np.uint8)
+    target = np.zeros(count * pattern_size + 32, np.uint8)
+    handle = ffi.from_buffer(target)
+    size = count * pattern_size
+    args = (handle, 16, size, ffi.from_buffer(pattern), pattern_size)
+    check(library.api.fill(library.device, ffi.NULL, *args))
+    assert np.array_equal(target[16 : 16 + size], np.tile(pattern, count))
+    assert not target[:16].any()
+    assert not target[16 + size :].any()
+
+
+@pytest.mark.parametrize(("size", "pattern_size"), [(8, 3), (8, 32), (8, 0), (6, 4)])
+def test_fill_refuses(library, size, pattern_size):
+    target = ffi.new("char[64]")
+    with pytest.raises(PluginError, match="fill: "):
+        check(library.api.fill(library.device, ffi.NULL, target, 0, size, target, pattern_size))
+
+
+def test_every_elementwise_overload_has_both_layouts(library):
+    from phalanx.optable import OPS
+
+    missing = []
+    for op in OPS.values():
+        if op.structure != "elementwise":
+            continue
+        for signature in op.signatures:
+            numbers = tuple(cpu_abi.DTYPES.index(d) for d in signature.dtypes)
+            for layout in (cpu_abi.CONTIGUOUS, cpu_abi.STRIDED):
+                if (op.name, numbers, layout) not in library.kernels:
+                    missing.append(f"{op.name} {signature} layout {layout}")
+    assert not missing
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("count", [0, 1, 7, 1000, 300_001])
+def test_contiguous(library, dtype, count):
+    rng = np.random.default_rng(count)
+    a, b = values(rng, count, dtype), values(rng, count, dtype)
+    for op, reference in (("add", np.add), ("multiply", np.multiply), ("equal", np.equal)):
+        if op == "multiply" and a.dtype.kind == "c":
+            continue  # the order of its roundings is the op table's
+        want = reference(a, b)
+        out = np.empty_like(want)
+        library.launch(op, [a, b, out])
+        assert np.array_equal(out, want)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("scalar", [0, 1])
+def test_operand_of_one_element(library, dtype, scalar):
+    a, one = values(np.random.default_rng(1), 70_000, dtype), np.array(3, dtype)
+    operands = [a, one] if scalar else [one, a]
+    out = np.empty_like(a)
+    library.launch("subtract", [*operands, out], scalars=1 << scalar)
+    assert np.array_equal(out, np.subtract(*operands))
+
+
+def test_dear_expression_with_operand_of_one_element(library):
+    for dtype in ("float16", "float32", "float64"):
+        a = abs(values(np.random.default_rng(1), 70_000, dtype)).clip(0, 100)
+        out = np.empty_like(a)
+        library.launch("pow", [a, np.array(2, dtype), out], scalars=2)
+        np.testing.assert_allclose(out, a * a, rtol=np.finfo(dtype).eps * 2)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_in_place(library, dtype):
+    a, b = values(np.random.default_rng(1), 70_000, dtype), values(np.random.default_rng(2), 70_000, dtype)
+    want = a - b
+    library.launch("subtract", [a, b, a])
+    assert np.array_equal(a, want)
+
+
+def _view(rng, shape, dtype):
+    """An array of a shape with axes permuted, sliced, reversed or broadcast at random."""
+    order = rng.permutation(len(shape))
+    x = values(rng, [2 * shape[axis] for axis in order], dtype).transpose(np.argsort(order))
+    for axis, n in enumerate(shape):
+        pick = (slice(n), slice(2 * n - 1, n - 1, -1), slice(0, 2 * n, 2), slice(1))[rng.integers(4)]
+        x = x[(slice(None),) * axis + (pick,)]
+    return np.broadcast_to(x, shape)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_strided(library, dtype, shape):
+    rng = np.random.default_rng(len(shape))
+    for trial in range(6):
+        a, b = _view(rng, shape, dtype), _view(rng, shape, dtype)
+        mask = _view(rng, shape, "float32") > 0
+        out = np.empty([2 * n for n in shape], dtype)[tuple(slice(0, 2 * n, 2) for n in shape)]
+        out = np.empty(shape, dtype) if trial % 2 else out
+        launches = (
+            ("add", [a, b], np.add),
+            ("copy", [a], np.positive),
+            ("where", [mask, a, b], np.where),
+        )
+        for op, operands, reference in launches:
+            library.launch(op, [*operands, out], layout=cpu_abi.STRIDED)
+            assert np.array_equal(out, reference(*operands)), (op, trial, a.strides, b.strides)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex128"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_strided_gives_the_bits_of_contiguous(library, dtype, shape):
+    rng = np.random.default_rng(5)
+    for _ in range(4):
+        a = _view(rng, shape, dtype)
+        strided, dense = np.empty(shape[::-1], dtype).T, np.empty(shape, dtype)
+        library.launch("exp", [a, strided], layout=cpu_abi.STRIDED)
+        library.launch("exp", [np.ascontiguousarray(a), dense])
+        assert strided.tobytes() == dense.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_special_values_survive_the_compilers_flags(library, dtype):
+    tiny = np.finfo(dtype).smallest_subnormal
+    a = np.array([np.nan, np.inf, -np.inf, -0.0, tiny, tiny, 1.0] * 9, dtype)
+    b = np.array([1.0, -np.inf, 1.0, 0.0, tiny, -tiny, np.nan] * 9, dtype)
+    for op, reference in (("add", np.add), ("multiply", np.multiply), ("less_equal", np.less_equal)):
+        with np.errstate(all="ignore"):
+            want = reference(a, b)
+        out = np.empty_like(want)
+        library.launch(op, [a, b, out])
+        assert np.array_equal(out, want, equal_nan=op != "less_equal")
+        assert np.array_equal(np.signbit(out), np.signbit(want)) or op != "multiply"
+    out = np.empty(len(a), bool)
+    library.launch("isnan", [a, out])
+    assert np.array_equal(out, np.isnan(a))
+
+
+def test_float16_conversions_of_the_processor_are_those_of_the_scalar_functions(library):
+    every = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    wide = np.empty(every.shape, np.float32)
+    library.launch("cast", [every, wide])  # scalar functions
+    magnitude = np.empty_like(every)
+    library.launch("abs", [every, magnitude])  # the processor's, where it has them
+    back = np.empty_like(every)
+    library.launch("cast", [np.abs(wide), back])
+    assert np.array_equal(bits(magnitude), bits(back))
+    rng = np.random.default_rng(3)
+    a, b = (rng.integers(0, 1 << 16, 1 << 18).astype(np.uint16).view(np.float16) for _ in "ab")
+    product, rounded = np.empty_like(a), np.empty_like(a)
+    library.launch("multiply", [a, b, product])
+    wide_a, wide_b = np.empty(a.shape, np.float32), np.empty(a.shape, np.float32)
+    library.launch("cast", [a, wide_a])
+    library.launch("cast", [b, wide_b])
+    library.launch("multiply", [wide_a, wide_b, wide_a])
+    library.launch("cast", [wide_a, rounded])
+    numbers = ~np.isnan(product)
+    assert np.array_equal(bits(product)[numbers], bits(rounded)[numbers])
+    assert np.array_equal(np.isnan(product), np.isnan(rounded))
+
+
+def test_nextafter_of_float16(library):
+    rng = np.random.default_rng(3)
+    a, b = (rng.integers(0, 1 << 16, 1 << 17).astype(np.uint16).view(np.float16) for _ in "ab")
+    out = np.empty_like(a)
+    library.launch("nextafter", [a, b, out])
+    with np.errstate(all="ignore"):
+        want = np.nextafter(a, b)
+    assert np.array_equal(out, want, equal_nan=True)
+
+
+def test_casts(library):
+    a = np.array([0.0, -0.0, 1.9, -1.9, 300.0, -1e30, 1e30, np.inf, np.nan], np.float64)
+    out = np.empty(a.shape, np.int8)
+    library.launch("cast", [a, out])
+    assert out.tolist() == [0, 0, 1, -1, 127, -128, 127, 127, 0]
+    truth = np.empty(a.shape, bool)
+    library.launch("cast", [a, truth])
+    assert truth.tolist() == [False, False, True, True, True, True, True, True, True]
+    z = np.empty(a.shape, np.complex64)
+    library.launch("cast", [a, z])
+    with np.errstate(over="ignore"):
+        assert np.array_equal(z.real, a.astype(np.float32), equal_nan=True)
+    assert not z.imag.any()
+    wrapped = np.empty(3, np.uint8)
+    library.launch("cast", [np.array([-1, 256, 513], np.int64), wrapped])
+    assert wrapped.tolist() == [255, 0, 1]

@@ -1,0 +1,486 @@
+"""The CPU library's streams, events and worker threads."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+_spec = importlib.util.spec_from_file_location("cpu_abi", Path(__file__).with_name("cpu_abi.py"))
+cpu_abi = sys.modules.setdefault("cpu_abi", importlib.util.module_from_spec(_spec))
+if not hasattr(cpu_abi, "Library"):
+    _spec.loader.exec_module(cpu_abi)
+ffi, check, PluginError = cpu_abi.ffi, cpu_abi.check, cpu_abi.PluginError
+MILLISECOND = 1_000_000
+
+
+@pytest.fixture(scope="module")
+def library():
+    for path in cpu_abi.library_paths():
+        opened = cpu_abi.Library(path)
+        if opened.score() > 0:
+            return opened
+    return pytest.fail("no CPU library runs on this processor")
+
+
+@pytest.fixture
+def stream(library):
+    made = library.stream()
+    yield made
+    check(library.api.stream_destroy(made))
+
+
+@contextmanager
+def held(library, stream):
+    """Hold a stream at a host call until the block ends."""
+    gate, reached = threading.Event(), threading.Event()
+
+    @ffi.callback("void(void *)")
+    def wait(_):
+        reached.set()
+        gate.wait(60)
+
+    check(library.api.stream_host_call(library.device, stream, wait, ffi.NULL))
+    try:
+        assert reached.wait(60)
+        yield
+    finally:
+        gate.set()
+        library.synchronize(stream)
+
+
+def idle(library, stream):
+    out = ffi.new("int32_t *")
+    check(library.api.stream_query(stream, out))
+    return bool(out[0])
+
+
+def done(library, event):
+    out = ffi.new("int32_t *")
+    check(library.api.event_query(event, out))
+    return bool(out[0])
+
+
+def elapsed(library, begin, end):
+    out = ffi.new("uint64_t *")
+    check(library.api.event_elapsed(begin, end, out))
+    return out[0]
+
+
+def run(code, **environment):
+    """Run a program with the library at hand as ``L``; returns what it printed."""
+    header = f"""
+        import os, sys
+        sys.path.insert(0, {str(Path(__file__).parent)!r})
+        import numpy as np
+        import cpu_abi
+        from cpu_abi import check, ffi
+        L = next(l for l in map(cpu_abi.Library, cpu_abi.library_paths()) if l.score() > 0)
+        """
+    program = textwrap.dedent(header) + textwrap.dedent(code)
+    result = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert result.returncode == 0, f"exit status {result.returncode}\n{result.stderr}"
+    return result.stdout
+
+
+def test_work_of_a_stream_is_done_in_order(library, stream):
+    a, two, one = np.zeros(10_000), np.array(2.0), np.array(1.0)
+    for _ in range(20):
+        library.launch("add", [a, one, a], stream=stream, scalars=2)
+        library.launch("multiply", [a, two, a], stream=stream, scalars=2)
+    library.synchronize(stream)
+    assert (a == sum(2.0**k for k in range(1, 21))).all()
+    assert idle(library, stream)
+
+
+def test_a_launch_returns_at_once_and_keeps_its_arguments(library, stream):
+    a, out, value = np.arange(1000.0), np.zeros(1000), np.array(5.0)
+    with held(library, stream):
+        library.launch("add", [a, value, out], stream=stream, scalars=2)
+        value[()] = -1.0
+        assert not idle(library, stream)
+        assert not out.any()
+    assert np.array_equal(out, a + 5)
+
+
+def test_streams_are_independent(library, stream):
+    other = library.stream()
+    a = np.ones(1000)
+    with held(library, stream):
+        library.launch("add", [a, a, a], stream=other)
+        library.synchronize(other)
+        assert (a == 2).all()
+        assert not idle(library, stream)
+    check(library.api.stream_destroy(other))
+
+
+def test_copy_and_fill_are_asynchronous(library, stream):
+    a, b = np.zeros(64, np.uint8), np.zeros(64, np.uint8)
+    pattern = np.array([1, 2], np.uint8)
+    with held(library, stream):
+        args = (ffi.from_buffer(a), 0, 64, ffi.from_buffer(pattern), 2)
+        check(library.api.fill(library.device, stream, *args))
+        pattern[:] = 9
+        args = (ffi.from_buffer(b), 0, ffi.from_buffer(a), 0, 64)
+        check(library.api.copy(library.device, stream, 0, *args))
+        assert not a.any()
+        assert not b.any()
+    assert b.tolist() == [1, 2] * 32
+
+
+def test_synchronize_times_out(library, stream):
+    with held(library, stream):
+        for call in (library.api.stream_synchronize, None):
+            begin = time.monotonic()
+            with pytest.raises(PluginError, match="not finished") as caught:
+                if call:
+                    check(call(stream, 20 * MILLISECOND))
+                else:
+                    check(library.api.device_synchronize(library.device, 20 * MILLISECOND))
+            assert caught.value.code == cpu_abi.TIMEOUT
+            assert time.monotonic() - begin >= 0.02
+        with pytest.raises(PluginError, match="not finished"):
+            library.synchronize(stream, 0)
+    library.synchronize(stream, 0)
+    check(library.api.device_synchronize(library.device, cpu_abi.FOREVER))
+
+
+def test_events_time_a_stream(library, stream):
+    begin = library.event(stream)
+
+    @ffi.callback("void(void *)")
+    def rest(_):
+        time.sleep(0.02)
+
+    check(library.api.stream_host_call(library.device, stream, rest, ffi.NULL))
+    end = library.event(stream)
+    check(library.api.event_synchronize(end, cpu_abi.FOREVER))
+    assert 20 * MILLISECOND <= elapsed(library, begin, end) < 20_000 * MILLISECOND
+    with pytest.raises(PluginError, match="before the first"):
+        elapsed(library, end, begin)
+    for event in (begin, end):
+        check(library.api.event_destroy(event))
+
+
+def test_event_of_the_default_stream_is_reached_at_once(library):
+    event = library.event()
+    with pytest.raises(PluginError, match="never recorded"):
+        elapsed(library, event, event)
+    check(library.api.event_record(event, ffi.NULL))
+    assert done(library, event)
+    assert elapsed(library, event, event) == 0
+    check(library.api.event_destroy(event))
+
+
+def test_event_is_pending_until_its_place_is_passed(library, stream):
+    fresh = library.event()
+    assert done(library, fresh)
+    check(library.api.event_synchronize(fresh, 0))
+    with held(library, stream):
+        event = library.event(stream)
+        assert not done(library, event)
+        with pytest.raises(PluginError, match="event_synchronize: not finished") as caught:
+            check(library.api.event_synchronize(event, MILLISECOND))
+        assert caught.value.code == cpu_abi.TIMEOUT
+        with pytest.raises(PluginError, match="not reached yet"):
+            elapsed(library, event, event)
+    check(library.api.event_synchronize(event, cpu_abi.FOREVER))
+    assert done(library, event)
+    for e in (event, fresh):
+        check(library.api.event_destroy(e))
+
+
+def test_new_record_replaces_the_old_one_but_not_its_waits(library, stream):
+    other = library.stream()
+    a = np.zeros(100)
+    with held(library, stream):
+        event = library.event(stream)
+        check(library.api.stream_wait_event(library.device, other, event))
+        library.launch("add", [a, np.array(1.0), a], stream=other, scalars=2)
+        check(library.api.event_record(event, ffi.NULL))
+        assert done(library, event)
+        assert not idle(library, other)
+        assert not a.any()
+        check(library.api.event_destroy(event))  # while the wait is pending
+    library.synchronize(other)
+    assert (a == 1).all()
+    check(library.api.stream_destroy(other))
+
+
+def test_default_stream_waits_for_an_event(library, stream):
+    @ffi.callback("void(void *)")
+    def rest(_):
+        time.sleep(0.02)
+
+    check(library.api.stream_host_call(library.device, stream, rest, ffi.NULL))
+    event = library.event(stream)
+    check(library.api.stream_wait_event(library.device, ffi.NULL, event))
+    assert done(library, event)
+    check(library.api.event_destroy(event))
+
+
+def out_of_range(library, stream):
+    index, out = np.array([0, 7], np.int64), np.zeros(2, np.int64)
+    library.launch("wrap_index", [index, out], layout=cpu_abi.ANY, params=[5, 1], stream=stream)
+    return index, out
+
+
+def test_error_of_a_stream_is_kept_and_told_once(library, stream):
+    before = library.event(stream)
+    operands = [out_of_range(library, stream)]
+    after = library.event(stream)
+    check(library.api.event_synchronize(before, cpu_abi.FOREVER))
+    with pytest.raises(PluginError, match="'wrap_index'.*7") as caught:
+        check(library.api.event_synchronize(after, cpu_abi.FOREVER))
+    assert caught.value.code == cpu_abi.OUT_OF_RANGE
+    library.synchronize(stream)
+    operands.append(out_of_range(library, stream))
+    with pytest.raises(PluginError, match="wrap_index"):
+        library.synchronize(stream)
+    library.synchronize(stream)
+    for event in (before, after):
+        check(library.api.event_destroy(event))
+
+
+def test_error_on_the_default_stream_is_immediate(library):
+    with pytest.raises(PluginError, match="7") as caught:
+        out_of_range(library, ffi.NULL)
+    assert caught.value.code == cpu_abi.OUT_OF_RANGE
+
+
+def test_host_call_may_not_wait_for_its_own_stream(library, stream):
+    seen = []
+
+    @ffi.callback("void(void *)")
+    def wait(_):
+        try:
+            library.synchronize(stream)
+        except PluginError as error:
+            seen.append(error.code)
+
+    check(library.api.stream_host_call(library.device, stream, wait, ffi.NULL))
+    library.synchronize(stream)
+    assert seen == [cpu_abi.INVALID_ARGUMENT]
+
+
+def test_destroy_finishes_the_queue(library):
+    stream = library.stream()
+    a, one = np.zeros(50_000), np.array(1.0)
+    for _ in range(200):
+        library.launch("add", [a, one, a], stream=stream, scalars=2)
+    check(library.api.stream_destroy(stream))
+    assert (a == 200).all()
+
+
+def test_eight_threads_launch_at_once(library):
+    def work(seed):
+        rng = np.random.default_rng(seed)
+        stream = library.stream() if seed % 2 else ffi.NULL
+        a, b = rng.standard_normal((2, 200_000))
+        out = np.empty_like(a)
+        for _ in range(30):
+            library.launch("add", [a, b, out], stream=stream)
+            library.launch("multiply", [out, b, out], stream=stream)
+        library.synchronize(stream)
+        if stream != ffi.NULL:
+            check(library.api.stream_destroy(stream))
+        return np.array_equal(out, (a + b) * b)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(work, range(8)))
+
+
+def test_many_threads_share_one_stream(library, stream):
+    a, one = np.zeros(100, np.int64), np.array(1, np.int64)
+
+    def work(_):
+        for _ in range(200):
+            library.launch("add", [a, one, a], stream=stream, scalars=2)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
+    library.synchronize(stream)
+    assert (a == 1600).all()
+
+
+def test_child_of_a_fork(library):
+    printed = run(
+        """
+        stream = L.stream()
+        a = np.ones(2_000_000)
+        out = np.empty_like(a)
+        L.launch("add", [a, a, out], stream=stream)   # starts the stream's and the pool's workers
+        L.synchronize(stream)
+        reached = L.event(stream)
+        L.synchronize(stream)
+        child = os.fork()
+        if child == 0:
+            code = 0
+            try:
+                L.launch("add", [a, out, out])        # default stream, with a pool of its own
+                assert (out == 3).all()
+                for call in (
+                    lambda: L.launch("add", [a, a, out], stream=stream),
+                    lambda: L.synchronize(stream),
+                    lambda: L.event(stream),
+                ):
+                    try:
+                        call()
+                    except cpu_abi.PluginError as error:
+                        assert error.code == cpu_abi.UNAVAILABLE, error
+                        assert "before fork" in error.message
+                    else:
+                        raise AssertionError("a stream of the parent was usable")
+                check(L.api.event_synchronize(reached, cpu_abi.FOREVER))
+                check(L.api.event_destroy(reached))
+                check(L.api.stream_destroy(stream))
+                check(L.api.device_synchronize(L.device, cpu_abi.FOREVER))
+                own = L.stream()
+                L.launch("add", [a, out, out], stream=own)
+                L.synchronize(own)
+                assert (out == 4).all()
+                check(L.api.stream_destroy(own))
+            except BaseException:
+                import traceback
+                traceback.print_exc()
+                code = 1
+            os._exit(code)
+        assert os.waitpid(child, 0)[1] == 0
+        L.launch("add", [a, out, out], stream=stream)
+        L.synchronize(stream)
+        assert (out == 3).all()
+        print("parent and child")
+        """,
+        PHALANX_NUM_THREADS="2",
+    )
+    assert printed == "parent and child\n"
+
+
+def test_fork_while_streams_work(library):
+    printed = run(
+        """
+        streams = [L.stream() for _ in range(3)]
+        a = np.ones(300_000)
+        outs = [np.empty_like(a) for _ in streams]
+        for _ in range(20):
+            for stream, out in zip(streams, outs):
+                for _ in range(5):
+                    L.launch("add", [a, a, out], stream=stream)
+            child = os.fork()
+            if child == 0:
+                event = L.event(ffi.NULL)
+                L.launch("add", [a, a, outs[0]])
+                os._exit(0 if (outs[0] == 2).all() else 1)
+            assert os.waitpid(child, 0)[1] == 0
+        for stream in streams:
+            L.synchronize(stream)
+        print("ok")
+        """,
+        PHALANX_NUM_THREADS="2",
+    )
+    assert printed == "ok\n"
+
+
+@pytest.mark.parametrize("leave", ["pass", "sys.exit(0)", "os._exit(0)"])
+def test_exit_with_work_in_flight(library, leave):
+    run(
+        f"""
+        out = ffi.new("void **")
+        check(L.api.alloc(L.device, 1 << 24, 64, out))
+        stream = L.stream()
+        zero = ffi.new("char[16]")
+        for _ in range(2000):
+            check(L.api.fill(L.device, stream, out[0], 0, 1 << 24, zero, 16))
+        event = L.event(stream)
+        {leave}
+        """
+    )
+
+
+def test_library_stays_when_its_handle_is_dropped(library):
+    run(
+        """
+        import gc
+        stream = L.stream()
+        api, device = L.api, L.device
+        del L
+        gc.collect()
+        check(api.stream_synchronize(stream, cpu_abi.FOREVER))
+        check(api.stream_destroy(stream))
+        """
+    )
+
+
+def test_bits_do_not_depend_on_the_number_of_threads(library):
+    code = """
+        import hashlib
+        rng = np.random.default_rng(0)
+        seen = hashlib.sha256()
+        for dtype in ("float32", "float64"):
+            a, b = rng.standard_normal((2, 700, 900)).astype(dtype)
+            for op, operands, layout in (
+                ("exp", [a], 0), ("add", [a, b], 0), ("pow", [abs(a), b], 0),
+                ("add", [a.T, b.T[::-1]], 1), ("exp", [a.T], 1),
+            ):
+                out = np.empty(operands[0].shape, dtype)
+                L.launch(op, [*operands, out], layout=layout)
+                seen.update(out.tobytes())
+            total = np.empty(700, dtype)
+            L.launch("sum", [a, total], layout=2)
+            seen.update(total.tobytes())
+            product = np.empty((700, 700), dtype)
+            L.launch("matmul", [a, b.T, product], layout=2)
+            seen.update(product.tobytes())
+        print(seen.hexdigest())
+        """
+    assert len({run(code, PHALANX_NUM_THREADS=n) for n in ("1", "2", "5")}) == 1
+
+
+@pytest.mark.parametrize("value", ["two", "0", "-3", "1.5"])
+def test_bad_number_of_threads_is_an_error(library, value):
+    with pytest.raises(AssertionError, match="PHALANX_NUM_THREADS is '" + value):
+        run("pass", PHALANX_NUM_THREADS=value)
+
+
+def products(library, shape_a, shape_b, dtype):
+    rng = np.random.default_rng(9)
+    a, b = (rng.integers(-8, 9, shape).astype(dtype) for shape in (shape_a, shape_b))
+    batch = np.broadcast_shapes(shape_a[:-2], shape_b[:-2])
+    a, b = (np.broadcast_to(x, batch + x.shape[-2:]) for x in (a, b))
+    out = np.empty((*batch, a.shape[-2], b.shape[-1]), dtype)
+    library.launch("matmul", [a, b, out], layout=cpu_abi.ANY)
+    return out, a @ b
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint32", "int64", "float32", "float64", "complex64"])
+@pytest.mark.parametrize(
+    ("shape_a", "shape_b"),
+    [
+        ((3, 4), (4, 5)),
+        ((500, 1, 3, 4), (7, 4, 5)),
+        ((2, 150, 150), (150, 150)),
+        ((3, 0), (0, 5)),
+        ((0, 3, 4), (4, 5)),
+        ((4, 0, 4), (4, 5)),
+    ],
+)
+def test_batches_of_products(library, dtype, shape_a, shape_b):
+    got, want = products(library, shape_a, shape_b, dtype)
+    assert np.array_equal(got, want)
