@@ -5,32 +5,34 @@ Everything else stands in pyproject.toml.
 
 from __future__ import annotations
 
-import os
-import sys
+import runpy
 from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))
+ROOT = Path(__file__).resolve().parent
+
+
+def relative(folder: str, pattern: str) -> list[str]:
+    """Paths from the root: setuptools refuses absolute ones in an sdist."""
+    return sorted(p.relative_to(ROOT).as_posix() for p in (ROOT / folder).glob(pattern))
+
 
 WARM = Extension(
     "phalanx._warm",
-    ["core/_warm.pyx", *sorted(str(p.relative_to(HERE)) for p in (HERE / "core").glob("_pool*.c"))],
+    ["core/_warm.pyx", *relative("core", "_pool*.c")],
     include_dirs=["core", "core/include"],
     depends=[
-        *sorted(str(p.relative_to(HERE)) for p in (HERE / "core").glob("_warm*.pxi")),
-        "core/_pool.h",
+        *relative("core", "_warm*.pxi"),
+        *relative("core", "_pool*.h"),
         "core/include/phalanx.h",
     ],
-    extra_compile_args=["-O3", "-std=gnu11", "-fvisibility=hidden", "-pthread"],
+    extra_compile_args=["-O3", "-g0", "-std=gnu11", "-fvisibility=hidden", "-pthread"],
 )
 
-modules = os.environ.get("PHALANX_CPU_ISA", "baseline,avx2,avx512").split(",")
-
 setup(
-    ext_modules=cythonize([WARM], build_dir="build/cython", language_level=3),
-    cffi_modules=[f"kernels_cpu/build.py:{name}" for name in modules],
+    ext_modules=cythonize([WARM], build_dir="build/cython", language_level=3, quiet=True),
+    cffi_modules=runpy.run_path(str(ROOT / "kernels_cpu" / "build.py"))["ffibuilders"],
     options={"build_ext": {"parallel": 2}},
 )

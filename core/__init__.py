@@ -7,6 +7,7 @@ Array API standard 2025.12. Importing this package loads no plugin and touches n
 from __future__ import annotations
 
 from math import e, inf, nan, pi
+from typing import TYPE_CHECKING
 
 from ._warm import Array, Buffer, Device, DType, Event, Kernel, Stream, current_stream
 from .allocators import (
@@ -150,8 +151,7 @@ from .errors import (
 )
 from .fallback import fallback_policy, fallback_report
 from .indexing import take, take_along_axis
-from .inspection import API_VERSION as __array_api_version__
-from .inspection import __array_namespace_info__
+from .inspection import __array_api_version__, __array_namespace_info__
 from .interchange import from_dlpack
 from .linear import matmul, tensordot, vecdot
 from .manipulation import (
@@ -204,6 +204,10 @@ from .sorting import argsort, sort
 from .streams import hazards, synchronize
 from .transfer import asnumpy
 from .version import __version__
+
+if TYPE_CHECKING:
+    from . import fft, linalg
+    from .hookspecs import hookimpl, hookspec
 
 newaxis = None
 
@@ -278,8 +282,8 @@ __all__ = [
     "can_cast",
     "ceil",
     "clip",
-    "complex128",
     "complex64",
+    "complex128",
     "concat",
     "conj",
     "copysign",
@@ -305,6 +309,7 @@ __all__ = [
     "eye",
     "fallback_policy",
     "fallback_report",
+    "fft",
     "finfo",
     "flip",
     "float16",
@@ -325,10 +330,10 @@ __all__ = [
     "iinfo",
     "imag",
     "inf",
+    "int8",
     "int16",
     "int32",
     "int64",
-    "int8",
     "is_available",
     "isdtype",
     "isfinite",
@@ -338,11 +343,12 @@ __all__ = [
     "kernels",
     "less",
     "less_equal",
+    "linalg",
     "linspace",
     "log",
-    "log10",
     "log1p",
     "log2",
+    "log10",
     "logaddexp",
     "logical_and",
     "logical_not",
@@ -409,10 +415,10 @@ __all__ = [
     "tril",
     "triu",
     "trunc",
+    "uint8",
     "uint16",
     "uint32",
     "uint64",
-    "uint8",
     "unique_all",
     "unique_counts",
     "unique_inverse",
@@ -429,7 +435,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """``hookimpl`` and ``hookspec`` need pluggy, which is imported only for plugins."""
+    """``hookimpl`` and ``hookspec`` need pluggy; the extensions wait until they are used."""
+    if name in ("fft", "linalg"):
+        from importlib import import_module
+
+        return import_module(f".{name}", __name__)
     if name in ("hookimpl", "hookspec"):
         from . import hookspecs
 

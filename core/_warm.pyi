@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from types import ModuleType
-from typing import Any, ClassVar, Self, final
+from typing import Any, ClassVar, Self, TypeAlias, final
 
 import numpy.typing as npt
 
@@ -12,7 +12,7 @@ from .driver import DeviceInfo, DeviceKind, Driver, Layout
 from .optable import Op
 
 _Number = bool | int | float | complex
-_Other = Array | bool | int | float | complex
+_Other: TypeAlias = "Array | bool | int | float | complex"
 
 DTYPES: tuple[DType, ...]
 _scoped_streams: ContextVar[dict[Device, Stream] | None]

@@ -424,6 +424,20 @@ cdef int raise_too_large(Device device, DType dtype, int ndim, const int64_t *sh
         "can address; check the shape", size=0, verdict="genuine")
 
 
+cdef int64_t count_elements(Array like, int ndim, const int64_t *shape) except -1:
+    """The product of the extents; a broadcast view may have more elements than 64 bits can count."""
+    cdef int64_t n = 1
+    cdef int i
+    for i in range(ndim):
+        if shape[i] == 0:
+            return 0
+    for i in range(ndim):
+        if n > _MAX_COUNT // shape[i]:
+            raise_too_large(like.device, like.dtype, ndim, shape)
+        n *= shape[i]
+    return n
+
+
 cdef bint is_c_contiguous(int ndim, const int64_t *shape, const int64_t *strides) noexcept:
     """Whether C order without gaps; axes of one element may have any stride, empty is contiguous."""
     cdef int64_t expected = 1
@@ -444,11 +458,10 @@ cdef Array view_of(Array base, int ndim, const int64_t *shape, const int64_t *st
     """A view of a buffer, ``shift`` elements from the first element of ``base``."""
     cdef Array a = new_header(base.device, base.dtype, ndim)
     cdef int i
-    a.count = 1
     for i in range(ndim):
         a.t.shape[i] = shape[i]
         a.t.strides[i] = strides[i]
-        a.count *= shape[i]
+    a.count = count_elements(base, ndim, shape)
     a.contiguous = is_c_contiguous(ndim, a.t.shape, a.t.strides)
     a.buffer = base.buffer
     a.t.data = base.t.data

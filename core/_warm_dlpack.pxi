@@ -1,5 +1,6 @@
 # DLPack capsules, both forms: https://dmlc.github.io/dlpack/latest/python_spec.html
 
+from cpython.long cimport PyLong_AsLongLongAndOverflow
 from cpython.pycapsule cimport (
     PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New, PyCapsule_SetName,
 )
@@ -150,8 +151,6 @@ def wrap_imported(Imported found not None, Device device not None):
     cdef DType dtype = _BY_DLPACK.get((t.dtype.code, t.dtype.bits, t.dtype.lanes))
     cdef Array a
     cdef int64_t step = 1
-    cdef int64_t low = 0
-    cdef int64_t high = 0
     cdef int i
     if dtype is None:
         raise BufferError(f"no dtype for DLPack code {t.dtype.code}, {t.dtype.bits} bits, "
@@ -162,16 +161,7 @@ def wrap_imported(Imported found not None, Device device not None):
         a.t.shape[i] = t.shape[i]
         a.t.strides[i] = step if t.strides == NULL else t.strides[i]
         step *= t.shape[i]
-        low += min(0, (a.t.shape[i] - 1) * a.t.strides[i])
-        high += max(0, (a.t.shape[i] - 1) * a.t.strides[i])
-    a.count = step
-    a.contiguous = is_c_contiguous(t.ndim, a.t.shape, a.t.strides)
-    a.buffer = Buffer.from_handle(
-        device, <uintptr_t>t.data, t.byte_offset + (high + 1) * dtype.itemsize if step else 0,
-        owner=found, readonly=found.readonly)
-    a.t.data = t.data
-    a.t.byte_offset = t.byte_offset
-    return a
+    return over_memory(a, <uintptr_t>t.data, t.byte_offset, found, found.readonly)
 
 
 def wrap_host(object owner, uintptr_t address, DType dtype not None, tuple shape, tuple strides,
@@ -179,14 +169,35 @@ def wrap_host(object owner, uintptr_t address, DType dtype not None, tuple shape
     """Return an array over host memory that ``owner`` keeps alive; ``strides`` in elements."""
     cdef Array a = new_header(device, dtype, len(shape))
     cdef int i
-    a.count = 1
     for i in range(a.t.ndim):
         a.t.shape[i] = shape[i]
         a.t.strides[i] = strides[i]
+    return over_memory(a, address, 0, owner, readonly)
+
+
+cdef Array over_memory(Array a, uintptr_t handle, uint64_t offset, object owner, bint readonly):
+    """Give an array, shape and strides set, the memory whose first element is ``offset`` bytes from
+    a handle. The buffer spans all that the array touches: an address is moved to the lowest byte."""
+    cdef int64_t low = 0
+    cdef int64_t high = 0
+    cdef int64_t reach
+    cdef int i
+    a.count = 1
+    for i in range(a.t.ndim):
         a.count *= a.t.shape[i]
+        reach = (a.t.shape[i] - 1) * a.t.strides[i] * a.dtype.itemsize
+        low += min(0, reach)
+        high += max(0, reach)
     a.contiguous = is_c_contiguous(a.t.ndim, a.t.shape, a.t.strides)
-    attach(a, Buffer.from_handle(device, address, a.count * dtype.itemsize, owner=owner,
+    if a.count == 0:
+        low = 0
+        high = -a.dtype.itemsize
+    if a.device.host_addressable:
+        handle += offset + low
+        offset = -low
+    attach(a, Buffer.from_handle(a.device, handle, offset + high + a.dtype.itemsize, owner=owner,
                                  readonly=readonly))
+    a.t.byte_offset = offset
     return a
 
 
@@ -210,7 +221,7 @@ cdef int write_scalar(void *p, object value, DType dtype) except -1:
     elif code == FLOAT32:
         (<float *>p)[0] = <float><double>value
     elif code == INT64:
-        (<int64_t *>p)[0] = value
+        write_int64(<int64_t *>p, value, dtype)
     elif code == BOOL:
         (<uint8_t *>p)[0] = 1 if value else 0
     elif code == COMPLEX128:
@@ -230,6 +241,14 @@ cdef dict _INTEGER_RANGES = {
     f"{sign}int{bits}": (0, 2**bits - 1) if sign else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
     for sign in ("", "u") for bits in (8, 16, 32, 64)
 }
+
+
+cdef int write_int64(int64_t *p, object value, DType dtype) except -1:
+    cdef int overflow = 0
+    if type(value) is not int:
+        return write_integer(p, value, dtype)
+    p[0] = PyLong_AsLongLongAndOverflow(value, &overflow)
+    return write_integer(p, value, dtype) if overflow else 0
 
 
 cdef int write_integer(void *p, object value, DType dtype) except -1:

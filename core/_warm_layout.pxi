@@ -11,7 +11,7 @@ cdef struct Plan:
 
 cdef int broadcast_into(Plan *p, int n, void **operands) except -1:
     """Set the common shape of the first n operands (NULL is a host scalar) and their strides."""
-    cdef Array a
+    cdef Array a = None
     cdef int i, j, k
     cdef int64_t extent
     p.n = n
@@ -37,9 +37,7 @@ cdef int broadcast_into(Plan *p, int n, void **operands) except -1:
                 elif p.shape[j] != extent:
                     raise_broadcast(n, operands)
                 p.strides[i][j] = a.t.strides[k]
-    p.count = 1
-    for j in range(p.ndim):
-        p.count *= p.shape[j]
+    p.count = count_elements(a, p.ndim, p.shape)
     return 0
 
 

@@ -153,23 +153,11 @@ cdef void release(Buffer b) noexcept:
 
 cdef void run_hooks(list hooks) noexcept:
     for hook in hooks:
-        try:
-            hook()
-        except Exception as error:  # a destructor must not raise
-            import sys
-
-            sys.unraisablehook(_Unraisable(error, hook))
+        run_hook(hook)
 
 
-class _Unraisable:
-    """What ``sys.unraisablehook`` wants."""
-
-    def __init__(self, error, hook):
-        self.exc_type = type(error)
-        self.exc_value = error
-        self.exc_traceback = error.__traceback__
-        self.err_msg = "exception ignored in a release hook"
-        self.object = hook
+cdef void run_hook(object hook) noexcept:
+    hook()  # what it raises goes to sys.unraisablehook, as from any destructor
 
 
 cdef inline Buffer allocate(Device device, uint64_t size, Stream s):
@@ -199,13 +187,16 @@ cdef class Pool:
         if self.pool != NULL:
             phx_pool_destroy(self.pool)
 
-    def allocate(self, uint64_t size, *, Stream stream not None):
+    def allocate(self, size, *, Stream stream not None):
         """Return a buffer of ``size`` bytes for use on ``stream``; 0 is legal.
 
         Raises:
             OutOfMemoryError: with the verdict and what would help.
+            ValueError: a negative size.
         """
-        return self.take(size, stream)
+        if size < 0:
+            raise ValueError(f"{self.device}: cannot allocate {size} bytes; a size is 0 or more")
+        return self.take(min(size, 0xFFFFFFFFFFFFFFFF), stream)
 
     cdef inline Buffer take(self, uint64_t size, Stream s):
         cdef phx_pool_status status

@@ -4,7 +4,7 @@ cdef uint64_t reduced_axes(Array x, object axis, str op) except? 0xFFFFFFFFFFFFF
     """The set of axes as bits; ``None`` is all."""
     cdef uint64_t mask = 0
     if axis is None:
-        return ((<uint64_t>1) << x.t.ndim) - 1 if x.t.ndim < 64 else 0xFFFFFFFFFFFFFFFE
+        return lowest_bits(x.t.ndim)
     for a in (axis if isinstance(axis, tuple) else (axis,)):
         i = _normal_axis(a, x, op)
         if mask >> i & 1:
@@ -113,11 +113,15 @@ def reduce(str op not None, Array x not None, axis, bint keepdims, DType dtype n
     if not split_axes(&p, x, mask):
         source = kept_first(x, mask)
         mask_kept = x.t.ndim - _bit_count(mask)
-        split_axes(&p, source, (((<uint64_t>1) << _bit_count(mask)) - 1) << mask_kept)
+        split_axes(&p, source, lowest_bits(_bit_count(mask)) << mask_kept)
     cdef Array out = new_array(x.device, dtype, k, shape, s)
     if out.count:
         launch_along(op, source, out, &p, s, NULL, 0)
     return out
+
+
+cdef uint64_t lowest_bits(int n) noexcept:
+    return 0xFFFFFFFFFFFFFFFF if n == 64 else ((<uint64_t>1) << n) - 1
 
 
 cdef int _bit_count(uint64_t mask) noexcept:

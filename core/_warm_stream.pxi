@@ -6,6 +6,7 @@
 
 cdef int _stream_scopes = 0  # how many `with stream:` blocks are open in the process
 cdef bint _manual_hazards = False
+# A dict of device -> stream; under the key None lies the dict that was in force before it.
 _scoped_streams = ContextVar("phalanx_streams", default=None)
 
 
@@ -42,7 +43,6 @@ cdef class Stream:
     cdef object _marker      # event behind _marker_seq, for polling and waits
     cdef uint64_t _marker_seq
     cdef bint _closed
-    cdef list _tokens
     cdef object __weakref__
 
     def __init__(self, device=None, *, int priority=0):
@@ -65,7 +65,6 @@ cdef class Stream:
             self.id = device._next_id
             device._next_id += 1
         self._waited = {}
-        self._tokens = []
         device._streams.append(_weakref(self))
         if device.pool is not None:
             phx_pool_add_stream(device.pool.pool, self.id)
@@ -94,16 +93,18 @@ cdef class Stream:
     def __enter__(self):
         global _stream_scopes
         self._check()
-        scoped = dict(_scoped_streams.get() or {})
+        before = _scoped_streams.get()
+        scoped = dict(before or {})
         scoped[self.device] = self
-        self._tokens.append(_scoped_streams.set(scoped))
+        scoped[None] = before
+        _scoped_streams.set(scoped)
         _stream_scopes += 1
         return self
 
     def __exit__(self, *exc_info):
         global _stream_scopes
         _stream_scopes -= 1
-        _scoped_streams.reset(self._tokens.pop())
+        _scoped_streams.set(_scoped_streams.get()[None])
 
     def record(self):
         """Return a new event behind the work so far; does not block."""
@@ -154,16 +155,22 @@ cdef class Stream:
         self.done = max(self.done, before)
 
     def close(self):
-        """Finish the work and release the queue; may be called again."""
+        """Finish the work and release the queue; may be called again.
+
+        Raises:
+            LaunchError: an asynchronous launch failed; the stream is closed all the same.
+        """
         if self._closed or self.is_default:
             return
         self._closed = True
-        if self.device.has_streams:
-            self.device.driver.stream_destroy(self.device.index, self.handle)
-        self.done = self.seq
-        self.native = NULL
-        phx_pool_set_completed(self.device.pool.pool, self.id, self.seq)
-        self.device._free_ids.append((self.id, self.seq))
+        try:
+            if self.device.has_streams:
+                self.device.driver.stream_destroy(self.device.index, self.handle)
+        finally:
+            self.done = self.seq
+            self.native = NULL
+            phx_pool_set_completed(self.device.pool.pool, self.id, self.seq)
+            self.device._free_ids.append((self.id, self.seq))
 
     def __dealloc__(self):
         if not self._closed and self.handle is not None and self.device is not None:

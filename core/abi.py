@@ -1,7 +1,7 @@
 """The plugin ABI as Python sees it: types, golden layout, and the check of a plugin's tables.
 
-Nothing here trusts a plugin: a field is read only if it lies inside the ``struct_size`` that the plugin
-states, and nothing but that size and the versions is read before the versions fit.
+Nothing here trusts a plugin: a field is read only if it lies inside the ``struct_size`` that the
+plugin states, and nothing but that size and the versions is read before the versions fit.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .driver import Capability
 
 ABI_MAJOR = 1
 ABI_MINOR = 0
-#: The longest string that is taken from a plugin, in bytes; a wrong length must not read all memory.
+#: The longest string that is taken from a plugin, in bytes: a wrong length reads no further.
 _MOST_TEXT = 1 << 16
 
 
@@ -79,7 +79,7 @@ def _make_ffi() -> Any:
     source = declarations()
     crc = re.findall(r"PHX_DECLARATIONS_CRC (\d+)", source)[0]
     try:
-        from ._abi import ffi
+        from ._abi import ffi  # type: ignore[import-not-found,unused-ignore] # the build writes it
     except ImportError:
         pass
     else:
@@ -103,7 +103,7 @@ def ffi() -> Any:
 
 
 def text(value: Any) -> str:
-    """Return the text of a ``phx_str``; bytes that are not UTF-8 are shown as replacement characters."""
+    """Return the text of a ``phx_str``; bytes that are not UTF-8 become replacement characters."""
     if not value.data or not value.size:
         return ""
     size = min(int(value.size), _MOST_TEXT)
@@ -161,17 +161,18 @@ def negotiate(built: tuple[int, int], min_host_minor: int) -> str:
         return f"the plugin {built_for}, and {ours}: install {which}"
     if min_host_minor > ABI_MINOR:
         needs = f"needs a host of at least {major}.{min_host_minor}"
-        return f"the plugin {built_for} and {needs}, and {ours}: upgrade phalanx, or use an older plugin"
+        remedy = "upgrade phalanx, or use an older plugin"
+        return f"the plugin {built_for} and {needs}, and {ours}: {remedy}"
     if min_host_minor > minor:
         return (
-            f"the plugin {built_for} but asks for a host of {major}.{min_host_minor}, newer than itself: "
-            "its min_host_abi_minor is wrong"
+            f"the plugin {built_for} but asks for a host of {major}.{min_host_minor}, "
+            "newer than itself: its min_host_abi_minor is wrong"
         )
     return ""
 
 
 def check_api(api: Any) -> list[str]:
-    """Return what is wrong with a plugin's ``phx_api``, a cffi pointer; an empty list if nothing is."""
+    """Return what is wrong with a plugin's ``phx_api``, a cffi pointer; empty if nothing is."""
     if not api:
         return ["the plugin returned no error and no table"]
     size = int(api.struct_size)

@@ -1,8 +1,8 @@
 """The C declarations of the plugin ABI, cut from ``include/phalanx.h``, for cffi.
 
 The build runs this file by itself, before the package exists, to write ``phalanx._abi``: the same
-declarations, already parsed (``cffi_modules=["core/abi_build.py:builder"]``). Parsing takes 77 ms, the
-import of the result 2 ms.
+declarations, already parsed (``cffi_modules=["core/abi_build.py:builder"]``). Parsing takes 77 ms,
+the import of the result 2 ms.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
-"""``phalanx abi-check``: everything about a plugin's library that can be told without running a kernel."""
+"""``phalanx abi-check``: all that can be told of a plugin's library without a kernel run."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from . import abi
 from .abi import ffi, text
 from .errors import DeviceError, PluginLoadError, UnsupportedOpError
+from .guard import Observer, ignore
 from .kernel_table import read_table
 from .library import Library, load_table, take_error
 from .loading import refused_name
@@ -17,12 +17,13 @@ from .loading import refused_name
 _NO_SUCH_DEVICE = 2**32 - 1
 
 
-def check_library(path: str, observe: Callable[[str], None] = lambda at: None) -> dict[str, Any]:
-    """Load a library and check versions, tables, device descriptions, error objects and kernel rows.
+def check_library(path: str, observe: Observer = ignore) -> dict[str, Any]:
+    """Load a library; check versions, tables, device descriptions, error objects, kernel rows.
 
-    Returns plain data: ``path``, ``problems`` (empty: the library keeps to the ABI), ``notes`` (what
-    could not be checked here), and what it says of itself under ``plugin``, ``abi``, ``capabilities``, ``score``, ``devices``. ``observe`` is told each
-    step before it is taken. A library that does not keep to the ABI may crash the process.
+    Returns plain data: ``path``, ``problems`` (empty: the library keeps to the ABI), ``notes``
+    (what could not be checked here), and what it says of itself under ``plugin``, ``abi``,
+    ``capabilities``, ``score``, ``devices``. ``observe`` is told each step before it is taken.
+    A library that does not keep to the ABI may crash the process.
     """
     found: dict[str, Any] = {"path": path, "problems": [], "notes": []}
     observe("the loading of the library")
@@ -77,7 +78,7 @@ def _identity_problems(library: Library) -> list[str]:
 
 
 def _devices(
-    library: Library, problems: list[str], notes: list[str], observe: Callable[[str], None]
+    library: Library, problems: list[str], notes: list[str], observe: Observer
 ) -> list[dict[str, Any]]:
     observe("device_count")
     count = ffi().new("uint32_t *")
@@ -90,7 +91,7 @@ def _devices(
     return [_device(library, index, problems, observe) for index in range(count[0])]
 
 
-def _error_problems(library: Library, observe: Callable[[str], None]) -> list[str]:
+def _error_problems(library: Library, observe: Observer) -> list[str]:
     """Ask for a device that cannot exist: the answer shows how the plugin makes errors."""
     observe("device_info of a device that does not exist")
     info = ffi().new("phx_device_info *", {"struct_size": ffi().sizeof("phx_device_info")})
@@ -111,9 +112,7 @@ def _error_problems(library: Library, observe: Callable[[str], None]) -> list[st
     return problems
 
 
-def _device(
-    library: Library, index: int, problems: list[str], observe: Callable[[str], None]
-) -> dict[str, Any]:
+def _device(library: Library, index: int, problems: list[str], observe: Observer) -> dict[str, Any]:
     name = f"{library.name}:{index}"
     found: dict[str, Any] = {"name": name, "kernels": 0}
     observe(f"device_info of {name}")

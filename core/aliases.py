@@ -1,4 +1,4 @@
-"""Device strings: ``cpu:0``, ``opencl``, and the aliases ``gpu:1``, ``accelerator`` that choose by kind."""
+"""Device strings: drivers' names like ``cpu:0``, and aliases like ``gpu:1`` that choose by kind."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from .driver import DeviceKind
 from .errors import DeviceNotFoundError
 from .guard import describe
-from .plugins import PluginState, host
+from .loading import Plugin, PluginState
+from .plugins import host
 
 if TYPE_CHECKING:
     from ._warm import Device
-    from .plugins import Plugin
 
 _SYNTAX = re.compile(r"([a-z][a-z0-9_]*)(?::(0|[1-9][0-9]{0,8}))?", re.ASCII)
 
@@ -120,7 +120,7 @@ def _once(devices: Iterable[Device]) -> tuple[Device, ...]:
 def same_hardware(a: Device, b: Device) -> bool:
     """Return whether two devices are one piece of hardware: by UUID, else by PCI address.
 
-    Partitions of one card share the address but not the UUID, so the UUID decides where both tell it.
+    Partitions of one card share the address and not the UUID, so that decides where both have one.
     """
     if any(a.info.uuid) and any(b.info.uuid):
         return a.info.uuid == b.info.uuid
@@ -176,7 +176,7 @@ def why_missing(name: DeviceName) -> str:
     """Return why a name stands for no device, with the next step."""
     plugs = host()
     if (kind := alias_kind(name.base)) is not None:
-        return _why_no_kind(name, kind)
+        return _why_no_kind(kind)
     if name.base in plugs.drivers():
         listing = plugs.listing(name.base)
         if listing.error is not None:
@@ -193,7 +193,7 @@ def why_missing(name: DeviceName) -> str:
     return f"no installed plugin offers a driver {name.base!r}; {how_to_install(name.base)}"
 
 
-def _why_no_kind(name: DeviceName, kind: DeviceKind) -> str:
+def _why_no_kind(kind: DeviceKind) -> str:
     count = len(of_kind(kind))
     if kind is DeviceKind.GPU and os.environ.get("PHALANX_GPU", "").strip():
         return f"PHALANX_GPU={os.environ['PHALANX_GPU']!r} names {count} of them"
@@ -221,7 +221,7 @@ def how_to_install(driver: str) -> str:
 
 
 def absences() -> list[str]:
-    """Return a line for every plugin, driver or single device that is not usable, with the reason."""
+    """Return a line with the reason for every plugin, driver or device that is not usable."""
     plugs = host()
     lines = [f"{plugin_line(p)}: {p.reason}" for p in plugs.plugins() if p.reason]
     for driver in plugs.drivers():

@@ -1,7 +1,7 @@
 """Allocators that wrap another one and add one duty each.
 
-The default allocator of a device is its caching ``Pool``. An adaptor takes an ``upstream`` and is put
-in place with ``set_allocator``; buffers keep their memory until they die, whoever allocated them.
+The default allocator of a device is its caching ``Pool``. An adaptor takes an ``upstream`` and is
+put in place with ``set_allocator``; buffers keep their memory until they die.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Allocator(ABC):
 
 
 def set_allocator(allocator: Allocator | None, device: str | Device) -> Allocator | None:
-    """Let a device allocate through an adaptor (``None``: straight from its pool); return the former."""
+    """Let a device allocate through an adaptor, or ``None``: from its pool; return the former."""
     from .devices import find_device
 
     where = find_device(device)
@@ -72,7 +72,7 @@ class LimitAllocator(Allocator):
         return buffer
 
     def _give(self, size: int) -> None:
-        self.used -= size  # one bytecode on an int under the GIL; taking the lock could deadlock a finaliser
+        self.used -= size  # no lock: a finaliser may run while this thread holds it
 
 
 @dataclass(slots=True)
@@ -127,7 +127,10 @@ class TrackingAllocator(Allocator):
         """Allocate and remember the call stack."""
         buffer = self.upstream.allocate(size, stream=stream)
         number, self._next = self._next, self._next + 1
-        self._live[number] = (size, traceback.extract_stack(limit=self.depth + 1)[:-1])
+        self._live[number] = (
+            size,
+            traceback.StackSummary.from_list(traceback.extract_stack(limit=self.depth + 1)[:-1]),
+        )
         buffer.on_release(lambda: self._live.pop(number, None))
         return buffer
 

@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ._warm import Array, Device, DType, copy as copy_array, empty as new_array
-from ._warm import fill, launch, view
+from ._warm import Array, Device, DType, fill, launch, view
+from ._warm import copy as copy_array
+from ._warm import empty as new_array
 from .data_types import as_dtype, default_dtype, float64, int64
 from .transfer import from_numpy, scalar_array, to_device
 
@@ -47,7 +48,7 @@ def asarray(
         obj: what to convert; objects with ``__dlpack__`` are taken through DLPack.
         dtype: the result's dtype (default: the data's; Python floats give float64, ints int64).
         device: where (default: where ``obj`` is, else the current device).
-        copy: ``True`` copies always, ``False`` raises if a copy is needed, ``None`` copies if needed
+        copy: ``True`` copies always, ``False`` raises if one is needed, ``None`` copies if needed
             (host data are always copied, so that the source may change).
 
     Raises:
@@ -148,8 +149,7 @@ def full(
     """Return an array with every element ``fill_value`` (default dtype: the value's)."""
     if isinstance(fill_value, Array):
         device = fill_value.device if device is None else device
-        dtype = fill_value.dtype if dtype is None else dtype
-        fill_value = fill_value.item()
+        return full(shape, fill_value.item(), dtype=dtype or fill_value.dtype, device=device)
     target = as_dtype(dtype) or default_dtype(fill_value)
     result: Array = new_array(_shape(shape), target, _where(device))
     fill(result, fill_value)
@@ -233,7 +233,7 @@ def arange(
 
 
 def _ruled(start: Number, step: Number, count: int, dtype: DType, device: Device) -> Array:
-    """start + i * step for i below ``count``."""
+    """The numbers start + i * step for i below ``count``."""
     result: Array = new_array((count,), dtype, device)
     if count == 0:
         return result
@@ -255,7 +255,9 @@ def linspace(
     device: str | Device | None = None,
     endpoint: bool = True,
 ) -> Array:
-    """Return ``num`` evenly spaced numbers from ``start`` to ``stop``, with it unless ``endpoint=False``.
+    """Return ``num`` evenly spaced numbers from ``start`` to ``stop``.
+
+    ``endpoint=False`` leaves ``stop`` out.
 
     Computed in float64 (complex128) and rounded once to the dtype.
 
@@ -308,14 +310,12 @@ def _triangle(x: Array, k: int, lower: bool) -> Array:
     if x.ndim < 2:
         raise ValueError(f"tril and triu need two axes or more, got shape {x.shape}")
     from .elementwise import greater, less_equal, where
-    from .manipulation import broadcast_to
 
     rows, cols = x.shape[-2:]
     row = view(arange(rows, device=x.device), (rows, 1), (1, 0))
     col = view(arange(cols, device=x.device), (1, cols), (0, 1))
     kept = less_equal(col - row, k) if lower else greater(col - row, k - 1)
-    result = where(kept, x, False if x.dtype.kind == "b" else 0)
-    return broadcast_to(result, x.shape)
+    return where(kept, x, False if x.dtype.kind == "b" else 0)
 
 
 def tril(x: Array, /, *, k: int = 0) -> Array:
@@ -355,5 +355,3 @@ def meshgrid(*arrays: Array, indexing: str = "xy") -> tuple[Array, ...]:
         strides[place] = a.strides[0] if a.ndim else 1
         grids.append(view(a, tuple(shape), tuple(strides)))
     return tuple(copy_array(g) for g in broadcast_arrays(*grids))
-
-

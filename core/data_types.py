@@ -5,8 +5,8 @@ from __future__ import annotations
 import builtins
 from dataclasses import dataclass
 
-from ._warm import DTYPES, Array, Device, DType, cast, copy as copy_array, dtype_from_name
-from ._warm import promote_types
+from ._warm import DTYPES, Array, Device, DType, cast, dtype_from_name, promote_types
+from ._warm import copy as copy_array
 
 bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64 = DTYPES[:9]
 float16, bfloat16, float32, float64, complex64, complex128 = DTYPES[9:]
@@ -140,7 +140,7 @@ _KINDS = {
 
 
 def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> _bool:
-    """Return whether a dtype is of a kind: a dtype, a name such as ``"integral"``, or any of a tuple.
+    """Return whether a dtype is of a kind: a dtype, ``"integral"`` ..., or any of a tuple.
 
     Raises:
         ValueError: an unknown kind name.

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from ._warm import Array, assign
-
-if TYPE_CHECKING:
-    from .driver import Operand
+from .driver import Operand
 
 
 def _softmax(inputs: list[Operand], outputs: list[Array], params: tuple[int, ...]) -> None:
@@ -23,6 +21,6 @@ def _softmax(inputs: list[Operand], outputs: list[Array], params: tuple[int, ...
 
 
 #: By the name that the op table's ``decomposition`` gives.
-DECOMPOSITIONS: Mapping[
-    str, Callable[[list[Operand], list[Array], tuple[int, ...]], None]
-] = {"softmax": _softmax}
+DECOMPOSITIONS: Mapping[str, Callable[[list[Operand], list[Array], tuple[int, ...]], None]] = {
+    "softmax": _softmax
+}

@@ -1,4 +1,7 @@
-"""Devices by name, and the current device of each context."""
+"""Devices by name, and the current device of each context.
+
+The plugin host is imported at the first request: `import phalanx` stays light.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +11,17 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
-from . import aliases
 from .driver import DeviceKind
 from .errors import DeviceError, DeviceNotFoundError, PluginError
-from .plugins import host
 
 if TYPE_CHECKING:
     from ._warm import Device
+    from .diagnosis import Diagnosis
+    from .plugins import PluginHost
 
 _current: ContextVar[Device | None] = ContextVar("phalanx_device", default=None)
-#: The default device, with the host and its generation for which it was found.
-_default: tuple[object, int, Device] | None = None
+#: The default device, with the host for which it was found and that host's generation then.
+_default: tuple[PluginHost, int, Device] | None = None
 
 
 def find_device(name: str | Device) -> Device:
@@ -31,12 +34,13 @@ def find_device(name: str | Device) -> Device:
         DeviceNotFoundError: with what was found, and why nothing else was.
         PluginConflictError: if two plugins offer the driver.
     """
-    if isinstance(name, str):
-        return aliases.resolve(aliases.parse(name))
-    from ._warm import Device
+    from . import aliases
 
-    if isinstance(name, Device):
-        return name
+    if not isinstance(name, str):
+        from ._warm import Device
+
+        if isinstance(name, Device):
+            return name
     return aliases.resolve(aliases.parse(name))
 
 
@@ -48,6 +52,9 @@ def devices(kind_or_driver: str | DeviceKind | None = None) -> tuple[Device, ...
     Raises:
         DeviceNotFoundError: if the name is not well-formed, or carries a number.
     """
+    from . import aliases
+    from .plugins import host
+
     plugs = host()
     if kind_or_driver is None:
         return tuple(d for name in plugs.drivers() for d in plugs.listing(name).devices)
@@ -65,6 +72,8 @@ def devices(kind_or_driver: str | DeviceKind | None = None) -> tuple[Device, ...
 
 def listed_devices() -> tuple[Device, ...]:
     """Return the devices that were asked for so far; lists none anew and loads no plugin."""
+    from .plugins import host
+
     return host().listed()
 
 
@@ -81,6 +90,8 @@ def is_available(name: str | Device) -> bool:
         DeviceNotFoundError: if the string is not a well-formed device name.
     """
     if isinstance(name, str):
+        from . import aliases
+
         parsed = aliases.parse(name)
         try:
             aliases.resolve(parsed)
@@ -88,6 +99,20 @@ def is_available(name: str | Device) -> bool:
             return False
         return True
     return find_device(name) is not None
+
+
+def why(name: str | Device) -> Diagnosis:
+    """Tell, step by step, why a device is usable or not. Opens the device; runs nothing on it.
+
+    The result prints as a readable chain: installed, importable, ABI, library, device, capability.
+
+    Raises:
+        TypeError: if it is neither a string nor a Device.
+        DeviceNotFoundError: if the string is not a well-formed device name.
+    """
+    from . import diagnosis
+
+    return diagnosis.why(name)
 
 
 def set_device(name: str | Device) -> Device:
@@ -104,7 +129,7 @@ def set_device(name: str | Device) -> Device:
 def get_device() -> Device:
     """Return the current device of this context.
 
-    Where ``set_device`` was not called it is ``PHALANX_DEVICE``, else ``cpu:0``, else the first device.
+    Without ``set_device`` it is ``PHALANX_DEVICE``, else ``cpu:0``, else the first device.
 
     Raises:
         DeviceNotFoundError: if ``PHALANX_DEVICE`` names no device, or there is none at all.
@@ -114,7 +139,7 @@ def get_device() -> Device:
 
 @contextmanager
 def device(name: str | Device) -> Iterator[Device]:
-    """Make a device the current one in a ``with`` block; the one before returns, whatever happens."""
+    """Make a device the current one in a ``with`` block; the former one returns, come what may."""
     before = _current.get()
     found = set_device(name)
     try:
@@ -124,11 +149,12 @@ def device(name: str | Device) -> Iterator[Device]:
 
 
 def _default_device() -> Device:
-    global _default
-    plugs = host()
-    if _default is not None and _default[:2] == (plugs, plugs.generation):
+    global _default  # noqa: PLW0603 - a cache
+    if _default is not None and _default[0].generation == _default[1]:
         return _default[2]
-    found = _find_default()
+    from .plugins import host
+
+    found, plugs = _find_default(), host()
     _default = (plugs, plugs.generation, found)
     return found
 
@@ -140,6 +166,9 @@ def _find_default() -> Device:
             return find_device(wanted)
         except DeviceNotFoundError as error:
             raise DeviceNotFoundError(f"PHALANX_DEVICE={wanted!r}: {error}") from None
+    from . import aliases
+    from .plugins import host
+
     plugs = host()
     if "cpu" in plugs.drivers() and plugs.listing("cpu").devices:
         return plugs.listing("cpu").devices[0]

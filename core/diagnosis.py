@@ -1,8 +1,8 @@
-"""Why a device is usable or not: the chain from the installed package to the working kernel, as data."""
+"""Why a device is usable or not: the chain from installed package to working kernel, as data."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -11,8 +11,9 @@ from . import aliases
 from .devices import find_device
 from .driver import Capability, DeviceKind, Driver, Feature
 from .errors import DeviceNotFoundError
-from .guard import describe, guard
-from .plugins import PluginState, host
+from .guard import Observer, describe, guard, ignore
+from .loading import PluginState
+from .plugins import host
 
 if TYPE_CHECKING:
     from ._warm import Device
@@ -54,8 +55,8 @@ class Step:
 class Diagnosis:
     """The reason chain of one device string.
 
-    ``device`` is the device that the name stands for, empty if there is none. ``others`` are the chains of
-    the drivers that could have served an alias and did not.
+    ``device`` is the device that the name stands for, empty if there is none. ``others`` are the
+    chains of the drivers that could have served an alias and did not.
     """
 
     name: str
@@ -93,7 +94,8 @@ class Diagnosis:
         lines = [f"{self.name}{alias}: {verdict}"]
         lines += [line for step in self.steps for line in _step_lines(step)]
         for other in self.others:
-            lines += ["", *str(other).splitlines()]
+            lines += ["", f"{other.name}:"]
+            lines += [line for step in other.steps for line in _step_lines(step)]
         return "\n".join(lines)
 
 
@@ -118,11 +120,11 @@ class Explains(Protocol):
         """Return the steps that the driver knows of; must not raise."""
 
 
-def why(name: str | Device, *, observe: Callable[[str], None] = lambda step: None) -> Diagnosis:
+def why(name: str | Device, *, observe: Observer = ignore) -> Diagnosis:
     """Tell, step by step, why a device is usable or not. Opens the device; runs nothing on it.
 
-    ``observe`` is called with each step's name before the step is looked at, so that a caller who watches
-    from outside knows where a driver crashed or hung.
+    ``observe`` is called with each step's name before the step is looked at, so that a caller who
+    watches from outside knows where a driver crashed or hung.
 
     Raises:
         TypeError: if it is neither a string nor a Device.
@@ -135,14 +137,14 @@ def why(name: str | Device, *, observe: Callable[[str], None] = lambda step: Non
     return _chain(parsed, observe)
 
 
-def _why_alias(name: DeviceName, kind: DeviceKind, observe: Callable[[str], None]) -> Diagnosis:
+def _why_alias(name: DeviceName, kind: DeviceKind, observe: Observer) -> Diagnosis:
     try:
         device = aliases.resolve(name)
     except DeviceNotFoundError:
         step = Step("device", Status.FAIL, aliases.why_missing(name), _alias_remedy(kind))
         bases = dict.fromkeys(host().drivers())
         bases |= {p.name: None for p in host().plugins() if p.error is not None}
-        others = tuple(_kindred(aliases.DeviceName(base), kind, observe) for base in bases)
+        others = tuple(_kindred(base, observe) for base in bases)
         return Diagnosis(str(name), "", (step,), others)
     found = _chain(aliases.parse(device.name), observe)
     return replace(found, name=str(name))
@@ -153,19 +155,16 @@ def _alias_remedy(kind: DeviceKind) -> str:
     return f"{remedy}, or set PHALANX_GPU" if kind is DeviceKind.GPU else remedy
 
 
-def _kindred(name: DeviceName, kind: DeviceKind, observe: Callable[[str], None]) -> Diagnosis:
-    """Tell why a driver has no device of a kind."""
-    steps = _up_to_devices(name.base, observe)
+def _kindred(base: str, observe: Observer) -> Diagnosis:
+    """Tell what a driver has instead of the device that an alias asks for."""
+    steps = _up_to_devices(base, observe)
     if all(step.status != Status.FAIL for step in steps):
-        kinds = ", ".join(
-            f"{d.name} is of kind {d.kind.value}" for d in host().listing(name.base).devices
-        )
-        detail = f"none of kind {kind.value}: {kinds}"
-        steps.append(Step("device", Status.FAIL, detail))
-    return Diagnosis(name.base, "", _pad(steps))
+        kinds = ", ".join(f"{d.name} ({d.kind.value})" for d in host().listing(base).devices)
+        steps.append(Step("device", Status.SKIPPED, f"what it has: {kinds}"))
+    return Diagnosis(base, "", _pad(steps))
 
 
-def _chain(name: DeviceName, observe: Callable[[str], None]) -> Diagnosis:
+def _chain(name: DeviceName, observe: Observer) -> Diagnosis:
     steps = _up_to_devices(name.base, observe)
     device = None
     if all(step.status != Status.FAIL for step in steps):
@@ -184,7 +183,7 @@ def _pad(steps: Iterable[Step]) -> tuple[Step, ...]:
     return tuple(seen.get(name) or Step(name, Status.UNKNOWN, "not reached") for name in CHAIN)
 
 
-def _up_to_devices(base: str, observe: Callable[[str], None]) -> list[Step]:
+def _up_to_devices(base: str, observe: Observer) -> list[Step]:
     """Look at the plugin and at what the driver tells of itself; ends with the first failure."""
     plugs = host()
     observe("importable")
@@ -262,7 +261,7 @@ def _device_step(name: DeviceName, device: Device | None) -> Step:
         detail = aliases.why_missing(name)
         return Step("device", Status.FAIL, detail, "`phalanx devices` lists what there is")
     info = device.info
-    size = f", {info.total_memory / 2**30:.1f} GiB" if info.total_memory else ""
+    size = f", {size_text(info.total_memory)}" if info.total_memory > 0 else ""
     return Step("device", Status.OK, f"{info.name} ({info.kind.value}{size})")
 
 
@@ -278,6 +277,11 @@ def _capability_step(device: Device) -> Step:
     if outcome.error is not None:
         return Step("capability", Status.FAIL, describe(outcome.error))
     return Step("capability", Status.OK, outcome.value or "")
+
+
+def size_text(size: int) -> str:
+    """Return a number of bytes for people."""
+    return f"{size / 2**30:.1f} GiB" if size >= 2**30 else f"{size / 2**20:.0f} MiB"
 
 
 def feature_names(device: Device) -> list[str]:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ._warm import Array, Device, Stream
+from .driver import Operand
 from .optable import OPS
-
-if TYPE_CHECKING:
-    from .driver import Operand
 
 
 def run_elsewhere(

@@ -183,8 +183,8 @@ def _default(limit: float, usable: int) -> Iterator[Check]:
         detail = f"PHALANX_PLUGINS names {name!r}, and no installed plugin is called so"
         yield Check("variables", Verdict.WARNING, detail, "correct or unset PHALANX_PLUGINS")
     if not result["default"]:
-        lines = " ".join(result["reason"].split())
-        yield Check("default device", Verdict.CRITICAL, lines, "`phalanx why cpu` shows every step")
+        first = result["reason"].partition("\n")[0]
+        yield Check("default device", Verdict.CRITICAL, first, "`phalanx why cpu` shows every step")
     elif not usable:
         detail = f"{result['default']} is listed, and no device passed its check"
         yield Check("default device", Verdict.CRITICAL, detail)

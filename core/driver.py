@@ -6,12 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag, StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from ._warm import Array, Kernel, Stream
 
-    Operand = Array | bool | int | float | complex
+#: What a kernel takes: an array, or a number for a scalar operand.
+Operand: TypeAlias = "Array | bool | int | float | complex"
 
 
 class DeviceKind(StrEnum):
@@ -64,7 +65,7 @@ class DeviceInfo:
     """What is known of a device before it is opened.
 
     Sizes are bytes. ``uuid`` (16 bytes) and ``pci_address`` are empty where the driver cannot tell.
-    ``score`` ranks the devices of one kind over all plugins when an alias chooses; higher is better.
+    ``score`` ranks the devices of one kind over all plugins for the aliases; higher is better.
     """
 
     name: str
@@ -90,8 +91,8 @@ class Driver(ABC):
     statistics, stream order, fallbacks and messages. The others belong to the capability that each
     names; the core calls one only when its bit is set in ``capabilities``.
 
-    A handle is a non-negative integer of up to 64 bits that stands for a block of device memory; the
-    core never looks behind it, unless the device is host addressable: then it is an address.
+    A handle is a non-negative integer of up to 64 bits that stands for a block of device memory;
+    the core never looks behind it, unless the device is host addressable: then it is an address.
     A stream arrives as the core's ``Stream``; ``stream.handle`` is what ``stream_create`` returned,
     ``None`` for the default stream. Every method may be called from any thread.
     """
@@ -137,14 +138,14 @@ class Driver(ABC):
         *,
         stream: Stream,
     ) -> None:
-        """Enqueue a copy of ``size`` bytes; host ends are addresses and stay valid until it is done."""
+        """Enqueue a copy of ``size`` bytes; host ends are addresses, valid until it is done."""
 
     @abstractmethod
     def kernel(self, index: int, op: str, dtypes: tuple[str, ...], layout: Layout) -> Kernel | None:
         """Return the kernel for an op, the dtypes of its inputs then outputs, and a layout.
 
         A kernel of ``Layout.ANY`` may be returned for both others. ``None`` if there is none: the
-        core then decomposes the op or falls back, as the policy says. May compile, and block for it.
+        core then decomposes the op or falls back, as the policy says. May compile and block.
 
         Raises:
             CompileError: with log and source.
@@ -152,7 +153,7 @@ class Driver(ABC):
 
     @abstractmethod
     def synchronize(self, index: int, timeout: float | None = None) -> None:
-        """Wait until the device has finished all work; ``timeout`` in seconds, then TimeoutError."""
+        """Wait until all work is done; ``timeout`` in seconds, then TimeoutError."""
 
     # What follows has a default.
 
@@ -175,8 +176,8 @@ class Driver(ABC):
         """Enqueue a kernel on a stream.
 
         ``inputs`` are arrays in the canonical form of the op's structure, or a Python number for a
-        scalar operand; their memory is ``array.buffer.handle`` at ``array.offset`` bytes. Never called
-        for kernels that carry a native function.
+        scalar operand; their memory is ``array.buffer.handle`` at ``array.offset`` bytes. Never
+        called for kernels that carry a native function.
         """
         raise NotImplementedError(f"driver {self.name!r} returned a kernel that it cannot launch")
 
@@ -195,7 +196,7 @@ class Driver(ABC):
         return ()
 
     def supports(self, index: int, op: str, dtypes: tuple[str, ...]) -> bool | str:
-        """Tell without compiling whether ``kernel`` would find one; a string is the reason why not."""
+        """Tell without compiling whether ``kernel`` would find one; a string says why not."""
         return any(k.op == op and k.dtypes == dtypes for k in self.kernels(index))
 
     def check_native_error(self, address: int, context: str) -> None:
@@ -221,8 +222,7 @@ class Driver(ABC):
         raise NotImplementedError
 
     def stream_wait_event(self, index: int, handle: Any, event: Any) -> None:
-        """Let later work of the stream wait for an event; does not block, except a default stream
-        that runs inline."""
+        """Let later work of the stream wait for an event; a stream that runs inline blocks."""
         raise NotImplementedError
 
     def event_create(self, index: int) -> Any:

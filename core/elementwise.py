@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isnan as isnan_number
+
 from ._warm import Array, BinaryFunction, DType, UnaryFunction, cast, promote_types, ternary
 
 abs = UnaryFunction("abs")
@@ -87,14 +89,12 @@ def clip(
     """
     if not isinstance(x, Array):
         raise TypeError(f"clip takes a phalanx array, got {type(x).__name__}")
-    if min is None and max is None:
-        return positive(x)
     low = _bound(x, min)
     high = _bound(x, max)
+    if low is None:
+        return positive(x) if high is None else minimum(x, high)
     if high is None:
         return maximum(x, low)
-    if low is None:
-        return minimum(x, high)
     result: Array = ternary("clip", x, low, high, x.dtype, x.device)
     return result
 
@@ -109,7 +109,7 @@ def _bound(x: Array, bound: Array | int | float | None) -> Array | int | float |
         from .data_types import iinfo
 
         info = iinfo(x.dtype)
-        if bound != bound:
+        if isinstance(bound, float) and isnan_number(bound):
             raise ValueError("clip: a bound is NaN, which an integer array cannot hold")
         return int(sorted((info.min, bound, info.max))[1])
     return bound

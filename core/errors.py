@@ -4,7 +4,7 @@
 
     PhalanxError
     ├── PluginError
-    │   ├── PluginLoadError (ImportError)      a plugin does not import, or its library does not load
+    │   ├── PluginLoadError (ImportError)      a plugin or its library does not load
     │   └── PluginConflictError                two plugins claim one driver name
     ├── DeviceError
     │   ├── DeviceNotFoundError (LookupError)  no such device, with what was found instead

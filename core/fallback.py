@@ -6,21 +6,16 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 from ._warm import Array, Device, Stream, launch, launch_elementwise
-from .driver import DeviceKind
+from .driver import DeviceKind, Operand
 from .errors import FallbackWarning, UnsupportedOpError
-
-if TYPE_CHECKING:
-    from .driver import Operand
 
 Policy = Literal["error", "warn", "allow"]
 
 _default: Policy = "error"
-_policy: ContextVar[Policy | None] = ContextVar("phalanx_fallback_policy", default=None)
 _lock = threading.Lock()
 _ledger: dict[tuple[str, tuple[str, ...], str, str], Entry] = {}
 
@@ -61,7 +56,7 @@ def fallback_policy(policy: Policy | None = None) -> _Policy | Policy:
     Raises:
         ValueError: another policy.
     """
-    global _default  # noqa: PLW0603 - one setting for the process, as documented
+    global _default
     if policy is None:
         return _default
     if policy not in get_args(Policy):
@@ -91,9 +86,7 @@ def recorded() -> Iterator[list[Entry]]:
             old = before.get((e.op, e.dtypes, e.device, e.ran_on))
             calls, moved = (old.calls, old.bytes_moved) if old else (0, 0)
             if e.calls > calls:
-                added.append(
-                    replace(e, calls=e.calls - calls, bytes_moved=e.bytes_moved - moved)
-                )
+                added.append(replace(e, calls=e.calls - calls, bytes_moved=e.bytes_moved - moved))
 
 
 def fallback_device(device: Device) -> Device | None:
@@ -120,6 +113,17 @@ def run_on_host(
     Raises:
         UnsupportedOpError: the policy is ``"error"``, or there is no stand-in.
     """
+    other = permit(device, op, dtypes)
+    moved = _run_copied(other, op, dtypes, inputs, outputs, params, stream)
+    record(device, op, dtypes, moved)
+
+
+def permit(device: Device, op: str, dtypes: tuple[str, ...]) -> Device:
+    """Return the stand-in if the policy lets an op run there; warn if it says so.
+
+    Raises:
+        UnsupportedOpError: the policy is ``"error"``, or there is no stand-in.
+    """
     other = fallback_device(device)
     what = f"{op}({', '.join(dtypes)})"
     if _default == "error" or other is None:
@@ -134,19 +138,21 @@ def run_on_host(
         warnings.warn(
             f"{what}: {device} has no kernel, so it runs on {other} and its operands are copied",
             FallbackWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
-    moved = _run_copied(device, other, op, dtypes, inputs, outputs, params, stream)
-    key = (op, dtypes, str(device), str(other))
+    return other
+
+
+def record(device: Device, op: str, dtypes: tuple[str, ...], moved: int) -> None:
+    """Count one call that ran elsewhere in the ledger."""
+    key = (op, dtypes, str(device), str(fallback_device(device)))
     with _lock:
         old = _ledger.get(key)
-        _ledger[key] = Entry(
-            *key, calls=1 + (old.calls if old else 0), bytes_moved=moved + (old.bytes_moved if old else 0)
-        )
+        calls, before = (old.calls, old.bytes_moved) if old else (0, 0)
+        _ledger[key] = Entry(*key, calls=calls + 1, bytes_moved=before + moved)
 
 
 def _run_copied(
-    device: Device,
     other: Device,
     op: str,
     dtypes: tuple[str, ...],

@@ -14,8 +14,15 @@ from typing import Generic, TypeVar
 from .errors import DeviceError, PluginError, PluginLoadError
 
 T = TypeVar("T")
+#: Is told each step before it is taken.
+Observer = Callable[[str], None]
 
 _in_guard = threading.local()
+
+
+def ignore(at: str) -> None:
+    """Observe nothing."""
+    del at
 
 
 @dataclass(slots=True)
@@ -28,10 +35,10 @@ class Outcome(Generic[T]):
 
 
 def describe(error: BaseException) -> str:
-    """Return one line for an error: its text, with the type where the text alone does not say it."""
+    """Return one line for an error: its text, with the type where that adds something."""
     try:
         text = " ".join(str(error).split())
-    except Exception:  # a plugin's own __str__ may be broken too
+    except Exception:  # noqa: BLE001 - a plugin's own __str__ may be broken too
         text = ""
     kind = type(error).__name__
     if isinstance(error, (DeviceError, PluginError)) and text:
@@ -61,8 +68,8 @@ def time_limit() -> float:
 def guard(work: Callable[[], T], what: str, limit: float | None = None) -> Outcome[T]:
     """Run a plugin's code on a thread of its own and return what came of it, whatever that is.
 
-    A call that takes longer than ``limit`` seconds (default: ``time_limit()``) is left behind on its
-    daemon thread and reported. ``KeyboardInterrupt`` alone goes through.
+    A call that takes longer than ``limit`` seconds (default: ``time_limit()``) is left behind on
+    its daemon thread and reported. ``KeyboardInterrupt`` alone goes through.
     """
     limit = time_limit() if limit is None else limit
     outcome: Outcome[T] = Outcome()
@@ -71,7 +78,7 @@ def guard(work: Callable[[], T], what: str, limit: float | None = None) -> Outco
         _in_guard.what = what
         try:
             outcome.value = work()
-        except BaseException as error:  # a plugin's sys.exit() must not end the user's program
+        except BaseException as error:  # noqa: BLE001 - sys.exit() too must not end the program
             outcome.error = error
 
     thread = threading.Thread(target=body, name=f"phalanx {what}", daemon=True)

@@ -263,11 +263,13 @@ def unravel(flat: Array, shape: tuple[int, ...]) -> list[Array]:
 
 
 def _advanced(x: Array, keys: tuple[Key, ...]) -> tuple[Array, list[Array], int]:
-    """Split a key with arrays: the view that its basic part gives with the indexed axes first, one
-    int64 index per indexed axis (all of one shape), and the place of the index axes in the result.
+    """Split a key with arrays into what gathers and scatters need.
 
-    Ints count as index arrays here. If all index keys stand together the result has their axes there,
-    else in front, as NumPy has it.
+    Returns the view that its basic part gives with the indexed axes first, one int64 index per
+    indexed axis (all of one shape), and the place of the index axes in the result.
+
+    Ints count as index arrays here. If all index keys stand together the result has their axes
+    there, else in front, as NumPy has it.
     """
     keys = _expanded(x, keys)
     indexed: list[int] = []  # axes of the basic view
@@ -294,9 +296,7 @@ def _advanced(x: Array, keys: tuple[Key, ...]) -> tuple[Array, list[Array], int]
     rest = [a for a in range(base.ndim) if a not in indexed]
     order = [*indexed, *rest]
     front = sum(1 for a in rest if a < indexed[0]) if together else 0
-    moved = view(
-        base, tuple(base.shape[a] for a in order), tuple(base.strides[a] for a in order)
-    )
+    moved = view(base, tuple(base.shape[a] for a in order), tuple(base.strides[a] for a in order))
     return moved, _common_shape(x, arrays), front
 
 
@@ -309,7 +309,7 @@ def _index_parts(x: Array, k: Key, axis: int) -> list[Array | int]:
         extents = x.shape[axis : axis + k.ndim]
         if any(m not in (0, n) for m, n in zip(k.shape, extents, strict=True)):
             raise IndexError(
-                f"a mask of shape {k.shape} at axis {axis} does not match an array of shape {x.shape}"
+                f"a mask of shape {k.shape} at axis {axis} does not fit an array of shape {x.shape}"
             )
         if k.ndim == 0:
             raise IndexError("a 0-d mask does not go together with other keys: use phalanx.where")
@@ -406,7 +406,7 @@ def _row_strides(inner: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
-    """Return slices along an axis at 1-d (or 0-d, n-d) integer ``indices``; negative ones count from the end.
+    """Return slices along an axis at integer ``indices``; negative ones count from the end.
 
     ``axis`` may be left out for one axis only.
 

@@ -8,8 +8,8 @@ from typing import Any
 from ._warm import DTYPES, Device, DType
 from .data_types import complex128, float64, int64, isdtype
 
-API_VERSION = "2025.12"
-_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", API_VERSION)
+__array_api_version__ = "2025.12"
+_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", __array_api_version__)
 _STANDARD = tuple(d for d in DTYPES if d.name not in ("float16", "bfloat16"))
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._warm import Array, Device, copy as copy_array, open_capsule, wait_for_host, wrap_imported
+from ._warm import Array, Device, open_capsule, wait_for_host, wrap_imported
+from ._warm import copy as copy_array
 from .transfer import contiguous, to_device
 
 _CPU = (1, 0)
@@ -23,7 +24,9 @@ def prepare_export(
     wanted = own if dl_device is None else (int(dl_device[0]), int(dl_device[1]))
     if wanted != own:
         if wanted[0] != _CPU[0] or copy is False:
-            raise BufferError(f"an array on {x.device} cannot be exported to DLPack device {wanted}")
+            raise BufferError(
+                f"an array on {x.device} cannot be exported to DLPack device {wanted}"
+            )
         from .fallback import fallback_device
 
         host = fallback_device(x.device)
@@ -53,7 +56,7 @@ def _capsule(obj: Any, target: Device | None, copy: bool | None) -> Any:
     except TypeError:
         if "dl_device" in wish:
             raise BufferError(
-                f"{type(obj).__name__} is on DLPack device {obj.__dlpack_device__()} and is too old "
+                f"{type(obj).__name__} is on DLPack device {obj.__dlpack_device__()} and too old "
                 "to copy itself to the host: copy it there first"
             ) from None
         return obj.__dlpack__()
@@ -91,7 +94,9 @@ def from_dlpack(
     from .devices import find_device
 
     if not hasattr(x, "__dlpack__") or not hasattr(x, "__dlpack_device__"):
-        raise TypeError(f"{type(x).__name__} has no __dlpack__; use phalanx.asarray for other objects")
+        raise TypeError(
+            f"{type(x).__name__} has no __dlpack__; use phalanx.asarray for other objects"
+        )
     target = None if device is None else find_device(device)
     found = open_capsule(_capsule(x, target, copy))
     owner = _owner_of(found.device, target)

@@ -42,8 +42,8 @@ def read_table(rows: Any, count: int, *, newer: bool = False) -> tuple[list[Kern
     Args:
         rows: ``const phx_kernel *const *`` as the plugin returned it.
         count: the number of rows.
-        newer: the plugin was built for a later minor ABI than ours, so rows for ops that we do not know
-            are left out: this host cannot call them. From any other plugin they are mistakes.
+        newer: the plugin was built for a later minor ABI than ours, so rows for ops that we do not
+            know are left out: this host never calls them. From other plugins they are mistakes.
     """
     if count and not rows:
         return [], [f"kernel_table returned {count} rows and a null pointer"]
@@ -77,7 +77,7 @@ def _label(row: Any, least: int) -> str:
     return f", {text(row.op)}({', '.join(dtypes)})"
 
 
-def _malformed(row: Any, least: int) -> str:
+def _malformed(row: Any, least: int) -> str:  # noqa: PLR0911 - one line per rule
     if not row:
         return "the pointer is null"
     if row.struct_size < least:

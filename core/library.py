@@ -72,7 +72,9 @@ def _inside(size: int, field: str) -> bool:
     return abi.end_of("phx_error", field) <= size
 
 
-def python_error(error: NativeError, context: str, *, call: str = "", size: int = 0) -> Exception:
+def python_error(  # noqa: PLR0911 - one line per code
+    error: NativeError, context: str, *, call: str = "", size: int = 0
+) -> Exception:
     """Return the Python exception for a native error: the builtin that a caller would catch.
 
     ``context`` says what was tried and on which device.
@@ -215,7 +217,7 @@ _tables: list[Any] = []
 
 
 def _host_table(name: str) -> Any:
-    """Return the services for one plugin; kept for ever, since its threads may call them at any time."""
+    """Return the services for one plugin; kept for ever, since it may call them at any time."""
     types = ffi()
     context = types.new_handle(logging.getLogger(f"phalanx.{name.lstrip('_')}"))
     table = types.new(

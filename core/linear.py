@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from ._warm import Array, assign, cast, empty, fill, launch, normal_axis
@@ -124,23 +125,12 @@ def tensordot(
         )
     free1 = [a for a in range(x1.ndim) if a not in left]
     free2 = [a for a in range(x2.ndim) if a not in right]
-    inner = 1
-    for a in left:
-        inner *= x1.shape[a]
+    inner = math.prod(x1.shape[a] for a in left)
     rows, cols = [x1.shape[a] for a in free1], [x2.shape[a] for a in free2]
-    a = _as_matrix(x1, (*free1, *left), _count(rows), inner)
-    b = _as_matrix(x2, (*right, *free2), inner, _count(cols))
-    return reshape(_product(a, b), (*rows, *cols))
-
-
-def _count(extents: list[int]) -> int:
-    n = 1
-    for e in extents:
-        n *= e
-    return n
+    matrix1 = _as_matrix(x1, (*free1, *left), math.prod(rows), inner)
+    matrix2 = _as_matrix(x2, (*right, *free2), inner, math.prod(cols))
+    return reshape(_product(matrix1, matrix2), (*rows, *cols))
 
 
 def _as_matrix(x: Array, order: tuple[int, ...], rows: int, cols: int) -> Array:
     return reshape(permute_dims(x, order), (rows, cols))
-
-

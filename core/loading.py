@@ -37,7 +37,7 @@ class PluginState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """An installed plugin. ``refused`` are the offers that were turned down, ``drivers`` those taken."""
+    """An installed plugin. ``drivers`` are the offers that were taken, ``refused`` the others."""
 
     name: str
     value: str
@@ -63,7 +63,7 @@ class Plugin:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The devices of one driver; ``error`` if it cannot list them, ``broken`` by index if one fails."""
+    """The devices of one driver; ``error`` if it cannot list them, ``broken`` by index."""
 
     devices: tuple[Device, ...] = ()
     error: BaseException | None = None
@@ -136,7 +136,8 @@ def _register(manager: PluginManager, module: object, plugin: Plugin) -> BaseExc
     """Register a plugin with pluggy; return the reason if it does not fit the hooks."""
     if isinstance(module, type):
         return PluginLoadError(
-            f"entry point {plugin.name!r} names the class {plugin.value}; name a module or an instance"
+            f"entry point {plugin.name!r} names the class {plugin.value}; "
+            "name a module or an instance"
         )
     name = f"{plugin.name} ({plugin.origin})"
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ._warm import Array, assign, cast, copy as copy_array, empty, normal_axis, view
+from ._warm import Array, assign, cast, empty, normal_axis, view
+from ._warm import copy as copy_array
 from .data_types import result_type
 from .transfer import contiguous
 
@@ -147,7 +148,7 @@ def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) ->
     Raises:
         ValueError: the number of elements differs, or ``copy=False`` and a copy is needed.
     """
-    wanted = _inferred(x, (shape,) if isinstance(shape, int) else tuple(shape))
+    wanted = _inferred(x, tuple(shape))
     strides = None if copy else _view_strides(x, wanted)
     if strides is not None:
         result: Array = view(x, wanted, strides)
@@ -156,8 +157,7 @@ def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) ->
         raise ValueError(f"reshape of {x.shape} to {wanted}: strides {x.strides} need a copy")
     source = empty(x.shape, x.dtype, x.device)
     assign(source, x)
-    result = view(source, wanted, c_strides(wanted))
-    return result
+    return view(source, wanted, c_strides(wanted))
 
 
 def _inferred(x: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -175,6 +175,7 @@ def _inferred(x: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def c_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the strides of C order without gaps."""
     strides, step = [], 1
     for extent in reversed(shape):
         strides.append(step)
@@ -185,7 +186,7 @@ def c_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
 def _view_strides(x: Array, shape: tuple[int, ...]) -> tuple[int, ...] | None:
     """Strides that show ``x`` with another shape in C order, or None if no view can.
 
-    Runs of axes that lie behind each other in memory are cut anew; each new axis must lie in one run.
+    Runs of axes that lie behind each other in memory are cut anew; a new axis must lie in one run.
     """
     if x.is_contiguous or x.size == 0:
         return c_strides(shape)
@@ -284,8 +285,8 @@ def roll(
         raise ValueError(f"roll: shift {shift} and axis {axis} differ in length")
     moved: dict[int, int] = {}
     for s, a in zip(shifts, axes, strict=True):
-        a = normal_axis(a, x, "roll")
-        moved[a] = moved.get(a, 0) + s
+        place = normal_axis(a, x, "roll")
+        moved[place] = moved.get(place, 0) + s
     result = x
     for a, s in moved.items():
         n = x.shape[a]
@@ -302,7 +303,7 @@ def _part(x: Array, axis: int, begin: int, end: int) -> Array:
 
 
 def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Array:
-    """Return each element (or slice along ``axis``) repeated; ``repeats`` is one count or one per slice.
+    """Return each element, or slice along ``axis``, repeated: one count, or one per slice.
 
     Raises:
         ValueError: a negative count, or another number of counts than slices.
@@ -331,7 +332,9 @@ def _repeated_places(repeats: Array, n: int) -> Array:
     from .searching import searchsorted
 
     if repeats.dtype.kind not in "iu" or repeats.ndim > 1:
-        raise TypeError(f"repeat: counts are a 1-d integer array, got {repeats.dtype} {repeats.shape}")
+        raise TypeError(
+            f"repeat: counts are a 1-d integer array, got {repeats.dtype} {repeats.shape}"
+        )
     counts = cast(reshape(repeats, (-1,)), int64)
     if counts.size == 1:
         counts = broadcast_to(counts, (n,))

@@ -19,9 +19,9 @@ def _device(device: str | Device | None) -> Device:
 def memory_stats(device: str | Device | None = None) -> dict[str, Any]:
     """Return the pool's statistics of a device (default: the current one), sizes in bytes.
 
-    ``requested`` is what callers asked for, ``allocated`` the rounded sizes in use, ``reserved`` what
-    the driver gave, each with its ``_peak``; ``pending`` waits for streams; ``allocs`` and ``frees``
-    count calls; ``largest_free`` is the largest free block and ``fragmentation`` is
+    ``requested`` is what callers asked for, ``allocated`` the rounded sizes in use, ``reserved``
+    what the driver gave, each with its ``_peak``; ``pending`` waits for streams; ``allocs`` and
+    ``frees`` count calls; ``largest_free`` is the largest free block and ``fragmentation`` is
     1 - largest_free / free.
     """
     stats: dict[str, Any] = _device(device).pool.stats()
@@ -80,8 +80,9 @@ def memory_summary(device: str | Device | None = None) -> str:
         f"{'free in the pool':26}{format_size(stats['free']):>12}",
         f"{'largest free block':26}{format_size(stats['largest_free']):>12}",
         f"{'waiting for streams':26}{format_size(stats['pending']):>12}",
-        f"limit {limit}; fragmentation {stats['fragmentation']:.0%}; {stats['allocs']} allocations, "
-        f"{stats['frees']} releases, {stats['misses']} misses, {stats['retries']} retries",
+        f"limit {limit}; fragmentation {stats['fragmentation']:.0%}; "
+        f"{stats['allocs']} allocations, {stats['frees']} releases, "
+        f"{stats['misses']} misses, {stats['retries']} retries",
     ]
     return "\n".join(lines + _segment_lines(where))
 
@@ -131,7 +132,9 @@ def out_of_memory(device: Device, size: int, verdict: str) -> OutOfMemoryError:
         f"{format_size(stats['pending'])} waiting for streams, "
         f"fragmentation {stats['fragmentation']:.0%}"
     )
-    return OutOfMemoryError("\n".join([message, *_segment_lines(device, 4)]), size=size, verdict=verdict)
+    return OutOfMemoryError(
+        "\n".join([message, *_segment_lines(device, 4)]), size=size, verdict=verdict
+    )
 
 
 def _verdict(size: int, stats: dict[str, Any], free: int, total: int) -> str:

@@ -49,7 +49,7 @@ class PluginHost:
         self._registered: dict[str, None] = {}  # an ordered set
         self._conflicts: dict[str, PluginConflictError] = {}
         self._listings: dict[str, Listing] = {}
-        #: Counts changes of the set of drivers, so that others can drop what they remember.
+        #: Changes with the set of drivers, so that others can drop what they remember.
         self.generation = 0
 
     def plugins(self) -> tuple[Plugin, ...]:
@@ -60,7 +60,7 @@ class PluginHost:
         return self._plugins
 
     def drivers(self) -> dict[str, Driver]:
-        """Return the usable drivers by name, plugins' first, then those registered in the process."""
+        """Return the usable drivers by name: the plugins', then those registered in the process."""
         self.plugins()
         with self._lock:
             own = {name: self._drivers[name] for name in self._registered}
@@ -85,7 +85,7 @@ class PluginHost:
         return tuple(sorted(names - known - {"none"}))
 
     def manager(self) -> PluginManager:
-        """Return pluggy's manager with all loaded plugins, for hooks besides ``phalanx_drivers``."""
+        """Return pluggy's manager of the loaded plugins, for hooks besides ``phalanx_drivers``."""
         self.plugins()
         assert self._manager is not None
         return self._manager
@@ -160,7 +160,7 @@ class PluginHost:
         with self._lock:
             if self._plugins is not None:
                 return
-            # Everything new stays local until it is complete: a fork or an interrupt leaves nothing half.
+            # All stays local until it is complete: a fork or an interrupt leaves nothing half.
             manager = loading.new_manager()
             loaded = [loading.load(manager, entry) for entry in self._find()]
             plugins, drivers, owners, conflicts = loading.settle(
@@ -195,7 +195,7 @@ _host_lock = threading.Lock()
 
 def host() -> PluginHost:
     """Return the process's plugin host."""
-    global _host
+    global _host  # noqa: PLW0603 - one host for the process
     with _host_lock:
         if _host is None:
             _host = PluginHost()
@@ -207,11 +207,13 @@ def use_host(new: PluginHost | None) -> PluginHost | None:
     global _host
     with _host_lock:
         old, _host = _host, new
+        if old is not None:
+            old.generation += 1
         return old
 
 
 def _after_fork_in_child() -> None:
-    global _host_lock
+    global _host_lock  # noqa: PLW0603 - its holder may not exist in the child
     _host_lock = threading.Lock()
     if _host is not None:
         _host._after_fork()

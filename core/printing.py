@@ -42,7 +42,12 @@ def _body(x: Array, prefix: str) -> str:
         x, threshold = _corners(x), 0
     values = _host_values(x)
     return np.array2string(
-        values, separator=", ", prefix=prefix, edgeitems=_EDGE, threshold=threshold, max_line_width=88
+        values,
+        separator=", ",
+        prefix=prefix,
+        edgeitems=_EDGE,
+        threshold=threshold,
+        max_line_width=88,
     )
 
 

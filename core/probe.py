@@ -1,7 +1,8 @@
-"""Looks at plugins in a child process, so that one that crashes or hangs is reported and not suffered.
+"""Looks at plugins in a child process: one that crashes or hangs is reported and not suffered.
 
-The parent calls ``run``; the child is ``python -m phalanx.probe TASK ARGUMENTS...`` and writes one JSON
-object per line: ``{"at": ...}`` before every step that may not return, ``{"result": ...}`` at the end.
+The parent calls ``run``; the child is ``python -m phalanx.probe TASK ARGUMENTS...`` and writes one
+JSON object per line: ``{"at": ...}`` before every step that may not return, ``{"result": ...}`` at
+the end.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from .guard import Observer
+
 _STDERR_LINES = 6
-Observer = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a child told: its ``result``, or the ``failure`` and the step ``at`` which it happened."""
+    """What a child told: its ``result``, or the ``failure`` and ``at`` which step it happened."""
 
     result: Any = None
     failure: str = ""
@@ -30,7 +32,7 @@ class Report:
 
 
 def run(task: str, *args: str, limit: float, env: Mapping[str, str] | None = None) -> Report:
-    """Run a task in a child process for at most ``limit`` seconds; never raises for what it does."""
+    """Run a task in a child process for at most ``limit`` seconds; raises for nothing it does."""
     command = [sys.executable, "-X", "faulthandler", "-m", "phalanx.probe", task, *args]
     environment = dict(os.environ if env is None else env)
     environment["PYTHONPATH"] = os.pathsep.join(entry for entry in sys.path if entry)
@@ -66,10 +68,7 @@ def _read(out: bytes, err: bytes, code: int, limit: float | None) -> Report:
     stderr = "\n".join(err.decode("utf-8", "replace").strip().splitlines()[:_STDERR_LINES])
     failure = ""
     if result is None:
-        if limit is not None:
-            failure = f"no answer within {limit:g} s"
-        else:
-            failure = _how_it_ended(code)
+        failure = f"no answer within {limit:g} s" if limit is not None else _how_it_ended(code)
     return Report(result, failure, at, stderr)
 
 

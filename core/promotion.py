@@ -28,4 +28,3 @@ def _pairs() -> dict[tuple[str, str], str]:
 
 #: The common dtype of two dtype names; pairs that the standard leaves undefined are absent.
 PAIRS: dict[tuple[str, str], str] = _pairs()
-

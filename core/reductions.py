@@ -6,7 +6,8 @@ import builtins
 
 from ._warm import Array, DType, cast, empty, launch, normal_axis, reduce
 from ._warm import view as make_view
-from .data_types import as_dtype, bool as bool_, float32, float64, int64, uint64
+from .data_types import as_dtype, float32, float64, int64, uint64
+from .data_types import bool as bool_
 from .transfer import contiguous
 
 Axis = int | tuple[int, ...] | None
@@ -183,7 +184,7 @@ def count_nonzero(x: Array, /, *, axis: Axis = None, keepdims: _bool = False) ->
 
 
 def along_axis(op: str, x: Array, axis: int, dtype: DType, params: tuple[int, ...] = ()) -> Array:
-    """Run an op that works along its last axis along any axis; the result has the shape of ``x``."""
+    """Run an op of the last axis along any axis; the result has the shape of ``x``."""
     result = empty(x.shape, dtype, x.device)
     if x.size:
         launch(op, (_axis_last(x, axis),), (_axis_last(result, axis),), params)

@@ -34,8 +34,8 @@ def use_deterministic_algorithms(mode: str | None) -> str | None:
     """Refuse kernels below a determinism class, in the whole process.
 
     Args:
-        mode: ``"bitwise"`` (the same bits on every device), ``"reproducible"`` (the same bits run to
-            run on one device), or ``None`` for no demand.
+        mode: ``"bitwise"`` (the same bits on every device), ``"reproducible"`` (the same bits
+            run to run on one device), or ``None`` for no demand.
 
     Returns:
         The former mode.
@@ -43,7 +43,7 @@ def use_deterministic_algorithms(mode: str | None) -> str | None:
     Raises:
         ValueError: another mode.
     """
-    global _mode  # noqa: PLW0603 - one setting for the process, as documented
+    global _mode
     if mode is not None and mode not in ("bitwise", "reproducible"):
         raise ValueError(f'unknown mode {mode!r}; use "bitwise", "reproducible" or None')
     former, _mode = _mode, mode
@@ -79,9 +79,7 @@ def find_kernel(device: Device, op: str, dtypes: tuple[str, ...], layout: Layout
     return kernel
 
 
-def kernels(
-    op: str | None = None, device: str | Device | None = None
-) -> tuple[Kernel, ...]:
+def kernels(op: str | None = None, device: str | Device | None = None) -> tuple[Kernel, ...]:
     """List kernels with their provenance and class, without compiling any.
 
     Args:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from ._warm import Array, cast, empty, launch
-from .data_types import bool as bool_, int64, result_type
+from .data_types import bool as bool_
+from .data_types import int64, result_type
 from .errors import DeviceMismatchError
 from .indexing import nonzero_flat, take, unravel
 

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from ._warm import Array, assign, cast, empty, launch, view
 from .creation import arange, asarray, full
-from .data_types import bool as bool_, int64, result_type
+from .data_types import bool as bool_
+from .data_types import int64, result_type
 from .elementwise import equal, imag, logical_not, logical_or, minimum, real
 from .indexing import getitem, nonzero_flat, take
 from .manipulation import concat, reshape
@@ -136,7 +137,9 @@ def isin(x1: Array | int, x2: Array | int, /, *, invert: bool = False) -> Array:
         result = _isin_pairwise(elements, among)
         return logical_not(result) if invert else result
     ordered = sort(among)
-    places = searchsorted(*(cast(a, int64) if dtype.kind == "b" else a for a in (ordered, elements)))
+    places = searchsorted(
+        *(cast(a, int64) if dtype.kind == "b" else a for a in (ordered, elements))
+    )
     last = arange(1, device=known.device) + (ordered.size - 1)
     found = take(ordered, reshape(minimum(places, last), (places.size,)))
     result = equal(reshape(found, elements.shape), elements)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ._warm import Array, copy as copy_array, normal_axis
+from ._warm import Array, normal_axis
+from ._warm import copy as copy_array
 from .data_types import int64
 from .reductions import along_axis
 

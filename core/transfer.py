@@ -248,7 +248,8 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
             "NumPy has no bfloat16: install the package ml_dtypes, or convert with "
             "phalanx.astype(x, phalanx.float32)"
         ) from error
-    return np.dtype(ml_dtypes.bfloat16)
+    found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+    return found
 
 
 def asnumpy(x: Array) -> npt.NDArray[Any]:
@@ -304,10 +305,7 @@ def to_numpy_protocol(x: Array, dtype: Any, copy: bool | None) -> npt.NDArray[An
         raise TypeError(
             f"an array on {x.device} does not convert to NumPy by itself; use phalanx.asnumpy(x)"
         )
-    if copy or x.dtype.name == "bfloat16":
-        result = asnumpy(x)
-    else:
-        result = np.from_dlpack(x)  # type: ignore[arg-type]
+    result = asnumpy(x) if copy or x.dtype.name == "bfloat16" else np.from_dlpack(x)
     return result if dtype is None else result.astype(dtype, copy=False)
 
 

@@ -4,9 +4,9 @@
     python examples/digits.py --device gpu:0      # one device, and cpu:0 to compare with
     python examples/digits.py --epochs 40 --plot losses.png
 
-The data are the 1,797 digits of 8 x 8 pixels that ship inside scikit-learn: the test part of the UCI
-set "Optical Recognition of Handwritten Digits" (Alpaydin and Kaynak 1998). Network and gradients are
-written with the array functions alone, so the same text runs wherever Phalanx has a device.
+The data are the 1,797 digits of 8 x 8 pixels that ship inside scikit-learn: the test part of the
+UCI set "Optical Recognition of Handwritten Digits" (Alpaydin and Kaynak 1998). Network and
+gradients are written with the array functions alone, so the same text runs on every device.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from __future__ import annotations
 import argparse
 import time
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import phalanx as px
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from sklearn.datasets import load_digits
-
-import phalanx as px
 
 LAYERS = (64, 128, 64, 10)
 BATCH = 64
@@ -67,7 +67,7 @@ def first_weights(seed: int) -> list[np.ndarray]:
     """Draw weights (He et al. 2015, section 2.2) and zero biases: the same for every device."""
     rng = np.random.default_rng(seed)
     values = []
-    for n, m in zip(LAYERS, LAYERS[1:], strict=False):
+    for n, m in pairwise(LAYERS):
         values.append((rng.standard_normal((n, m)) * np.sqrt(2.0 / n)).astype(np.float32))
         values.append(np.zeros(m, dtype=np.float32))
     return values
@@ -108,10 +108,10 @@ def train(device: str, data: Data, epochs: int, seed: int, step: object) -> Run:
         for first in range(0, x.shape[0], BATCH):
             rows = order[first : first + BATCH]
             loss, slopes = gradients(weights, px.take(x, rows, axis=0), px.take(y, rows, axis=0))
-            for w, v, g in zip(weights, speeds, slopes, strict=True):
-                v *= MOMENTUM
-                v -= g * RATE
-                w += v
+            for i, slope in enumerate(slopes):
+                speeds[i] *= MOMENTUM
+                speeds[i] -= slope * RATE
+                weights[i] += speeds[i]
             losses.append(loss)
         run.losses.append(float(px.mean(px.stack(losses))))
         step()
@@ -127,7 +127,13 @@ def train(device: str, data: Data, epochs: int, seed: int, step: object) -> Run:
 def show(runs: list[Run], console: Console) -> None:
     """Print one row per device, compared with the first."""
     table = Table(title="Handwritten digits: 64-128-64-10 network, float32")
-    for name in ("device", "time per epoch", "test accuracy", "weights differ from cpu:0 by", "fallbacks"):
+    for name in (
+        "device",
+        "time per epoch",
+        "test accuracy",
+        "weights differ from cpu:0 by",
+        "fallbacks",
+    ):
         table.add_column(name, justify="left" if name == "device" else "right")
     for run in runs:
         pairs = zip(run.weights, runs[0].weights, strict=True)
@@ -170,23 +176,36 @@ def main() -> int:
     parser.add_argument("--device", help="train on this device only, compared with cpu:0")
     parser.add_argument("--epochs", type=int, default=30, help="passes over the data (default: 30)")
     parser.add_argument("--seed", type=int, default=7, help="of shuffling and weights (default: 7)")
-    parser.add_argument("--plot", type=Path, default=Path("out/digits.png"), help="where to draw the losses")
+    parser.add_argument(
+        "--plot", type=Path, default=Path("out/digits.png"), help="where to draw the losses"
+    )
     options = parser.parse_args()
     if options.epochs < 1:
         parser.error("--epochs must be at least 1")
     console = Console()
     try:
-        chosen = [str(px.set_device(options.device))] if options.device else [str(d) for d in px.devices()]
+        chosen = (
+            [str(px.set_device(options.device))]
+            if options.device
+            else [str(d) for d in px.devices()]
+        )
     except px.DeviceNotFoundError as error:
         parser.exit(2, f"{error}\n")
     names = list(dict.fromkeys(["cpu:0", *chosen]))
     data = load(options.seed)
-    columns = (TextColumn("{task.description:12}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description:12}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
     runs = []
     with Progress(*columns, console=console) as progress:
         for name in names:
             task = progress.add_task(name, total=options.epochs)
-            runs.append(train(name, data, options.epochs, options.seed, lambda t=task: progress.advance(t)))
+            runs.append(
+                train(name, data, options.epochs, options.seed, lambda t=task: progress.advance(t))
+            )
     show(runs, console)
     plot(runs, options.plot)
     console.print(f"loss curves: {options.plot}")

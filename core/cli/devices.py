@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from rich.markup import escape
+from rich.padding import Padding
 
 from .output import console, emit, json_option, noise_to_stderr, plain_errors, table
 
@@ -69,6 +70,7 @@ def _data(device: Device) -> dict[str, Any]:
 
 
 def _show(found: tuple[Device, ...], absent: list[str], asked: str | None) -> None:
+    from phalanx.diagnosis import size_text
     from phalanx.plugins import host
 
     out = console()
@@ -78,7 +80,7 @@ def _show(found: tuple[Device, ...], absent: list[str], asked: str | None) -> No
                 f"[bold]{d.name}[/]",
                 d.kind.value,
                 escape(d.info.name),
-                _size(d.info.total_memory),
+                size_text(d.info.total_memory) if d.info.total_memory > 0 else "?",
                 escape(host().owner(d.driver.name)),
             )
             for d in found
@@ -89,12 +91,6 @@ def _show(found: tuple[Device, ...], absent: list[str], asked: str | None) -> No
     if absent:
         out.print("\n[bold]Not usable[/]")
         for line in absent:
-            out.print(f"  {escape(line)}")
+            out.print(Padding(escape(line), (0, 0, 0, 2)))
     if not found:
         out.print(f"\n`phalanx why {asked or 'cpu'}` shows every step.")
-
-
-def _size(size: int) -> str:
-    if size <= 0:
-        return "?"
-    return f"{size / 2**30:.1f} GiB" if size >= 2**30 else f"{size / 2**20:.0f} MiB"

@@ -37,7 +37,7 @@ Exit code: 0 ok, 1 warning, 2 critical, 3 unknown (as monitoring systems expect)
 def doctor(level: str, as_json: bool, timeout: float) -> None:
     """Check the installation, each plugin and each device.
 
-    Every plugin is tried in a child process of its own, so that one that crashes or hangs is reported.
+    Every plugin is tried in a child process of its own: one that crashes or hangs is reported.
     """
     from phalanx.doctor import EXIT_CODES, run_checks, worst
 

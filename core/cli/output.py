@@ -76,7 +76,7 @@ def coloured(word: str) -> str:
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, fold: int) -> Table:
-    """Return a table whose column number ``fold`` takes what width is left; cells are rich markup."""
+    """Return a table whose column ``fold`` takes what width is left; cells are rich markup."""
     made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for place, header in enumerate(headers):
         wide = place == fold

@@ -6,8 +6,23 @@ of the kernels reads the table before the package is installed.
 """
 
 from .elementwise import ROWS as _ELEMENTWISE
-from .row import ALL, BOOLEAN, COMPLEX, FLOATING, INTEGER, NUMERIC, REAL, SIGNED, UNSIGNED
-from .row import Bound, Determinism, Op, Signature, Structure, kind_of
+from .row import (
+    ALL,
+    BOOLEAN,
+    COMPLEX,
+    FLOATING,
+    INTEGER,
+    NUMERIC,
+    REAL,
+    SIGNED,
+    UNSIGNED,
+    Bound,
+    Determinism,
+    Op,
+    Signature,
+    Structure,
+    kind_of,
+)
 from .structured import BLOCK, LANES, SCAN_BLOCK
 from .structured import ROWS as _STRUCTURED
 

@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .row import ALL, BOOLEAN, COMPLEX, FLOATING, INTEGER, NUMERIC, REAL
-from .row import Bound, Op, Signature, Structure
+from .row import (
+    ALL,
+    BOOLEAN,
+    COMPLEX,
+    FLOATING,
+    INTEGER,
+    NUMERIC,
+    REAL,
+    Bound,
+    Op,
+    Signature,
+    Structure,
+)
 
 _REAL_PART = {"complex64": "float32", "complex128": "float64"}
 _FLOATING_COMPLEX = FLOATING + COMPLEX
@@ -62,7 +73,9 @@ def _spread(expressions: Mapping[str, str]) -> dict[str, str]:
 
 
 _ARITHMETIC = (
-    _op("abs", _to_real(NUMERIC), "absolute value or modulus", _measured(0.5, 0.5, 1.0, 1.0), u="a"),
+    _op(
+        "abs", _to_real(NUMERIC), "absolute value or modulus", _measured(0.5, 0.5, 1.0, 1.0), u="a"
+    ),
     _op("add", _same(NUMERIC, 2), "sum of two operands", _IEEE, f="a + b"),
     _op("subtract", _same(NUMERIC, 2), "difference of two operands", _IEEE, f="a - b"),
     _op("multiply", _same(NUMERIC, 2), "product of two operands", _IEEE, f="a * b"),
@@ -91,7 +104,13 @@ _ROUNDING = (
 _TRANSCENDENTAL = (
     _op("sqrt", _same(_FLOATING_COMPLEX, 1), "principal square root", _IEEE, special=_ANNEX_G),
     *(
-        _op(name, _same(_FLOATING_COMPLEX, 1), summary, _measured(0.501, 1.0, 1.0, 4.0), special=_ANNEX_G)
+        _op(
+            name,
+            _same(_FLOATING_COMPLEX, 1),
+            summary,
+            _measured(0.501, 1.0, 1.0, 4.0),
+            special=_ANNEX_G,
+        )
         for name, summary in (
             ("exp", "e to the operand"),
             ("expm1", "exp(x) - 1 without cancellation"),
@@ -113,7 +132,9 @@ _TRANSCENDENTAL = (
             ("atanh", "inverse hyperbolic tangent"),
         )
     ),
-    _op("atan2", _same(FLOATING, 2), "angle of the point (x2, x1) in radians", _measured(0.501, 1.0)),
+    _op(
+        "atan2", _same(FLOATING, 2), "angle of the point (x2, x1) in radians", _measured(0.501, 1.0)
+    ),
     _op("hypot", _same(FLOATING, 2), "sqrt(a*a + b*b) without overflow", _measured(0.501, 1.0)),
     _op("logaddexp", _same(FLOATING, 2), "log(exp(a) + exp(b))", _measured(0.501, 1.0)),
     _op("pow", _same(NUMERIC, 2), "first operand to the second", _measured(0.501, 1.0, 1.0, 4.0)),

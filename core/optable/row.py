@@ -16,7 +16,7 @@ REAL = INTEGER + FLOATING
 NUMERIC = REAL + COMPLEX
 ALL = BOOLEAN + NUMERIC
 
-#: Kind letter of each dtype: ``b`` bool, ``i`` signed, ``u`` unsigned, ``f`` floating, ``c`` complex.
+#: Kind letter of each dtype: ``b`` bool, ``i`` signed, ``u`` unsigned, ``f`` float, ``c`` complex.
 _KINDS = {
     **dict.fromkeys(BOOLEAN, "b"),
     **dict.fromkeys(SIGNED, "i"),
@@ -89,8 +89,8 @@ class Bound:
 class Op:
     """One op: name, overloads, evaluation and guarantees.
 
-    ``expressions`` maps a kind letter to the scalar expression over the operands ``a``, ``b``, ``c``
-    in the common subset of C, OpenCL C and CUDA C; ``{s}`` stands for the suffix of the compute type
+    ``expressions`` maps a kind letter to the scalar expression over the operands ``a``, ``b`` and
+    ``c`` in the common subset of C, OpenCL C and CUDA C; ``{s}`` is the suffix of the compute type
     (``f32``, ``i8``, ...). A kind that is absent calls ``phx_<name>_<suffix>`` of ``core/scalar``.
     ``order`` states the order of evaluation where rounding makes it visible.
     """

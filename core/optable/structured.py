@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from .row import ALL, BOOLEAN, COMPLEX, FLOATING, INTEGER, NUMERIC, REAL, SIGNED
-from .row import Bound, Op, Signature, Structure
+from .row import (
+    ALL,
+    BOOLEAN,
+    COMPLEX,
+    FLOATING,
+    INTEGER,
+    NUMERIC,
+    REAL,
+    SIGNED,
+    Bound,
+    Op,
+    Signature,
+    Structure,
+)
 
 #: A reduction of n elements is cut into blocks of BLOCK consecutive elements. In a block, lane j of
 #: LANES takes the elements j, j + LANES, ... in turn; the lanes, then the blocks, are combined in a
 #: tree: for half = 2**k, 2**(k-1), ... 1, element i takes in element i + half if both exist.
 LANES = 64
 BLOCK = 4096
-#: A scan is cut into blocks of SCAN_BLOCK elements, each summed from the left; an element is the sum
-#: of the totals of the blocks before it, summed from the left, plus its place in its own block.
+#: A scan is cut into blocks of SCAN_BLOCK elements, each summed from the left; an element is the
+#: sum of the totals of the blocks before it, summed from the left, plus its place in its own block.
 SCAN_BLOCK = 256
 
 _TREE = f"tree over lanes of {LANES} in blocks of {BLOCK} elements"
@@ -56,11 +68,17 @@ def _reduction(
 _REDUCTIONS = (
     _reduction("sum", _reduce(NUMERIC), "sum over the last axis", _LENGTH),
     _reduction("prod", _reduce(NUMERIC), "product over the last axis", _LENGTH),
-    _reduction("mean", _keep(FLOATING + COMPLEX), "sum over the last axis over its length", _LENGTH),
+    _reduction(
+        "mean", _keep(FLOATING + COMPLEX), "sum over the last axis over its length", _LENGTH
+    ),
     _reduction("max", _keep(REAL), "largest of the last axis", special="NaN propagates; +0 > -0"),
     _reduction("min", _keep(REAL), "smallest of the last axis", special="NaN propagates; -0 < +0"),
-    _reduction("argmax", _reduce(REAL, "int64"), "first place of the largest", special="first NaN wins"),
-    _reduction("argmin", _reduce(REAL, "int64"), "first place of the smallest", special="first NaN wins"),
+    _reduction(
+        "argmax", _reduce(REAL, "int64"), "first place of the largest", special="first NaN wins"
+    ),
+    _reduction(
+        "argmin", _reduce(REAL, "int64"), "first place of the smallest", special="first NaN wins"
+    ),
     _reduction("any", _reduce(ALL, "bool"), "some element is not zero", special="NaN is true"),
     _reduction("all", _reduce(ALL, "bool"), "no element is zero", special="NaN is true"),
     _reduction("count_nonzero", _reduce(ALL, "int64"), "number of elements that are not zero"),

@@ -225,8 +225,8 @@ PHX_FN phx_dd phx_expm1_pair(f64 x) {
 PHX_OUTLINE c128 phx_expm1_c128(c128 z) {
     const f64 x = z.re, y = z.im;
     c128 e;
-    if (y == 0.0) {
-        return phx_complex_c128(phx_expm1_f64(x), y);
+    if (y == 0.0) { /* + 0.0: the standard wants +0 for a real part of -0 */
+        return phx_complex_c128(phx_expm1_f64(x) + 0.0, y);
     }
     if (!phx_isfinite_c128(z) | (phx_fabs(x) > 40.0)) {
         e = phx_exp_c128(z);

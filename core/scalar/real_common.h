@@ -1,8 +1,10 @@
-/* What the real functions share: error-free transformations, powers of two, splitting into mantissa and exponent.
+/* What the real functions share: error-free transformations, powers of two, splitting into mantissa
+ * and exponent.
  *
- * Common subset of C11, OpenCL C 1.2 and CUDA C; the dialect's prelude comes first. All functions here take and return
- * values, never pointers. The error-free transformations are Dekker's and Knuth's, see Muller et al., Handbook of
- * Floating-Point Arithmetic (2nd ed., 2018), chapters 4.3 and 4.4; they are exact unless an intermediate overflows.
+ * Common subset of C11, OpenCL C 1.2 and CUDA C; the dialect's prelude comes first. All functions
+ * here take and return values, never pointers. The error-free transformations are Dekker's and
+ * Knuth's, see Muller et al., Handbook of Floating-Point Arithmetic (2nd ed., 2018), chapters 4.3
+ * and 4.4; they are exact unless an intermediate overflows.
  */
 #ifndef PHX_REAL_COMMON_H
 #define PHX_REAL_COMMON_H
@@ -12,13 +14,15 @@ typedef struct {
     f64 hi, lo;
 } phx_dd;
 
-/* Adding and taking this away rounds to an integer (|x| < 2^51); its low bits then hold that integer (mod 2^51). */
+/* Adding and taking this away rounds to an integer (|x| < 2^51); its low bits then hold that
+ * integer (mod 2^51). */
 #define PHX_MAGIC 6755399441055744.0 /* 1.5 * 2^52 */
 #define PHX_BITS_ONE ((u64)0x3ff0000000000000)
 #define PHX_BITS_MANTISSA ((u64)0x000fffffffffffff)
 #define PHX_BITS_SIGN ((u64)0x8000000000000000)
 
-/* ln 2 = LN2_HI + LN2_LO to 95 bits; LN2_HI has 42, so that k * LN2_HI is exact for every binary exponent k. */
+/* ln 2 = LN2_HI + LN2_LO to 95 bits; LN2_HI has 42, so that k * LN2_HI is exact for every binary
+ * exponent k. */
 #define PHX_LN2_HI 0.6931471805598903
 #define PHX_LN2_LO 5.497923018708371e-14
 #define PHX_LN2 0.6931471805599453
@@ -51,12 +55,14 @@ PHX_FN phx_dd phx_two_prod(f64 a, f64 b) {
     return p;
 }
 
-/* 2^k for an integer-valued k in [-1022, 1023]; any other value, also a NaN, gives a meaningless number. */
+/* 2^k for an integer-valued k in [-1022, 1023]; any other value, also a NaN, gives a meaningless
+ * number. */
 PHX_FN f64 phx_pow2(f64 k) {
     return phx_from_bits64((phx_bits64(k + PHX_MAGIC) << 52) + PHX_BITS_ONE);
 }
 
-/* y * 2^k for |k| <= 2000: two factors, so that overflow and gradual underflow come from the last multiplication. */
+/* y * 2^k for |k| <= 2000: two factors, so that overflow and gradual underflow come from the last
+ * multiplication. */
 PHX_FN f64 phx_scale(f64 y, f64 k) {
     f64 k1 = phx_fma(k, 0.5, PHX_MAGIC) - PHX_MAGIC;
     return y * phx_pow2(k1) * phx_pow2(k - k1);
@@ -79,7 +85,8 @@ PHX_FN phx_split phx_split_normal(f64 x) {
     phx_split s;
     u64 v = phx_bits64(x) + (PHX_BITS_ONE - PHX_BITS_SQRT_HALF);
     f64 m = phx_from_bits64((v & PHX_BITS_MANTISSA) + PHX_BITS_SQRT_HALF);
-    /* The biased exponent put under the bits of 2^52 is a conversion without an instruction AVX2 lacks. */
+    /* The biased exponent put under the bits of 2^52 is a conversion without an instruction AVX2
+     * lacks. */
     s.k = phx_from_bits64((v >> 52) | (u64)0x4330000000000000) - 4503599627371519.0;
     s.f = m - 1.0;
     return s;

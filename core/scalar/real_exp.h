@@ -1,20 +1,21 @@
 /* exp, expm1, sinh, cosh, tanh of real numbers, float32 and float64.
  *
- * float32 is computed in f64 and rounded once. All functions are free of branches and of tables, so that a loop over
- * them vectorises. Coefficients: own weighted minimax fits (Lawson's iteration in 300-bit arithmetic, the leading
- * coefficients rounded to double one after the other and the rest fitted again); the bound at each is the largest
- * relative error of the result that the rounded polynomial leaves.
- * Argument reduction: Cody & Waite, Software Manual for the Elementary Functions (1980); Muller, Elementary Functions
- * (3rd ed., 2016), chapter 11. Errors of float64 are the worst of 1e5 inputs against mpmath (2026-11);
- * float32 was compared on all 2^32 inputs, mpmath deciding the near ties.
+ * float32 is computed in f64 and rounded once. All functions are free of branches and of tables, so
+ * that a loop over them vectorises. Coefficients: own weighted minimax fits (Lawson's iteration in
+ * 300-bit arithmetic, the leading coefficients rounded to double one after the other and the rest
+ * fitted again); the bound at each is the largest relative error of the result that the rounded
+ * polynomial leaves. Argument reduction: Cody & Waite, Software Manual for the Elementary Functions
+ * (1980); Muller, Elementary Functions (3rd ed., 2016), chapter 11. Errors of float64 are the worst
+ * of 1e5 inputs against mpmath (2026-11); float32 was compared on all 2^32 inputs, mpmath deciding
+ * the near ties.
  */
 #ifndef PHX_REAL_EXP_H
 #define PHX_REAL_EXP_H
 
 #include "real_common.h"
 
-/* (2^r - 1) / r on |r| <= 1/2; 2^-51.6 relative to 2^r. The constant term is ln 2 to all its bits: near 0 the relative
-   error of 2^r - 1 is that of this term. */
+/* (2^r - 1) / r on |r| <= 1/2; 2^-51.6 relative to 2^r. The constant term is ln 2 to all its bits:
+   near 0 the relative error of 2^r - 1 is that of this term. */
 PHX_FN f64 phx_exp2m1_poly(f64 r) {
     f64 p = phx_fma(7.0344784267752795e-09, r, 1.0206782747812705e-07);
     p = phx_fma(p, r, 1.3215669168910677e-06);
@@ -27,8 +28,9 @@ PHX_FN f64 phx_exp2m1_poly(f64 r) {
     return phx_fma(p, r, PHX_LN2);
 }
 
-/* x * log2(e) - k is one fma, so the only error of the reduction is that of the constant (2^-56 relative), and the scaling
-   is exact: one rounding, also into subnormals. EXPF */
+/* x * log2(e) - k is one fma, so the only error of the reduction is that of the constant (2^-56
+   relative), and the scaling is exact: one rounding, also into subnormals. Correctly rounded on all
+   2^32 inputs. */
 PHX_FN f32 phx_exp_f32(f32 a) {
     f64 x = (f64)a;
     f64 t = phx_fma(x, PHX_LOG2E, PHX_MAGIC);
@@ -39,8 +41,8 @@ PHX_FN f32 phx_exp_f32(f32 a) {
     return a < -104.0f ? 0.0f : y;
 }
 
-/* e^x - 1 = 2^k (2^r - 1) + (2^k - 1) for f32 in f64; k = 0 near zero, where the small result keeps its relative
-   accuracy. */
+/* e^x - 1 = 2^k (2^r - 1) + (2^k - 1) for f32 in f64; k = 0 near zero, where the small result keeps
+   its relative accuracy. */
 PHX_FN f64 phx_expm1_wide(f64 x) {
     f64 t = phx_fma(x, PHX_LOG2E, PHX_MAGIC);
     f64 r = phx_fma(x, PHX_LOG2E, PHX_MAGIC - t);
@@ -48,7 +50,7 @@ PHX_FN f64 phx_expm1_wide(f64 x) {
     return phx_fma(phx_exp2m1_poly(r) * r, s, s - 1.0);
 }
 
-/* EXPM1F */
+/* Correctly rounded on all 2^32 inputs. */
 PHX_FN f32 phx_expm1_f32(f32 a) {
     f32 y = phx_copysignf((f32)phx_expm1_wide((f64)a), a);
     y = a > 89.0f ? PHX_INFF : y;
@@ -91,15 +93,16 @@ PHX_FN phx_dd phx_exp_core(f64 r, f64 rl) {
     return s;
 }
 
-/* 2^k e^(r + rl), rounded once: 0.55 ulp; a subnormal result is rounded twice: 0.75 ulp. */
+/* 2^k e^(r + rl), rounded once: 0.63 ulp; a subnormal result is rounded twice: 0.75 ulp. */
 PHX_FN f64 phx_exp_f64(f64 x) {
     phx_exp_arg a = phx_exp_reduce(phx_clamp(x, -746.0, 710.0), 0.0);
     phx_dd e = phx_exp_core(a.r, a.rl);
     return phx_scale(e.hi + e.lo, a.k);
 }
 
-/* 2^k (1 + p) - 1 with 1 + p = e^r: p and 2^k - 1 are kept as exact pairs and added from large to small. Everything is
-   halved, so that k = 1024 does not overflow before the result does. 0.79 ulp. */
+/* 2^k (1 + p) - 1 with 1 + p = e^r: p and 2^k - 1 are kept as exact pairs and added from large to
+   small. Everything is halved, so that k = 1024 does not overflow before the result does. 0.79 ulp.
+ */
 PHX_FN f64 phx_expm1_f64(f64 x) {
     phx_exp_arg a = phx_exp_reduce(phx_clamp(x, -60.0, 710.0), 0.0);
     f64 g = 0.5 * a.r;
@@ -131,7 +134,8 @@ PHX_FN f64 phx_cosh_poly(f64 z) {
 }
 
 /* The hyperbolic functions from one reduction and without a division:
-   with a = 2^k / 2 and b = 2^-k / 2, sinh x = (a - b) cosh r + (a + b) sinh r, cosh x = (a + b) cosh r + (a - b) sinh r. */
+   with a = 2^k / 2 and b = 2^-k / 2, sinh x = (a - b) cosh r + (a + b) sinh r, cosh x = (a + b)
+   cosh r + (a - b) sinh r. */
 typedef struct {
     f64 d, s, ch, sh; /* a - b, a + b, cosh r, sinh r */
 } phx_hyper;
@@ -149,21 +153,21 @@ PHX_FN phx_hyper phx_hyper_narrow(f64 x) {
     return h;
 }
 
-/* SINHF */
+/* Correctly rounded but for 2 of 2^32 inputs. */
 PHX_FN f32 phx_sinh_f32(f32 a) {
     phx_hyper h = phx_hyper_narrow((f64)a);
     f32 y = phx_copysignf((f32)phx_fma(h.d, h.ch, h.s * h.sh), a);
     return phx_fabsf(a) > 90.0f ? phx_copysignf(PHX_INFF, a) : y;
 }
 
-/* COSHF */
+/* Correctly rounded on all 2^32 inputs. */
 PHX_FN f32 phx_cosh_f32(f32 a) {
     phx_hyper h = phx_hyper_narrow((f64)a);
     f32 y = (f32)phx_fma(h.s, h.ch, h.d * h.sh);
     return phx_fabsf(a) > 90.0f ? PHX_INFF : y;
 }
 
-/* TANHF */
+/* Correctly rounded on all 2^32 inputs. */
 PHX_FN f32 phx_tanh_f32(f32 a) {
     phx_hyper h = phx_hyper_narrow((f64)a);
     f32 y = (f32)(phx_fma(h.d, h.ch, h.s * h.sh) / phx_fma(h.s, h.ch, h.d * h.sh));

@@ -1,9 +1,10 @@
 /* log, log1p, log2, log10, asinh, acosh, atanh, logaddexp of real numbers, float32 and float64.
  *
- * x = (1 + f) 2^k and ln(1 + f) = 2 atanh(f / (2 + f)), the series in the quotient's square replaced by a minimax
- * polynomial (the classical scheme: Muller, Elementary Functions, 3rd ed., 2016, chapter 11). One division, no table and
- * no branch, so that loops vectorise. The inverse hyperbolic functions are log1p of an argument that does not cancel;
- * in float64 the argument is a pair. How the coefficients and the stated errors were obtained: real_exp.h.
+ * x = (1 + f) 2^k and ln(1 + f) = 2 atanh(f / (2 + f)), the series in the quotient's square
+ * replaced by a minimax polynomial (the classical scheme: Muller, Elementary Functions, 3rd ed.,
+ * 2016, chapter 11). One division, no table and no branch, so that loops vectorise. The inverse
+ * hyperbolic functions are log1p of an argument that does not cancel; in float64 the argument is a
+ * pair. How the coefficients and the stated errors were obtained: real_exp.h.
  */
 #ifndef PHX_REAL_LOG_H
 #define PHX_REAL_LOG_H
@@ -11,7 +12,8 @@
 #include "real_common.h"
 #include "real_exp.h"
 
-/* (atanh(s)/s - 1) * 2 / z with z = s^2 on |s| <= 3 - 2 sqrt(2); 2^-52.2 relative to the logarithm. */
+/* (atanh(s)/s - 1) * 2 / z with z = s^2 on |s| <= 3 - 2 sqrt(2); 2^-52.2 relative to the logarithm.
+ */
 PHX_FN f64 phx_atanh_poly5(f64 z) {
     f64 p = phx_fma(0.16819906242411523, z, 0.18123642177144847);
     p = phx_fma(p, z, 0.22223371457712277);
@@ -44,15 +46,15 @@ PHX_FN f64 phx_log1p_narrow(f64 f) {
     return phx_fma(s * z, phx_atanh_poly5(z), s + s);
 }
 
-/* LOGF */
+/* Correctly rounded but for 5 of 2^32 inputs. */
 PHX_FN f32 phx_log_f32(f32 a) {
     f64 x = (f64)a;
     phx_split m = phx_split_normal(x);
     return (f32)phx_log_edges(x, phx_fma(m.k, PHX_LN2, phx_log1p_narrow(m.f)));
 }
 
-/* k ln2 + ln(1 + f + fl) = hi + lo with about 2^-57 relative error, |fl| <= ulp(1 + f): f - f^2 / 2 in pairs, the rest
-   s (f^2 / 2 + R(s^2)) in one double. */
+/* k ln2 + ln(1 + f + fl) = hi + lo with about 2^-57 relative error, |fl| <= ulp(1 + f): f - f^2 / 2
+   in pairs, the rest s (f^2 / 2 + R(s^2)) in one double. */
 PHX_FN phx_dd phx_log_core(f64 f, f64 fl, f64 k) {
     f64 s = f / (2.0 + f);
     f64 z = s * s;
@@ -75,47 +77,48 @@ PHX_FN f64 phx_log_f64(f64 x) {
     return phx_log_edges(x, y.hi + y.lo);
 }
 
-/* ln(1 + t) for f32 in f64, t > -1: where 1 + t needs no scaling, t itself is the exact argument. */
+/* ln(1 + t) for f32 in f64, t > -1: where 1 + t needs no scaling, t itself is the exact argument.
+ */
 PHX_FN f64 phx_log1p_wide(f64 t) {
     phx_split m = phx_split_normal(1.0 + t);
     return phx_fma(m.k, PHX_LN2, phx_log1p_narrow(m.k == 0.0 ? t : m.f));
 }
 
-/* LOG1PF */
+/* Correctly rounded but for 8 of 2^32 inputs. */
 PHX_FN f32 phx_log1p_f32(f32 a) {
     f64 x = (f64)a;
     return phx_copysignf((f32)phx_log_edges(1.0 + x, phx_log1p_wide(x)), a);
 }
 
-/* LOG2F */
+/* Correctly rounded on all 2^32 inputs. */
 PHX_FN f32 phx_log2_f32(f32 a) {
     f64 x = (f64)a;
     phx_split m = phx_split_normal(x);
     return (f32)phx_log_edges(x, phx_fma(phx_log1p_narrow(m.f), PHX_LOG2E, m.k));
 }
 
-/* LOG10F */
+/* Correctly rounded but for 3 of 2^32 inputs. */
 PHX_FN f32 phx_log10_f32(f32 a) {
     f64 x = (f64)a;
     phx_split m = phx_split_normal(x);
     return (f32)phx_log_edges(x, phx_fma(m.k, PHX_LN2, phx_log1p_narrow(m.f)) * PHX_LOG10E);
 }
 
-/* ASINHF */
+/* Correctly rounded but for 6 of 2^32 inputs. */
 PHX_FN f32 phx_asinh_f32(f32 a) {
     f64 x = phx_fabs((f64)a);
     f64 y = phx_log1p_wide(x + x * x / (1.0 + phx_sqrt(phx_fma(x, x, 1.0))));
     return phx_copysignf((f32)(x < PHX_INF ? y : x), a);
 }
 
-/* ACOSHF */
+/* Correctly rounded but for 2 of 2^32 inputs. */
 PHX_FN f32 phx_acosh_f32(f32 a) {
     f64 t = (f64)a - 1.0;
     f64 y = phx_log1p_wide(t + phx_sqrt(t * (t + 2.0)));
     return (f32)(t >= 0.0 ? (t < PHX_INF ? y : t) : PHX_NAN);
 }
 
-/* ATANHF */
+/* Correctly rounded but for 2 of 2^32 inputs. */
 PHX_FN f32 phx_atanh_f32(f32 a) {
     f64 x = phx_fabs((f64)a);
     f64 y = 0.5 * phx_log1p_wide((x + x) / (1.0 - x));
@@ -123,8 +126,8 @@ PHX_FN f32 phx_atanh_f32(f32 a) {
     return phx_copysignf((f32)(x < 1.0 ? y : edge), a);
 }
 
-/* max + log1p(e^(min - max)). The k ln2 of the logarithm is added to max first: where the two cancel, that is
-   exact. All of 2.5e7 random pairs were correctly rounded. */
+/* max + log1p(e^(min - max)). The k ln2 of the logarithm is added to max first: where the two
+   cancel, that is exact. All of 2.5e7 random pairs were correctly rounded. */
 PHX_FN f32 phx_logaddexp_f32(f32 a, f32 b) {
     f64 m = (f64)(a > b ? a : b);
     f64 n = (f64)(a > b ? b : a);
@@ -154,8 +157,8 @@ PHX_FN f64 phx_log1p_f64(f64 x) {
     return phx_fabs(x) < 5.551115123125783e-17 ? x : z; /* 2^-54 */
 }
 
-/* log2 = k + ln(1 + f) log2(e), log10 = ln * log10(e), the constants as pairs: exact powers come out exact.
-   log2 0.69 ulp, log10 0.66 ulp. */
+/* log2 = k + ln(1 + f) log2(e), log10 = ln * log10(e), the constants as pairs: exact powers come
+   out exact. log2 0.69 ulp, log10 0.66 ulp. */
 PHX_FN f64 phx_log2_f64(f64 x) {
     phx_split m = phx_split_any(x);
     phx_dd y = phx_log_core(m.f, 0.0, 0.0);
@@ -169,7 +172,8 @@ PHX_FN f64 phx_log10_f64(f64 x) {
     phx_split m = phx_split_any(x);
     phx_dd y = phx_log_core(m.f, 0.0, m.k);
     phx_dd p = phx_two_prod(y.hi, PHX_LOG10E);
-    return phx_log_edges(x, p.hi + (p.lo + phx_fma(y.hi, 1.098319650216765e-17, y.lo * PHX_LOG10E)));
+    return phx_log_edges(x,
+                         p.hi + (p.lo + phx_fma(y.hi, 1.098319650216765e-17, y.lo * PHX_LOG10E)));
 }
 
 /* sqrt(w.hi + w.lo) as a pair, for w.hi > 0: one Newton correction. */
@@ -180,8 +184,8 @@ PHX_FN phx_dd phx_sqrt_pair(phx_dd w) {
     return r;
 }
 
-/* ln(x + sqrt(x^2 + 1)); above 2^28 it is ln(2x) to 2^-58. sqrt(...) - 1 is exact, so small x keep their accuracy.
-   0.62 ulp. */
+/* ln(x + sqrt(x^2 + 1)); above 2^28 it is ln(2x) to 2^-58. sqrt(...) - 1 is exact, so small x keep
+   their accuracy. 0.62 ulp. */
 PHX_FN f64 phx_asinh_f64(f64 x) {
     f64 ax = phx_fabs(x);
     f64 big = ax > 268435456.0 ? 1.0 : 0.0;
@@ -228,8 +232,8 @@ PHX_FN f64 phx_atanh_f64(f64 x) {
     return ax < 3.725290298461914e-09 ? x : z; /* 2^-28 */
 }
 
-/* max + log1p(e^(min - max)), the difference and both functions as pairs: the greater of 0.8 ulp and 2^-56.
-   The second matters where the sum changes its sign, e^a + e^b near 1. */
+/* max + log1p(e^(min - max)), the difference and both functions as pairs: the greater of 0.8 ulp
+   and 2^-56. The second matters where the sum changes its sign, e^a + e^b near 1. */
 PHX_FN f64 phx_logaddexp_f64(f64 a, f64 b) {
     f64 m = a > b ? a : b;
     f64 n = a > b ? b : a;

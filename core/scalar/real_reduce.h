@@ -1,18 +1,23 @@
-/* Argument reduction of the trigonometric functions: x = n pi/2 + r with |r| <= pi/4, for every finite x.
+/* Argument reduction of the trigonometric functions: x = n pi/2 + r with |r| <= pi/4, for every
+ * finite x.
  *
- * Two paths, because one that serves all arguments without a branch costs 1.7 times (AVX-512) to 2.1 times (AVX2) as
- * much (measured 2026-11, gcc 12):
- *   main  |x| < 2^30 (PHX_TRIG_MAIN): Cody & Waite (1980) with fma; no branch, no table, vectorises. Infinities and NaN
- *         give NaN. Its result is meaningless for greater finite x.
- *   big   any finite |x| >= 2^30: Payne & Hanek, "Radian reduction for trigonometric functions" (SIGNUM Newsletter 18,
- *         1983) in 32-bit limbs; scalar.
- * phx_sin_f64 and its like take the right one of the two by a branch. A loop that is to vectorise goes block by block
- * (say 256 elements; the input is read first, so it may be the output too):
+ * Two paths, because one that serves all arguments without a branch costs 1.7 times (AVX-512) to
+ * 2.1 times (AVX2) as much in float32, and more in float64 (measured 2026-11, gcc 12):
+ * - main, |x| < 2^30 (PHX_TRIG_MAIN): Cody & Waite (1980) with fma. No branch, no table, it
+ *   vectorises. Infinities and NaN give NaN; for greater finite x the result is meaningless.
+ * - big, 2^30 <= |x| < infinity: Payne & Hanek, "Radian reduction for trigonometric functions"
+ *   (SIGNUM Newsletter 18, 1983), in 32-bit limbs. Scalar.
+ *
+ * phx_sin_f64 and its like take the right one by a branch. A loop that is to vectorise goes block
+ * by block, of 256 elements say; the input is looked at first, so it may be the output too:
+ *
  *     i32 any = 0;
  *     for (i in block) any |= phx_trig_needs_big_f64(x[i]);
  *     if (any) for (i in block) y[i] = phx_sin_f64(x[i]);
- *     else for (i in block) y[i] = phx_sin_main_f64(x[i]);
- * Both give the same bits below 2^30, so the block size does not show in the result. float16 never needs `big`.
+ *     else     for (i in block) y[i] = phx_sin_main_f64(x[i]);
+ *
+ * Below 2^30 both are the same function, so the block's size never shows in the bits. float16 has
+ * no number that needs the big path.
  */
 #ifndef PHX_REAL_REDUCE_H
 #define PHX_REAL_REDUCE_H
@@ -54,8 +59,8 @@ PHX_FN phx_quarter phx_reduce_main_f32(f64 x) {
     return t;
 }
 
-/* x - n HI is exact, n LO an exact pair: r + rl is good to 2^-130, and no double below 2^30 comes nearer than 2^-62 to a
-   multiple of pi/2 (Muller, Elementary Functions, 3rd ed., section 11.4). */
+/* x - n HI is exact, n LO an exact pair: r + rl is good to 2^-130, and no double below 2^30 comes
+   nearer than 2^-62 to a multiple of pi/2 (Muller, Elementary Functions, 3rd ed., section 11.4). */
 PHX_FN phx_quarter phx_reduce_main_f64(f64 x) {
     phx_quarter t;
     f64 v = phx_fma(x, 0.6366197723675814, PHX_MAGIC);
@@ -84,8 +89,9 @@ PHX_FN u64 phx_two_over_pi_at(u64 j, u64 s) {
     return ((w << s) >> 32) & (u64)0xffffffff;
 }
 
-/* |x| = m 2^e; the 192 bits of 2/pi that start at weight 2^(1-e), times m, modulo 2^192: two bits of quadrant, 190 bits
-   of fraction. What is cut off is below 2^-137, the fraction at least 2^-62 away from 0 and 1. */
+/* |x| = m 2^e; the 192 bits of 2/pi that start at weight 2^(1-e), times m, modulo 2^192: two bits
+   of quadrant, 190 bits of fraction. What is cut off is below 2^-137, the fraction at least 2^-62
+   away from 0 and 1. */
 PHX_FN phx_quarter phx_reduce_big(f64 x) {
     phx_quarter t;
     u64 u = phx_bits64(x) & ~PHX_BITS_SIGN;
@@ -93,8 +99,10 @@ PHX_FN phx_quarter phx_reduce_big(f64 x) {
     u64 at = (u >> 52) - 1045; /* e + 30, e = biased exponent - 1075 */
     u64 j = at >> 5;
     u64 s = at & 31;
-    u64 w5 = phx_two_over_pi_at(j, s), w4 = phx_two_over_pi_at(j + 1, s), w3 = phx_two_over_pi_at(j + 2, s);
-    u64 w2 = phx_two_over_pi_at(j + 3, s), w1 = phx_two_over_pi_at(j + 4, s), w0 = phx_two_over_pi_at(j + 5, s);
+    u64 w5 = phx_two_over_pi_at(j, s), w4 = phx_two_over_pi_at(j + 1, s),
+        w3 = phx_two_over_pi_at(j + 2, s);
+    u64 w2 = phx_two_over_pi_at(j + 3, s), w1 = phx_two_over_pi_at(j + 4, s),
+        w0 = phx_two_over_pi_at(j + 5, s);
     u64 lo = m & (u64)0xffffffff, hi = m >> 32, low32 = (u64)0xffffffff;
     u64 a0 = lo * w0;
     u64 a1 = lo * w1 + (a0 >> 32);
@@ -111,18 +119,22 @@ PHX_FN phx_quarter phx_reduce_big(f64 x) {
     u64 mid = (b3 << 32) | (b2 & low32);
     u64 f1 = (top << 2) | (mid >> 62);
     u64 f0 = (mid << 2) | ((b1 & low32) >> 30);
-    u64 neg = (u64)0 - (f1 >> 63); /* a fraction of 1/2 and more counts down from the next quadrant */
+    u64 neg =
+        (u64)0 - (f1 >> 63); /* a fraction of 1/2 and more counts down from the next quadrant */
     u64 q = (top >> 62) + (f1 >> 63);
     phx_dd g, h;
     f64 sign = (neg != 0) == (x < 0.0) ? 1.0 : -1.0;
     f1 = f1 ^ neg;
     f0 = f0 ^ neg;
-    g = phx_fast_two_sum((f64)(f1 >> 32) * 2.3283064365386963e-10, (f64)(f1 & low32) * 5.421010862427522e-20);
-    h = phx_fast_two_sum((f64)(f0 >> 32) * 1.262177448353619e-29, (f64)(f0 & low32) * 2.938735877055719e-39);
+    g = phx_fast_two_sum((f64)(f1 >> 32) * 2.3283064365386963e-10,
+                         (f64)(f1 & low32) * 5.421010862427522e-20);
+    h = phx_fast_two_sum((f64)(f0 >> 32) * 1.262177448353619e-29,
+                         (f64)(f0 & low32) * 2.938735877055719e-39);
     g = phx_fast_two_sum(g.hi, g.lo + h.hi);
     g = phx_fast_two_sum(g.hi, g.lo + h.lo);
     t.r = sign * (g.hi * PHX_PIO2_HI);
-    t.rl = sign * (phx_fma(g.hi, PHX_PIO2_HI, -(g.hi * PHX_PIO2_HI)) + phx_fma(g.hi, PHX_PIO2_LO, g.lo * PHX_PIO2_HI));
+    t.rl = sign * (phx_fma(g.hi, PHX_PIO2_HI, -(g.hi * PHX_PIO2_HI)) +
+                   phx_fma(g.hi, PHX_PIO2_LO, g.lo * PHX_PIO2_HI));
     t.q = x < 0.0 ? (u64)0 - q : q;
     return t;
 }
