@@ -33,6 +33,9 @@ WARM = Extension(
 
 setup(
     ext_modules=cythonize([WARM], build_dir="build/cython", language_level=3, quiet=True),
-    cffi_modules=runpy.run_path(str(ROOT / "kernels_cpu" / "build.py"))["ffibuilders"],
+    cffi_modules=[
+        "core/abi_build.py:builder",
+        *runpy.run_path(str(ROOT / "kernels_cpu" / "build.py"))["ffibuilders"],
+    ],
     options={"build_ext": {"parallel": 2}},
 )

@@ -58,8 +58,7 @@ from .data_types import (
     uint32,
     uint64,
 )
-from .devices import device, device_count, devices, get_device, is_available, set_device
-from .diagnosis import why
+from .devices import device, device_count, devices, get_device, is_available, set_device, why
 from .driver import Capability, DeviceInfo, DeviceKind, Direction, Driver, Feature, Layout
 from .elementwise import (
     abs,

@@ -1,7 +1,6 @@
 """Types of the compiled warm path; the sources are the ``_warm*.pxi`` files."""
 
 from collections.abc import Callable, Iterator
-from contextvars import ContextVar
 from types import ModuleType
 from typing import Any, ClassVar, Self, TypeAlias, final
 
@@ -15,7 +14,6 @@ _Number = bool | int | float | complex
 _Other: TypeAlias = "Array | bool | int | float | complex"
 
 DTYPES: tuple[DType, ...]
-_scoped_streams: ContextVar[dict[Device, Stream] | None]
 
 @final
 class DType:
@@ -207,6 +205,7 @@ class Array:
     def __gt__(self, other: _Other) -> Array: ...
     def __ge__(self, other: _Other) -> Array: ...
     __hash__: ClassVar[None]  # type: ignore[assignment]
+    __array_ufunc__: ClassVar[None]
     def item(self) -> Any: ...
     def tolist(self) -> Any: ...
     def __bool__(self) -> bool: ...

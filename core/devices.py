@@ -1,6 +1,6 @@
 """Devices by name, and the current device of each context.
 
-The plugin host is imported at the first request: `import phalanx` stays light.
+The plugin host is imported at the first request, so that ``import phalanx`` stays light.
 """
 
 from __future__ import annotations
@@ -20,8 +20,34 @@ if TYPE_CHECKING:
     from .plugins import PluginHost
 
 _current: ContextVar[Device | None] = ContextVar("phalanx_device", default=None)
-#: The default device, with the host for which it was found and that host's generation then.
-_default: tuple[PluginHost, int, Device] | None = None
+
+
+class _Memo:
+    """What was found with one set of drivers; of no use once that changes."""
+
+    def __init__(self, host: PluginHost) -> None:
+        self.host = host
+        self.generation = host.generation
+        self.default: Device | None = None
+        self.named: dict[str, Device] = {}
+
+    def holds(self) -> bool:
+        return self.host.generation == self.generation
+
+
+_memo: _Memo | None = None
+
+
+def _fresh_memo() -> _Memo:
+    global _memo  # noqa: PLW0603 - a cache
+    from .plugins import host
+
+    plugs = host()
+    plugs.plugins()  # discovery changes the generation
+    memo = _memo
+    if memo is None or memo.host is not plugs or not memo.holds():
+        memo = _memo = _Memo(plugs)
+    return memo
 
 
 def find_device(name: str | Device) -> Device:
@@ -34,6 +60,15 @@ def find_device(name: str | Device) -> Device:
         DeviceNotFoundError: with what was found, and why nothing else was.
         PluginConflictError: if two plugins offer the driver.
     """
+    memo = _memo
+    if isinstance(name, str) and memo is not None and memo.holds():
+        found = memo.named.get(name)
+        if found is not None:
+            return found
+    return _look_up(name)
+
+
+def _look_up(name: str | Device) -> Device:
     from . import aliases
 
     if not isinstance(name, str):
@@ -41,7 +76,11 @@ def find_device(name: str | Device) -> Device:
 
         if isinstance(name, Device):
             return name
-    return aliases.resolve(aliases.parse(name))
+    parsed = aliases.parse(name)
+    found = aliases.resolve(parsed)
+    if found.name == str(parsed):  # what an alias means may change with PHALANX_GPU
+        _fresh_memo().named[name] = found
+    return found
 
 
 def devices(kind_or_driver: str | DeviceKind | None = None) -> tuple[Device, ...]:
@@ -149,14 +188,12 @@ def device(name: str | Device) -> Iterator[Device]:
 
 
 def _default_device() -> Device:
-    global _default  # noqa: PLW0603 - a cache
-    if _default is not None and _default[0].generation == _default[1]:
-        return _default[2]
-    from .plugins import host
-
-    found, plugs = _find_default(), host()
-    _default = (plugs, plugs.generation, found)
-    return found
+    memo = _memo
+    if memo is None or not memo.holds():
+        memo = _fresh_memo()
+    if memo.default is None:
+        memo.default = _find_default()
+    return memo.default
 
 
 def _find_default() -> Device:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import isnan as isnan_number
 
 from ._warm import Array, BinaryFunction, DType, UnaryFunction, cast, promote_types, ternary
+from .errors import DeviceMismatchError
 
 abs = UnaryFunction("abs")
 acos = UnaryFunction("acos")
@@ -86,6 +87,7 @@ def clip(
 
     Raises:
         TypeError: ``x`` is no real array, or a bound has no dtype in common with it.
+        DeviceMismatchError: a bound lies on another device.
     """
     if not isinstance(x, Array):
         raise TypeError(f"clip takes a phalanx array, got {type(x).__name__}")
@@ -102,6 +104,11 @@ def clip(
 def _bound(x: Array, bound: Array | int | float | None) -> Array | int | float | None:
     """A bound in the dtype of ``x``; integers out of its range become its ends."""
     if isinstance(bound, Array):
+        if bound.device is not x.device:
+            raise DeviceMismatchError(
+                f"clip of an array on {x.device} with a bound on {bound.device}; "
+                f'move it with bound.to_device("{x.device}")'
+            )
         if promote_types(x.dtype, bound.dtype) is None:
             raise TypeError(f"clip: {x.dtype.name} and {bound.dtype.name} have no common dtype")
         return cast(bound, x.dtype)
@@ -134,7 +141,6 @@ def where(condition: Array, x1: Array | Number, x2: Array | Number, /) -> Array:
 
 def _common(x1: Array | Number, x2: Array | Number, condition: Array) -> DType:
     from .data_types import result_type
-    from .errors import DeviceMismatchError
 
     for x in (x1, x2):
         if isinstance(x, Array) and x.device is not condition.device:

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from ._warm import Array, Device, Stream, launch, launch_elementwise
+from ._warm import Array, Device, Stream, empty, launch, launch_elementwise
 from .driver import DeviceKind, Operand
 from .errors import FallbackWarning, UnsupportedOpError
 
@@ -164,23 +164,33 @@ def _run_copied(
     from .optable import OPS, Structure
     from .transfer import mirror, scalar_array, write_back
 
-    whole = OPS[op].structure is Structure.INDEXING and op != "wrap_index"
+    # The offsets of gather and scatter count from anywhere in the buffer.
+    reads_anywhere, writes_anywhere = op == "gather", op == "scatter"
     moved = 0
     local_inputs = []
     for place, operand in enumerate(inputs):
         if isinstance(operand, Array):
-            # Offsets of gather and scatter count from anywhere in the buffer.
-            local_inputs.append(mirror(operand, other, whole=whole and place == 0))
-            moved += operand.nbytes
+            local_inputs.append(mirror(operand, other, whole=reads_anywhere and place == 0))
+            moved += local_inputs[-1].buffer.size
         else:
             local_inputs.append(scalar_array(operand, dtypes[place], other))
     with stream:
-        local_outputs = [mirror(o, other, whole=whole) for o in outputs]
+        local_outputs = []
+        for output in outputs:
+            # What lies between the elements of an output must come back as it was.
+            gaps = writes_anywhere or not output.is_contiguous
+            room = (
+                mirror(output, other, whole=writes_anywhere)
+                if gaps
+                else empty(output.shape, output.dtype, other)
+            )
+            moved += room.buffer.size if gaps else 0
+            local_outputs.append(room)
         if OPS[op].structure is Structure.ELEMENTWISE:
             launch_elementwise(op, tuple(local_inputs), local_outputs[0])
         else:
             launch(op, tuple(local_inputs), tuple(local_outputs), params)
         for target, result in zip(outputs, local_outputs, strict=True):
-            write_back(target, result, whole=whole)
-            moved += target.nbytes
+            moved += write_back(target, result, whole=writes_anywhere)
     return moved
+

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 from ._warm import Array, assign, cast, empty, fill, launch, normal_axis, view
@@ -183,12 +184,13 @@ def _slice(k: slice, extent: int) -> tuple[int, int, int]:
 
 
 def _integer(k: Key, extent: int, axis: int, x: Array) -> int:
-    if isinstance(k, bool) or not hasattr(k, "__index__"):
+    try:
+        i = operator.index(None if isinstance(k, bool) else k)
+    except TypeError:
         raise IndexError(
             f"an index is an int, a slice, ..., None, or a phalanx array of bool or integers, "
             f"got {type(k).__name__}"
-        )
-    i: int = k.__index__()
+        ) from None
     if not -extent <= i < extent:
         raise IndexError(f"index {i} is out of range for axis {axis} of shape {x.shape}")
     return i + extent if i < 0 else i

@@ -198,8 +198,32 @@ def host() -> PluginHost:
     global _host  # noqa: PLW0603 - one host for the process
     with _host_lock:
         if _host is None:
+            _log_to_stderr()
             _host = PluginHost()
         return _host
+
+
+def _log_to_stderr() -> None:
+    """Show the log of Phalanx from the level that ``PHALANX_LOG`` names: debug, info, warning, ...
+
+    Raises:
+        ValueError: another level.
+    """
+    import os
+
+    name = os.environ.get("PHALANX_LOG", "").strip().upper()
+    if not name:
+        return
+    import logging
+
+    level = logging.getLevelNamesMapping().get(name)
+    if level is None:
+        raise ValueError(f"PHALANX_LOG={name.lower()!r}: use debug, info, warning, error or critical")
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(name)s %(levelname)s: %(message)s"))
+    logger = logging.getLogger("phalanx")
+    logger.addHandler(handler)
+    logger.setLevel(level)
 
 
 def use_host(new: PluginHost | None) -> PluginHost | None:

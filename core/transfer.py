@@ -121,16 +121,16 @@ def mirror(x: Array, device: Device, *, whole: bool = False) -> Array:
 
     Copies the bytes that the view spans, or the ``whole`` buffer.
     """
-    low, high = (0, x.buffer.offset + x.buffer.size) if whole else _span(x)
+    low, high = _span(x, whole)
     uint8 = dtype_from_name("uint8")
     raw = reinterpret(x, uint8, (high - low,), (1,), low - x.offset)
     copied = to_device(raw, device)
     return reinterpret(copied, x.dtype, x.shape, x.strides, x.offset - low)
 
 
-def write_back(x: Array, copied: Array, *, whole: bool = False) -> None:
-    """Bring the memory of a ``mirror`` back to where it came from."""
-    low, high = (0, x.buffer.offset + x.buffer.size) if whole else _span(x)
+def write_back(x: Array, copied: Array, *, whole: bool = False) -> int:
+    """Bring the memory of a ``mirror`` back to where it came from; return its bytes."""
+    low, high = _span(x, whole)
     uint8 = dtype_from_name("uint8")
     raw = reinterpret(copied, uint8, (high - low,), (1,), low - x.offset)
     back = to_device(raw, x.device)
@@ -147,10 +147,13 @@ def write_back(x: Array, copied: Array, *, whole: bool = False) -> None:
         high - low,
         stream=stream,
     )
+    return high - low
 
 
-def _span(x: Array) -> tuple[int, int]:
-    """The bytes from the handle that a view touches: first, and one past the last."""
+def _span(x: Array, whole: bool) -> tuple[int, int]:
+    """The bytes from the handle that a view touches, or of its ``whole`` buffer: first, one past the last."""
+    if whole:
+        return x.buffer.offset, x.buffer.offset + x.buffer.size
     if x.size == 0:
         return x.offset, x.offset
     low = sum((n - 1) * s for n, s in zip(x.shape, x.strides, strict=True) if s < 0)
@@ -274,16 +277,21 @@ def from_numpy(data: npt.NDArray[Any], device: Device, *, copy: bool | None) -> 
         ValueError: ``copy=False`` and the memory cannot be shared.
     """
     dtype = dtype_from_name(data.dtype.name)
-    if not data.dtype.isnative:
-        data = data.astype(data.dtype.newbyteorder("="))
     if copy is False:
         if not device.host_addressable:
             raise ValueError(f"memory cannot be shared between the host and {device}: copy=None")
+        if not _is_shareable(data):
+            raise ValueError(
+                f"copy=False, but memory of dtype {data.dtype} and strides {data.strides} is not "
+                "aligned elements in native byte order"
+            )
         device.ensure_open()
         strides = tuple(s // dtype.itemsize for s in data.strides)
         return wrap_host(
             data, data.ctypes.data, dtype, data.shape, strides, device, not data.flags.writeable
         )
+    if not data.dtype.isnative:
+        data = data.astype(data.dtype.newbyteorder("="))
     shape = data.shape  # ascontiguousarray would turn 0-d into 1-d
     import numpy as np
 
@@ -291,6 +299,11 @@ def from_numpy(data: npt.NDArray[Any], device: Device, *, copy: bool | None) -> 
     result = empty(shape, dtype, device)
     copy_from_host(result, source.ctypes.data)
     return result
+
+
+def _is_shareable(data: npt.NDArray[Any]) -> bool:
+    whole = all(s % data.itemsize == 0 for s in data.strides)
+    return data.dtype.isnative and data.flags.aligned and whole
 
 
 def to_numpy_protocol(x: Array, dtype: Any, copy: bool | None) -> npt.NDArray[Any]:

@@ -1,4 +1,4 @@
-"""The driver ``cpu``: the best of the libraries in ``phalanx.kernels_cpu`` that this processor runs."""
+"""The driver ``cpu``: the best library of ``phalanx.kernels_cpu`` that this processor runs."""
 
 from __future__ import annotations
 

@@ -53,8 +53,8 @@ def _nanoseconds(timeout: float | None) -> int:
 class NativeDriver(Driver):
     """All devices of one library.
 
-    ``locate`` opens the library when a device is first asked for, so that a library that is absent is
-    an error with a reason then, and not while plugins are being loaded.
+    ``locate`` opens the library when a device is first asked for, so that a library that is absent
+    is an error with a reason then, and not while plugins are being loaded.
     """
 
     def __init__(self, name: str, locate: Callable[[], Library]) -> None:
@@ -103,7 +103,7 @@ class NativeDriver(Driver):
         except PluginLoadError as error:
             head, _, faults = str(error).partition("\n")
             if faults or "refuses this host" in head:
-                remedy = "rebuild the plugin against this release's phalanx.h; `phalanx abi-check` shows more"
+                remedy = "rebuild the plugin against this phalanx.h; `phalanx abi-check` shows more"
                 return (Step("ABI", Status.FAIL, " ".join(str(error).split()), remedy),)
             detail, _, remedy = head.partition("; ")
             remedy = remedy or "check the path, and with ldd the libraries that it needs"
@@ -215,16 +215,16 @@ class NativeDriver(Driver):
         )
         if not out[0]:
             raise DriverCallError(
-                f"alloc on {self.name}:{index} of {size} bytes returned neither memory nor an error",
+                f"alloc of {size} bytes on {self.name}:{index} returned no memory and no error",
                 call="alloc",
             )
         return int(ffi().cast("uintptr_t", out[0]))
 
     def _alignment(self, index: int) -> int:
-        with self._lock:
-            if index not in self._alignments:
-                self._alignments[index] = self.device_info(index).alignment
-            return self._alignments[index]
+        known = self._alignments.get(index)
+        if known is None:
+            known = self._alignments[index] = self.device_info(index).alignment
+        return known
 
     def free(self, index: int, handle: int) -> None:
         """Give a block back."""
@@ -254,7 +254,7 @@ class NativeDriver(Driver):
     def fill(
         self, index: int, dst: int, offset: int, size: int, pattern: bytes, *, stream: Stream
     ) -> bool:
-        """Enqueue a fill; patterns of other lengths than 1, 2, 4, 8 and 16 bytes are not for the ABI."""
+        """Enqueue a fill; the ABI has patterns of 1, 2, 4, 8 and 16 bytes."""
         if len(pattern) not in (1, 2, 4, 8, 16):
             return False
         cast = ffi().cast

@@ -1,7 +1,8 @@
 """Kernels of the CPU: C sources, their generator and the build step; compiled into three libraries.
 
 ``_cpu_baseline``, ``_cpu_avx2`` and ``_cpu_avx512`` are plugins of the C ABI in one wheel, one per
-instruction set; the driver ``phalanx.device_plugins.cpu`` opens the best one that the processor runs.
+instruction set; the driver ``phalanx.device_plugins.cpu`` opens the best one that the processor
+runs.
 """
 
 from __future__ import annotations

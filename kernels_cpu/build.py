@@ -33,9 +33,10 @@ INCLUDES = (SOURCES, ROOT / "core" / "include", ROOT / "core" / "scalar", GENERA
 #: No -ffast-math: NaN, infinities, signed zeros and subnormals keep their meaning. No contraction:
 #: the same bits on every device. The other two only let loops become vector instructions.
 FLAGS = (
-    "-O3 -g0 -std=c11 -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-strict-aliasing "
-    "-fvisibility=hidden -pthread -Werror=implicit-function-declaration"
-).split()
+    *("-O3", "-g0", "-std=c11", "-pthread", "-fvisibility=hidden", "-fno-strict-aliasing"),
+    *("-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"),
+    "-Werror=implicit-function-declaration",
+)
 #: The library starts threads, so it stays in the process once it is there.
 LINK_FLAGS = ["-pthread", "-lm", "-Wl,-z,nodelete"]
 

@@ -45,12 +45,15 @@ _PART = {"complex64": "f32", "complex128": "f64"}
 _COMPUTE = {"float16": "f32", "bfloat16": "f32"}
 
 _DEAR = frozenset(
-    "exp expm1 log log1p log2 log10 sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh "
-    "atan2 hypot logaddexp pow".split()
+    (
+        *("exp", "expm1", "log", "log1p", "log2", "log10", "pow", "hypot", "logaddexp"),
+        *("sin", "cos", "tan", "asin", "acos", "atan", "atan2"),
+        *("sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
+    )
 )
 #: Dear for complex numbers only: branches, scaling, square roots.
-_DEAR_COMPLEX = frozenset("sqrt divide reciprocal sign abs".split())
-_DIVISIONS = frozenset("floor_divide remainder divide reciprocal sqrt".split())
+_DEAR_COMPLEX = frozenset(("sqrt", "divide", "reciprocal", "sign", "abs"))
+_DIVISIONS = frozenset(("floor_divide", "remainder", "divide", "reciprocal", "sqrt"))
 
 _GROUP = {
     "bool": "integer8",
@@ -118,21 +121,21 @@ class _Group:
 
 
 def _dtype(signature: Any) -> str:
-    """The dtype that an overload is filed under: of its last operand (``where`` begins with a bool)."""
+    """The dtype that an overload is filed under: the last operand's (``where`` has a mask first)."""
     return str(signature.inputs[-1])
 
 
-def _is_dear(op: Any, dtype: str, kind: str) -> bool:
+def _is_dear(op: Any, kind: str) -> bool:
     return kind in "fc" and (op.name in _DEAR or (kind == "c" and op.name in _DEAR_COMPLEX))
 
 
 def _cost(op: Any, signature: Any, kind: str) -> int:
-    """Rough nanoseconds per 16 elements on one core: memory traffic, or arithmetic if that is more."""
+    """Rough nanoseconds per 16 elements on one core: memory traffic or, if more, arithmetic."""
     dtypes = signature.dtypes
     traffic = 16 * sum(_ITEMSIZE[d] for d in dtypes) // 24
     wide = max(_ITEMSIZE[d] for d in dtypes) // (2 if kind == "c" else 1) > 4
     arithmetic = 0
-    if _is_dear(op, _dtype(signature), kind):
+    if _is_dear(op, kind):
         arithmetic = (60 if wide else 25) * (6 if kind == "c" else 1)
     elif op.name == "pow" or (op.name in _DIVISIONS and kind in "iu"):
         arithmetic = 60
@@ -171,9 +174,7 @@ def _cast(source: str, target: str) -> str:
 class Renderer:
     """Renders the rows of an op table; ``wanted`` may leave overloads out (partial builds)."""
 
-    def __init__(
-        self, optable: ModuleType, wanted: Callable[[str], bool] = lambda expression: True
-    ) -> None:
+    def __init__(self, optable: ModuleType, wanted: Callable[[str], bool] = lambda _: True) -> None:
         self._optable = optable
         self._wanted = wanted
         self._groups: dict[str, _Group] = {}
@@ -190,7 +191,7 @@ class Renderer:
         return {name: self._file(name, group, headers) for name, group in self._groups.items()}
 
     def _file(self, name: str, group: _Group, headers: list[str]) -> str:
-        wanted = _PREFIXES.get(name.split("_")[0].rstrip("0123456789"), ())
+        wanted = _PREFIXES.get(name.split("_", maxsplit=1)[0].rstrip("0123456789"), ())
         includes = [header for header in headers if header.startswith(wanted)]
         text = _HEADER.format(includes="\n".join(f'#include "{header}"' for header in includes))
         footer = _FOOTER.format(rows="\n".join(group.rows), group=name)
@@ -209,7 +210,7 @@ class Renderer:
             self._row(op, signature, _GROUP[dtype], f"cpu_copy_{_ITEMSIZE[dtype]}")
         elif expression == "a ? b : c":
             self._row(op, signature, _GROUP[dtype], f"cpu_where_{_ITEMSIZE[dtype]}")
-        elif _is_dear(op, dtype, kind):
+        elif _is_dear(op, kind):
             self._add_dear(op, signature, expression)
         else:
             self._add_plain(op, signature, expression)

@@ -151,7 +151,8 @@ typedef struct {
     uint32_t abi_major;
     uint32_t abi_minor;
     void *context;
-    void (*log)(void *context, int32_t level, phx_str message); /* level as in Python's logging: 10..50 */
+    void (*log)(void *context, int32_t level, phx_str message); /* level as in Python's logging: 10..50; never
+                                                                   from a thread of the plugin at exit */
     uint64_t (*now_ns)(void *context);                          /* monotonic */
 } phx_host;
 
@@ -232,13 +233,14 @@ typedef struct {
     phx_error *(*device_close)(phx_device *device);
     phx_error *(*device_synchronize)(phx_device *device, uint64_t timeout_ns);
     phx_error *(*memory_info)(phx_device *device, uint64_t *out_free, uint64_t *out_total);
-    phx_error *(*alloc)(phx_device *device, uint64_t size, uint64_t alignment, void **out);
+    phx_error *(*alloc)(phx_device *device, uint64_t size, uint64_t alignment, void **out); /* never null */
     phx_error *(*free)(phx_device *device, void *handle);
     phx_error *(*copy)(phx_device *device, phx_stream *stream, int32_t direction, void *dst, uint64_t dst_offset,
                        const void *src, uint64_t src_offset, uint64_t size);
     phx_error *(*fill)(phx_device *device, phx_stream *stream, void *dst, uint64_t offset, uint64_t size,
                        const void *pattern, uint64_t pattern_size); /* pattern of 1, 2, 4, 8 or 16 bytes */
-    phx_error *(*kernel_table)(phx_device *device, const phx_kernel *const **out, uint64_t *out_count);
+    phx_error *(*kernel_table)(phx_device *device, const phx_kernel *const **out,
+                               uint64_t *out_count); /* the rows stay valid until device_close */
 
     /* Tier "async": PHX_CAP_STREAMS. */
     phx_error *(*stream_create)(phx_device *device, int32_t priority, phx_stream **out);

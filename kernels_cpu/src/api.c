@@ -1,4 +1,5 @@
-/* The plugin's table. Everything here runs on any processor of the family, whatever the library is built for. */
+/* The plugin's table. Everything here runs on any processor of the family, whatever the library is built for.
+ */
 #include "runtime.h"
 #include "stream.h"
 
@@ -39,7 +40,8 @@ static int32_t score(void) {
         !__builtin_cpu_supports("bmi2") || !__builtin_cpu_supports("f16c"))
         return 0;
 #endif
-    return PHX_CPU_LEVEL == 4 ? 30 : PHX_CPU_LEVEL == 3 ? 20 : 10;
+    return PHX_CPU_LEVEL == 4 ? 30 : PHX_CPU_LEVEL == 3 ? 20
+                                                        : 10;
 }
 
 static phx_error *plugin_score(int32_t *out) {
@@ -86,11 +88,12 @@ PHX_EXPORT phx_error *phalanx_plugin_get_api(uint32_t host_abi_major, uint32_t h
                                              const phx_host *host, const phx_api **out) {
     (void)host; /* needs no service of the host */
     if (host_abi_major != PHX_ABI_MAJOR || host_abi_minor + 1 < OLDEST_HOST_MINOR + 1)
-        return cpu_fail(PHX_ABI_MISMATCH,
-                        "the cpu plugin %s speaks ABI %d.%d and needs a host of %d.%d or a later minor version, but "
-                        "the host speaks %u.%u; install matching versions of phalanx and its cpu plugin",
-                        PHX_CPU_VERSION, PHX_ABI_MAJOR, PHX_ABI_MINOR, PHX_ABI_MAJOR, OLDEST_HOST_MINOR,
-                        host_abi_major, host_abi_minor);
+        return cpu_fail(
+            PHX_ABI_MISMATCH,
+            "the cpu plugin %s speaks ABI %d.%d and needs a host of %d.%d or a later minor version, but "
+            "the host speaks %u.%u; install matching versions of phalanx and its cpu plugin",
+            PHX_CPU_VERSION, PHX_ABI_MAJOR, PHX_ABI_MINOR, PHX_ABI_MAJOR, OLDEST_HOST_MINOR, host_abi_major,
+            host_abi_minor);
     if (out == NULL) return cpu_fail(PHX_INVALID_ARGUMENT, "phalanx_plugin_get_api: out is a null pointer");
     *out = &api;
     return NULL;

@@ -71,7 +71,8 @@ static void start(void) { pthread_atfork(before_fork, after_fork_in_parent, afte
 
 phx_error *cpu_check_device(const phx_device *device, const char *call) {
     if (device == &cpu_device) return NULL;
-    return cpu_fail(PHX_INVALID_ARGUMENT, "%s: not a device of the cpu plugin; open one with device_open", call);
+    return cpu_fail(PHX_INVALID_ARGUMENT, "%s: not a device of the cpu plugin; open one with device_open",
+                    call);
 }
 
 phx_error *cpu_device_count(uint32_t *out) {
@@ -97,8 +98,8 @@ phx_error *cpu_device_info(uint32_t index, phx_device_info *out) {
         .kind = PHX_KIND_CPU,
         .numa_node = -1,
         .dlpack_type = DLPACK_CPU,
-        .features = PHX_FEATURE_HOST_ADDRESSABLE | PHX_FEATURE_FP64 | PHX_FEATURE_FP16 | PHX_FEATURE_SUBNORMALS |
-                    PHX_FEATURE_UNIFIED_MEMORY,
+        .features = PHX_FEATURE_HOST_ADDRESSABLE | PHX_FEATURE_FP64 | PHX_FEATURE_FP16 |
+                    PHX_FEATURE_SUBNORMALS | PHX_FEATURE_SYNCHRONOUS | PHX_FEATURE_UNIFIED_MEMORY,
         .total_memory = cpu_device.total_memory,
         .max_allocation = cpu_device.total_memory,
         .alignment = ALIGNMENT,

@@ -1,11 +1,12 @@
-/* CPU prelude of the scalar functions: the names that core/scalar/ (see its files) expects from every dialect.
+/* CPU prelude of the scalar functions: the names that core/scalar/ expects from every dialect.
  *
- * C11 with GCC builtins (gcc and clang). Contract for whoever compiles it:
- *   -ffp-contract=off     needed: same bits on every device
- *   -fno-math-errno       needed for sqrt, floor, rint to become instructions that vectorise; no value changes
- *   -fno-trapping-math    lets the vectoriser turn `?:` into selects; no value changes
- * Never -ffast-math, -ffinite-math-only, -fno-signed-zeros or flush-to-zero. phx_fma is one instruction with -mfma and
- * a correct call into libm without it, so the bits do not depend on the instruction set.
+ * C11 with the builtins that gcc and clang share. How to compile what includes it:
+ * - -ffp-contract=off is needed: same bits on every device.
+ * - -fno-math-errno makes sqrt, floor and rint instructions that vectorise; it changes no value.
+ * - -fno-trapping-math lets the vectoriser turn `?:` into selects; it changes no value.
+ * - never -ffast-math, -ffinite-math-only, -fno-signed-zeros or flush-to-zero.
+ * phx_fma is one instruction with -mfma and a correct call into libm without it, so the bits do not
+ * depend on the instruction set.
  */
 #ifndef PHX_DIALECT_H
 #define PHX_DIALECT_H
@@ -44,7 +45,8 @@ typedef struct {
 #define PHX_INFF __builtin_inff()
 #define PHX_NANF __builtin_nanf("")
 
-/* Bit casts: __builtin_memcpy of a known size is folded to a register move before the vectoriser runs. */
+/* Bit casts: __builtin_memcpy of a known size is folded to a register move before the vectoriser
+ * runs. */
 PHX_FN u64 phx_bits64(f64 x) {
     u64 u;
     __builtin_memcpy(&u, &x, sizeof u);

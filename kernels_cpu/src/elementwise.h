@@ -26,17 +26,17 @@ phx_error *cpu_map_strided(const cpu_kernel *self, const phx_call *call);
 phx_error *cpu_map_strided_unit(const cpu_kernel *self, const phx_call *call);
 
 /* Both rows of a signature. */
-#define CPU_MAP(OP, DTYPES, N_IN, BOUND, LOOP, COST)                                                         \
-    CPU_KERNEL(OP, DTYPES, N_IN, 1, PHX_LAYOUT_CONTIGUOUS, BOUND, cpu_map, LOOP, COST),                      \
-    CPU_KERNEL(OP, DTYPES, N_IN, 1, PHX_LAYOUT_STRIDED, BOUND, cpu_map_strided, LOOP, COST)
-#define CPU_MAP_UNIT(OP, DTYPES, N_IN, BOUND, LOOP, COST)                                                    \
-    CPU_KERNEL(OP, DTYPES, N_IN, 1, PHX_LAYOUT_CONTIGUOUS, BOUND, cpu_map_unit, LOOP, COST),                 \
-    CPU_KERNEL(OP, DTYPES, N_IN, 1, PHX_LAYOUT_STRIDED, BOUND, cpu_map_strided_unit, LOOP, COST)
+#define CPU_MAP(OP, DTYPES, N_IN, BOUND, LOOP, COST)                                    \
+    CPU_KERNEL(OP, DTYPES, N_IN, 1, PHX_LAYOUT_CONTIGUOUS, BOUND, cpu_map, LOOP, COST), \
+        CPU_KERNEL(OP, DTYPES, N_IN, 1, PHX_LAYOUT_STRIDED, BOUND, cpu_map_strided, LOOP, COST)
+#define CPU_MAP_UNIT(OP, DTYPES, N_IN, BOUND, LOOP, COST)                                    \
+    CPU_KERNEL(OP, DTYPES, N_IN, 1, PHX_LAYOUT_CONTIGUOUS, BOUND, cpu_map_unit, LOOP, COST), \
+        CPU_KERNEL(OP, DTYPES, N_IN, 1, PHX_LAYOUT_STRIDED, BOUND, cpu_map_strided_unit, LOOP, COST)
 
 /* Loops that only move bytes, by item size. */
 #define CPU_EACH_SIZE(X) X(1) X(2) X(4) X(8) X(16)
-#define CPU_DECLARE_MOVES(SIZE)                                                                              \
-    void cpu_copy_##SIZE(char *const *p, const int64_t *s, int64_t n);                                       \
+#define CPU_DECLARE_MOVES(SIZE)                                        \
+    void cpu_copy_##SIZE(char *const *p, const int64_t *s, int64_t n); \
     void cpu_where_##SIZE(char *const *p, const int64_t *s, int64_t n);
 CPU_EACH_SIZE(CPU_DECLARE_MOVES)
 #undef CPU_DECLARE_MOVES
@@ -103,12 +103,12 @@ typedef c128 VAL_c128;
 #define PUT_c128(x) (x)
 
 /* Neighbours in float16 and bfloat16, on their bits; the float32 functions would round back to where they began. */
-#define CPU_HALF_NEXTAFTER(H, A_NAN)                                                                         \
-    PHX_FN u16 phx_nextafter_##H(u16 x, u16 y) {                                                             \
-        const f32 a = phx_##H##_to_f32(x), b = phx_##H##_to_f32(y);                                          \
-        const u16 away = (a < b) == (a > 0.0f) ? (u16)(x + 1u) : (u16)(x - 1u);                              \
-        const u16 r = a == 0.0f ? (u16)((y & 0x8000u) | 1u) : away;                                          \
-        return a == b ? y : ((a == a) & (b == b) ? r : (u16)(A_NAN));                                        \
+#define CPU_HALF_NEXTAFTER(H, A_NAN)                                            \
+    PHX_FN u16 phx_nextafter_##H(u16 x, u16 y) {                                \
+        const f32 a = phx_##H##_to_f32(x), b = phx_##H##_to_f32(y);             \
+        const u16 away = (a < b) == (a > 0.0f) ? (u16)(x + 1u) : (u16)(x - 1u); \
+        const u16 r = a == 0.0f ? (u16)((y & 0x8000u) | 1u) : away;             \
+        return a == b ? y : ((a == a) & (b == b) ? r : (u16)(A_NAN));           \
     }
 CPU_HALF_NEXTAFTER(f16, 0x7e00u)
 CPU_HALF_NEXTAFTER(bf16, 0x7fc0u)
@@ -118,135 +118,135 @@ CPU_HALF_NEXTAFTER(bf16, 0x7fc0u)
 #define CPU_LOOP_ARGS char *const *p_, const int64_t *s_, int64_t n_
 
 /* One pass with unit output stride; A_AT, B_AT, C_AT are x_[i_], y_[i_], z_[i_] or an element read before. */
-#define CPU_PASS_1_(A, O, EXPR)                                                                              \
-    {                                                                                                        \
-        const MEM_##A *x_ = (const MEM_##A *)p_[0];                                                          \
-        MEM_##O *o_ = (MEM_##O *)p_[1];                                                                      \
-        CPU_IVDEP for (int64_t i_ = 0; i_ < n_; i_++) {                                                      \
-            const VAL_##A a = GET_##A(x_[i_]);                                                               \
-            (void)a; /* some answers do not depend on it */                                                  \
-            o_[i_] = PUT_##O(EXPR);                                                                          \
-        }                                                                                                    \
+#define CPU_PASS_1_(A, O, EXPR)                             \
+    {                                                       \
+        const MEM_##A *x_ = (const MEM_##A *)p_[0];         \
+        MEM_##O *o_ = (MEM_##O *)p_[1];                     \
+        CPU_IVDEP for (int64_t i_ = 0; i_ < n_; i_++) {     \
+            const VAL_##A a = GET_##A(x_[i_]);              \
+            (void)a; /* some answers do not depend on it */ \
+            o_[i_] = PUT_##O(EXPR);                         \
+        }                                                   \
     }
 
-#define CPU_PASS_2_(A, B, O, EXPR, A_AT, B_AT)                                                               \
-    {                                                                                                        \
-        const MEM_##A *x_ = (const MEM_##A *)p_[0];                                                          \
-        const MEM_##B *y_ = (const MEM_##B *)p_[1];                                                          \
-        MEM_##O *o_ = (MEM_##O *)p_[2];                                                                      \
-        CPU_IVDEP for (int64_t i_ = 0; i_ < n_; i_++) {                                                      \
-            const VAL_##A a = GET_##A(A_AT);                                                                 \
-            const VAL_##B b = GET_##B(B_AT);                                                                 \
-            o_[i_] = PUT_##O(EXPR);                                                                          \
-        }                                                                                                    \
+#define CPU_PASS_2_(A, B, O, EXPR, A_AT, B_AT)          \
+    {                                                   \
+        const MEM_##A *x_ = (const MEM_##A *)p_[0];     \
+        const MEM_##B *y_ = (const MEM_##B *)p_[1];     \
+        MEM_##O *o_ = (MEM_##O *)p_[2];                 \
+        CPU_IVDEP for (int64_t i_ = 0; i_ < n_; i_++) { \
+            const VAL_##A a = GET_##A(A_AT);            \
+            const VAL_##B b = GET_##B(B_AT);            \
+            o_[i_] = PUT_##O(EXPR);                     \
+        }                                               \
     }
 
-#define CPU_PASS_3_(A, B, C, O, EXPR, B_AT, C_AT)                                                            \
-    {                                                                                                        \
-        const MEM_##A *x_ = (const MEM_##A *)p_[0];                                                          \
-        const MEM_##B *y_ = (const MEM_##B *)p_[1];                                                          \
-        const MEM_##C *z_ = (const MEM_##C *)p_[2];                                                          \
-        MEM_##O *o_ = (MEM_##O *)p_[3];                                                                      \
-        CPU_IVDEP for (int64_t i_ = 0; i_ < n_; i_++) {                                                      \
-            const VAL_##A a = GET_##A(x_[i_]);                                                               \
-            const VAL_##B b = GET_##B(B_AT);                                                                 \
-            const VAL_##C c = GET_##C(C_AT);                                                                 \
-            o_[i_] = PUT_##O(EXPR);                                                                          \
-        }                                                                                                    \
+#define CPU_PASS_3_(A, B, C, O, EXPR, B_AT, C_AT)       \
+    {                                                   \
+        const MEM_##A *x_ = (const MEM_##A *)p_[0];     \
+        const MEM_##B *y_ = (const MEM_##B *)p_[1];     \
+        const MEM_##C *z_ = (const MEM_##C *)p_[2];     \
+        MEM_##O *o_ = (MEM_##O *)p_[3];                 \
+        CPU_IVDEP for (int64_t i_ = 0; i_ < n_; i_++) { \
+            const VAL_##A a = GET_##A(x_[i_]);          \
+            const VAL_##B b = GET_##B(B_AT);            \
+            const VAL_##C c = GET_##C(C_AT);            \
+            o_[i_] = PUT_##O(EXPR);                     \
+        }                                               \
     }
 
-#define CPU_UNARY_UNIT(NAME, A, O, EXPR)                                                                     \
-    static void NAME(CPU_LOOP_ARGS) {                                                                        \
-        (void)s_;                                                                                            \
-        CPU_PASS_1_(A, O, EXPR)                                                                              \
+#define CPU_UNARY_UNIT(NAME, A, O, EXPR) \
+    static void NAME(CPU_LOOP_ARGS) {    \
+        (void)s_;                        \
+        CPU_PASS_1_(A, O, EXPR)          \
     }
 
-#define CPU_BINARY_UNIT(NAME, A, B, O, EXPR)                                                                 \
-    static void NAME(CPU_LOOP_ARGS) {                                                                        \
-        (void)s_;                                                                                            \
-        CPU_PASS_2_(A, B, O, EXPR, x_[i_], y_[i_])                                                           \
+#define CPU_BINARY_UNIT(NAME, A, B, O, EXPR)       \
+    static void NAME(CPU_LOOP_ARGS) {              \
+        (void)s_;                                  \
+        CPU_PASS_2_(A, B, O, EXPR, x_[i_], y_[i_]) \
     }
 
-#define CPU_UNARY(NAME, A, O, EXPR)                                                                          \
-    static void NAME(CPU_LOOP_ARGS) {                                                                        \
-        if (s_[0] == sizeof(MEM_##A) && s_[1] == sizeof(MEM_##O)) {                                          \
-            CPU_PASS_1_(A, O, EXPR)                                                                          \
-            return;                                                                                          \
-        }                                                                                                    \
-        const char *x_ = p_[0];                                                                              \
-        char *o_ = p_[1];                                                                                    \
-        for (int64_t i_ = 0; i_ < n_; i_++, x_ += s_[0], o_ += s_[1]) {                                      \
-            const VAL_##A a = GET_##A(*(const MEM_##A *)x_);                                                 \
-            (void)a;                                                                                         \
-            *(MEM_##O *)o_ = PUT_##O(EXPR);                                                                  \
-        }                                                                                                    \
+#define CPU_UNARY(NAME, A, O, EXPR)                                     \
+    static void NAME(CPU_LOOP_ARGS) {                                   \
+        if (s_[0] == sizeof(MEM_##A) && s_[1] == sizeof(MEM_##O)) {     \
+            CPU_PASS_1_(A, O, EXPR)                                     \
+            return;                                                     \
+        }                                                               \
+        const char *x_ = p_[0];                                         \
+        char *o_ = p_[1];                                               \
+        for (int64_t i_ = 0; i_ < n_; i_++, x_ += s_[0], o_ += s_[1]) { \
+            const VAL_##A a = GET_##A(*(const MEM_##A *)x_);            \
+            (void)a;                                                    \
+            *(MEM_##O *)o_ = PUT_##O(EXPR);                             \
+        }                                                               \
     }
 
-#define CPU_BINARY(NAME, A, B, O, EXPR)                                                                      \
-    static void NAME(CPU_LOOP_ARGS) {                                                                        \
-        const int64_t u_ = sizeof(MEM_##A), v_ = sizeof(MEM_##B);                                            \
-        const int unit_ = s_[2] == sizeof(MEM_##O);                                                          \
-        if (unit_ && s_[0] == u_ && s_[1] == v_) {                                                           \
-            CPU_PASS_2_(A, B, O, EXPR, x_[i_], y_[i_])                                                       \
-        } else if (unit_ && s_[0] == u_ && s_[1] == 0) {                                                     \
-            const MEM_##B y0_ = *(const MEM_##B *)p_[1];                                                     \
-            CPU_PASS_2_(A, B, O, EXPR, x_[i_], ((void)y_, y0_))                                              \
-        } else if (unit_ && s_[0] == 0 && s_[1] == v_) {                                                     \
-            const MEM_##A x0_ = *(const MEM_##A *)p_[0];                                                     \
-            CPU_PASS_2_(A, B, O, EXPR, ((void)x_, x0_), y_[i_])                                              \
-        } else {                                                                                             \
-            const char *x_ = p_[0], *y_ = p_[1];                                                             \
-            char *o_ = p_[2];                                                                                \
-            for (int64_t i_ = 0; i_ < n_; i_++, x_ += s_[0], y_ += s_[1], o_ += s_[2]) {                     \
-                const VAL_##A a = GET_##A(*(const MEM_##A *)x_);                                             \
-                const VAL_##B b = GET_##B(*(const MEM_##B *)y_);                                             \
-                *(MEM_##O *)o_ = PUT_##O(EXPR);                                                              \
-            }                                                                                                \
-        }                                                                                                    \
+#define CPU_BINARY(NAME, A, B, O, EXPR)                                                  \
+    static void NAME(CPU_LOOP_ARGS) {                                                    \
+        const int64_t u_ = sizeof(MEM_##A), v_ = sizeof(MEM_##B);                        \
+        const int unit_ = s_[2] == sizeof(MEM_##O);                                      \
+        if (unit_ && s_[0] == u_ && s_[1] == v_) {                                       \
+            CPU_PASS_2_(A, B, O, EXPR, x_[i_], y_[i_])                                   \
+        } else if (unit_ && s_[0] == u_ && s_[1] == 0) {                                 \
+            const MEM_##B y0_ = *(const MEM_##B *)p_[1];                                 \
+            CPU_PASS_2_(A, B, O, EXPR, x_[i_], ((void)y_, y0_))                          \
+        } else if (unit_ && s_[0] == 0 && s_[1] == v_) {                                 \
+            const MEM_##A x0_ = *(const MEM_##A *)p_[0];                                 \
+            CPU_PASS_2_(A, B, O, EXPR, ((void)x_, x0_), y_[i_])                          \
+        } else {                                                                         \
+            const char *x_ = p_[0], *y_ = p_[1];                                         \
+            char *o_ = p_[2];                                                            \
+            for (int64_t i_ = 0; i_ < n_; i_++, x_ += s_[0], y_ += s_[1], o_ += s_[2]) { \
+                const VAL_##A a = GET_##A(*(const MEM_##A *)x_);                         \
+                const VAL_##B b = GET_##B(*(const MEM_##B *)y_);                         \
+                *(MEM_##O *)o_ = PUT_##O(EXPR);                                          \
+            }                                                                            \
+        }                                                                                \
     }
 
-#define CPU_TERNARY(NAME, A, B, C, O, EXPR)                                                                  \
-    void NAME(CPU_LOOP_ARGS) {                                                                               \
-        const int64_t v_ = sizeof(MEM_##B), w_ = sizeof(MEM_##C);                                            \
-        const int unit_ = s_[0] == sizeof(MEM_##A) && s_[3] == sizeof(MEM_##O);                              \
-        if (unit_ && s_[1] == v_ && s_[2] == w_) {                                                           \
-            CPU_PASS_3_(A, B, C, O, EXPR, y_[i_], z_[i_])                                                    \
-        } else if (unit_ && s_[1] == 0 && s_[2] == w_) {                                                     \
-            const MEM_##B y0_ = *(const MEM_##B *)p_[1];                                                     \
-            CPU_PASS_3_(A, B, C, O, EXPR, ((void)y_, y0_), z_[i_])                                           \
-        } else if (unit_ && s_[1] == v_ && s_[2] == 0) {                                                     \
-            const MEM_##C z0_ = *(const MEM_##C *)p_[2];                                                     \
-            CPU_PASS_3_(A, B, C, O, EXPR, y_[i_], ((void)z_, z0_))                                           \
-        } else if (unit_ && s_[1] == 0 && s_[2] == 0) {                                                      \
-            const MEM_##B y0_ = *(const MEM_##B *)p_[1];                                                     \
-            const MEM_##C z0_ = *(const MEM_##C *)p_[2];                                                     \
-            CPU_PASS_3_(A, B, C, O, EXPR, ((void)y_, y0_), ((void)z_, z0_))                                  \
-        } else {                                                                                             \
-            const char *x_ = p_[0], *y_ = p_[1], *z_ = p_[2];                                                \
-            char *o_ = p_[3];                                                                                \
-            for (int64_t i_ = 0; i_ < n_; i_++, x_ += s_[0], y_ += s_[1], z_ += s_[2], o_ += s_[3]) {        \
-                const VAL_##A a = GET_##A(*(const MEM_##A *)x_);                                             \
-                const VAL_##B b = GET_##B(*(const MEM_##B *)y_);                                             \
-                const VAL_##C c = GET_##C(*(const MEM_##C *)z_);                                             \
-                *(MEM_##O *)o_ = PUT_##O(EXPR);                                                              \
-            }                                                                                                \
-        }                                                                                                    \
+#define CPU_TERNARY(NAME, A, B, C, O, EXPR)                                                           \
+    void NAME(CPU_LOOP_ARGS) {                                                                        \
+        const int64_t v_ = sizeof(MEM_##B), w_ = sizeof(MEM_##C);                                     \
+        const int unit_ = s_[0] == sizeof(MEM_##A) && s_[3] == sizeof(MEM_##O);                       \
+        if (unit_ && s_[1] == v_ && s_[2] == w_) {                                                    \
+            CPU_PASS_3_(A, B, C, O, EXPR, y_[i_], z_[i_])                                             \
+        } else if (unit_ && s_[1] == 0 && s_[2] == w_) {                                              \
+            const MEM_##B y0_ = *(const MEM_##B *)p_[1];                                              \
+            CPU_PASS_3_(A, B, C, O, EXPR, ((void)y_, y0_), z_[i_])                                    \
+        } else if (unit_ && s_[1] == v_ && s_[2] == 0) {                                              \
+            const MEM_##C z0_ = *(const MEM_##C *)p_[2];                                              \
+            CPU_PASS_3_(A, B, C, O, EXPR, y_[i_], ((void)z_, z0_))                                    \
+        } else if (unit_ && s_[1] == 0 && s_[2] == 0) {                                               \
+            const MEM_##B y0_ = *(const MEM_##B *)p_[1];                                              \
+            const MEM_##C z0_ = *(const MEM_##C *)p_[2];                                              \
+            CPU_PASS_3_(A, B, C, O, EXPR, ((void)y_, y0_), ((void)z_, z0_))                           \
+        } else {                                                                                      \
+            const char *x_ = p_[0], *y_ = p_[1], *z_ = p_[2];                                         \
+            char *o_ = p_[3];                                                                         \
+            for (int64_t i_ = 0; i_ < n_; i_++, x_ += s_[0], y_ += s_[1], z_ += s_[2], o_ += s_[3]) { \
+                const VAL_##A a = GET_##A(*(const MEM_##A *)x_);                                      \
+                const VAL_##B b = GET_##B(*(const MEM_##B *)y_);                                      \
+                const VAL_##C c = GET_##C(*(const MEM_##C *)z_);                                      \
+                *(MEM_##O *)o_ = PUT_##O(EXPR);                                                       \
+            }                                                                                         \
+        }                                                                                             \
     }
 
-#define CPU_TERNARY_UNIT(NAME, A, B, C, O, EXPR)                                                             \
-    static void NAME(CPU_LOOP_ARGS) {                                                                        \
-        (void)s_;                                                                                            \
-        CPU_PASS_3_(A, B, C, O, EXPR, y_[i_], z_[i_])                                                        \
+#define CPU_TERNARY_UNIT(NAME, A, B, C, O, EXPR)      \
+    static void NAME(CPU_LOOP_ARGS) {                 \
+        (void)s_;                                     \
+        CPU_PASS_3_(A, B, C, O, EXPR, y_[i_], z_[i_]) \
     }
 
 /* float16 and bfloat16 (H) by a loop of float32; PREDICATE says that the result is bool. */
 void cpu_half_f16(char *const *p, int64_t n, int inputs, bool predicate, cpu_loop loop);
 void cpu_half_bf16(char *const *p, int64_t n, int inputs, bool predicate, cpu_loop loop);
 
-#define CPU_HALF_UNIT(NAME, H, INPUTS, PREDICATE, LOOP)                                                      \
-    static void NAME(CPU_LOOP_ARGS) {                                                                        \
-        (void)s_;                                                                                            \
-        cpu_half_##H(p_, n_, INPUTS, PREDICATE, LOOP);                                                       \
+#define CPU_HALF_UNIT(NAME, H, INPUTS, PREDICATE, LOOP) \
+    static void NAME(CPU_LOOP_ARGS) {                   \
+        (void)s_;                                       \
+        cpu_half_##H(p_, n_, INPUTS, PREDICATE, LOOP);  \
     }
 
 #endif

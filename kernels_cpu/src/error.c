@@ -19,7 +19,12 @@ static void keep_error(phx_error *self) { (void)self; }
 
 #define NO_MEMORY_TEXT "out of host memory while an error message was made"
 static phx_error no_memory = {
-    sizeof(phx_error), PHX_OUT_OF_MEMORY, 0, {NO_MEMORY_TEXT, sizeof(NO_MEMORY_TEXT) - 1}, {"", 0}, keep_error,
+    sizeof(phx_error),
+    PHX_OUT_OF_MEMORY,
+    0,
+    {NO_MEMORY_TEXT, sizeof(NO_MEMORY_TEXT) - 1},
+    {"", 0},
+    keep_error,
 };
 
 phx_error *cpu_fail(int32_t code, const char *format, ...) {

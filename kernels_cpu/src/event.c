@@ -35,7 +35,9 @@ static bool is_reached(const cpu_place *place) {
     return place == NULL || place->stream == NULL || cpu_stream_reached(place->stream, place->number);
 }
 
-static phx_error *no_memory(const char *call) { return cpu_fail(PHX_OUT_OF_MEMORY, "%s: no host memory", call); }
+static phx_error *no_memory(const char *call) {
+    return cpu_fail(PHX_OUT_OF_MEMORY, "%s: no host memory", call);
+}
 
 static phx_error *null_pointer(const char *call) {
     return cpu_fail(PHX_INVALID_ARGUMENT, "%s: the event or an out parameter is a null pointer", call);
@@ -74,7 +76,8 @@ static phx_error *run_wait(cpu_task *self) {
 }
 
 /* Push a task that owns a reference to place; gives that reference back on failure. */
-static phx_error *push(phx_stream *stream, cpu_place *place, phx_error *(*run)(cpu_task *), uint64_t *out_number) {
+static phx_error *push(phx_stream *stream, cpu_place *place, phx_error *(*run)(cpu_task *),
+                       uint64_t *out_number) {
     place_task *task = malloc(sizeof *task);
     if (task == NULL) {
         place_release(place);
@@ -151,10 +154,12 @@ static phx_error *elapsed(const cpu_place *begin, const cpu_place *end, uint64_t
         return cpu_fail(PHX_INVALID_ARGUMENT, "event_elapsed: the %s event was never recorded",
                         begin == NULL ? "first" : "second");
     if (!is_reached(begin) || !is_reached(end))
-        return cpu_fail(PHX_INVALID_ARGUMENT, "event_elapsed: the %s event is not reached yet; synchronize it first",
+        return cpu_fail(PHX_INVALID_ARGUMENT,
+                        "event_elapsed: the %s event is not reached yet; synchronize it first",
                         is_reached(begin) ? "second" : "first");
     if (end->time < begin->time)
-        return cpu_fail(PHX_INVALID_ARGUMENT, "event_elapsed: the second event was reached %llu ns before the first",
+        return cpu_fail(PHX_INVALID_ARGUMENT,
+                        "event_elapsed: the second event was reached %llu ns before the first",
                         (unsigned long long)(begin->time - end->time));
     *out_ns = end->time - begin->time;
     return NULL;

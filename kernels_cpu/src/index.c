@@ -25,8 +25,9 @@ static int64_t line_offset(const DLTensor *t, int64_t line) {
     return offset;
 }
 
-static inline __attribute__((always_inline)) uint64_t wrap_any(const int64_t *in, int64_t in_step, int64_t *out,
-                                                               int64_t out_step, int64_t count, uint64_t n,
+static inline __attribute__((always_inline)) uint64_t wrap_any(const int64_t *in, int64_t in_step,
+                                                               int64_t *out, int64_t out_step,
+                                                               int64_t count, uint64_t n,
                                                                uint64_t stride) {
     uint64_t bad = 0;
     for (int64_t i = 0; i < count; i++) {
@@ -40,37 +41,45 @@ static inline __attribute__((always_inline)) uint64_t wrap_any(const int64_t *in
 static void wrap_lines(void *ctx, int64_t begin, int64_t end) {
     wrap_job *job = ctx;
     const DLTensor *in = job->in, *out = job->out;
-    const int64_t is = in->ndim ? in->strides[in->ndim - 1] : 1, os = out->ndim ? out->strides[out->ndim - 1] : 1;
-    for (int64_t at = begin; at < end;) { /* elements in row-major order, a line or a part of it at a time */
+    const int64_t is = in->ndim ? in->strides[in->ndim - 1] : 1,
+                  os = out->ndim ? out->strides[out->ndim - 1] : 1;
+    for (int64_t at = begin;
+         at < end;) { /* elements in row-major order, a line or a part of it at a time */
         int64_t line = at / job->line, first = at % job->line, count = job->line - first;
         if (count > end - at) count = end - at;
         const int64_t *x = (const int64_t *)cpu_data(in) + line_offset(in, line) + first * is;
         int64_t *y = (int64_t *)cpu_data(out) + line_offset(out, line) + first * os;
-        uint64_t bad = is == 1 && os == 1 ? wrap_any(x, 1, y, 1, count, (uint64_t)job->n, (uint64_t)job->stride)
-                                          : wrap_any(x, is, y, os, count, (uint64_t)job->n, (uint64_t)job->stride);
+        uint64_t bad = is == 1 && os == 1
+                           ? wrap_any(x, 1, y, 1, count, (uint64_t)job->n, (uint64_t)job->stride)
+                           : wrap_any(x, is, y, os, count, (uint64_t)job->n, (uint64_t)job->stride);
         if (bad) __atomic_store_n(&job->bad, 1, __ATOMIC_RELAXED);
         at += count;
     }
 }
 
-/* The error for the first index out of range; the inputs are still there, outputs never overlap them. */
+/* The error for the first index out of range; the inputs are still there, outputs never overlap
+ * them. */
 static phx_error *out_of_range(const wrap_job *job, int64_t total) {
     const DLTensor *in = job->in;
     const int64_t is = in->ndim ? in->strides[in->ndim - 1] : 1;
     for (int64_t i = 0; i < total; i++) {
-        int64_t x = ((const int64_t *)cpu_data(in))[line_offset(in, i / job->line) + i % job->line * is];
+        int64_t x =
+            ((const int64_t *)cpu_data(in))[line_offset(in, i / job->line) + i % job->line * is];
         if (x < -job->n || x >= job->n)
-            return cpu_fail(PHX_INDEX_OUT_OF_RANGE,
-                            "cpu: index %lld at place %lld is out of range for an axis of extent %lld; valid "
-                            "indices are in [%lld, %lld)",
-                            (long long)x, (long long)i, (long long)job->n, (long long)-job->n, (long long)job->n);
+            return cpu_fail(
+                PHX_INDEX_OUT_OF_RANGE,
+                "cpu: index %lld at place %lld is out of range for an axis of extent %lld; valid "
+                "indices are in [%lld, %lld)",
+                (long long)x, (long long)i, (long long)job->n, (long long)-job->n,
+                (long long)job->n);
     }
     return cpu_fail(PHX_INTERNAL, "cpu: wrap_index: the indices changed while they were checked");
 }
 
 static phx_error *cpu_wrap_index(const cpu_kernel *self, const phx_call *call) {
     (void)self;
-    wrap_job job = {cpu_input(call, 0), cpu_output(call, 0), call->params[0], call->params[1], 1, 0};
+    wrap_job job = {
+        cpu_input(call, 0), cpu_output(call, 0), call->params[0], call->params[1], 1, 0};
     const int64_t total = cpu_count(job.in);
     if (total == 0) return NULL;
     if (job.in->ndim) job.line = job.in->shape[job.in->ndim - 1];
@@ -80,8 +89,8 @@ static phx_error *cpu_wrap_index(const cpu_kernel *self, const phx_call *call) {
 
 /* ---- gather and scatter ---- */
 
-/* Slices are copied between an array at element offsets and a packed operand (m, inner...). The walk holds
- * the inner axes with byte strides, merged where both sides allow it. */
+/* Slices are copied between an array at element offsets and a packed operand (m, inner...). The
+ * walk holds the inner axes with byte strides, merged where both sides allow it. */
 typedef struct {
     char *array, *packed;
     const char *offsets;
@@ -90,7 +99,8 @@ typedef struct {
     int32_t axes;
     int64_t shape[MAX_AXES], array_stride[MAX_AXES], packed_stride[MAX_AXES];
     int64_t inner; /* elements of a slice */
-    int to_packed, across; /* across: for each place in the slice all m, when the packed rows lie closer */
+    int to_packed,
+        across; /* across: for each place in the slice all m, when the packed rows lie closer */
 } slice_job;
 
 static inline int64_t offset_at(const slice_job *job, int64_t i) {
@@ -99,8 +109,8 @@ static inline int64_t offset_at(const slice_job *job, int64_t i) {
     return offset * job->item;
 }
 
-static inline __attribute__((always_inline)) void move_line(char *to, int64_t t, const char *from, int64_t f,
-                                                            int64_t n, size_t size) {
+static inline __attribute__((always_inline)) void move_line(char *to, int64_t t, const char *from,
+                                                            int64_t f, int64_t n, size_t size) {
     for (int64_t i = 0; i < n; i++) memcpy(to + i * t, from + i * f, size);
 }
 
@@ -115,8 +125,9 @@ static void move_any(char *to, int64_t t, const char *from, int64_t f, int64_t n
 }
 
 /* One element per slice: the loop that indexing a vector runs. */
-static inline __attribute__((always_inline)) void gather_line(const slice_job *job, char *array, char *packed,
-                                                              int64_t begin, int64_t end, int64_t step,
+static inline __attribute__((always_inline)) void gather_line(const slice_job *job, char *array,
+                                                              char *packed, int64_t begin,
+                                                              int64_t end, int64_t step,
                                                               int64_t offset_step, size_t size) {
     for (int64_t i = begin; i < end; i++) {
         int64_t offset;
@@ -125,13 +136,16 @@ static inline __attribute__((always_inline)) void gather_line(const slice_job *j
     }
 }
 
-static inline __attribute__((always_inline)) void scatter_line(const slice_job *job, char *array, char *packed,
-                                                               int64_t begin, int64_t end, size_t size) {
-    for (int64_t i = begin; i < end; i++) memcpy(array + offset_at(job, i), packed + i * job->packed_step, size);
+static inline __attribute__((always_inline)) void scatter_line(const slice_job *job, char *array,
+                                                               char *packed, int64_t begin,
+                                                               int64_t end, size_t size) {
+    for (int64_t i = begin; i < end; i++)
+        memcpy(array + offset_at(job, i), packed + i * job->packed_step, size);
 }
 
-static inline __attribute__((always_inline)) void element_line(const slice_job *job, char *array, char *packed,
-                                                               int64_t begin, int64_t end, size_t size) {
+static inline __attribute__((always_inline)) void element_line(const slice_job *job, char *array,
+                                                               char *packed, int64_t begin,
+                                                               int64_t end, size_t size) {
     if (!job->to_packed)
         scatter_line(job, array, packed, begin, end, size);
     else if (job->packed_step == (int64_t)size && job->offset_step == 8)
@@ -151,7 +165,8 @@ static void elements(const slice_job *job, char *array, char *packed, int64_t be
 }
 
 /* Byte offsets of place p of a slice, over the axes before `axes`. */
-static void inner_offsets(const slice_job *job, int64_t p, int32_t axes, int64_t *array, int64_t *packed) {
+static void inner_offsets(const slice_job *job, int64_t p, int32_t axes, int64_t *array,
+                          int64_t *packed) {
     *array = *packed = 0;
     for (int32_t a = axes - 1; a >= 0; a--) {
         int64_t index = p % job->shape[a];
@@ -170,11 +185,13 @@ static void whole_slices(const slice_job *job, int64_t begin, int64_t end) {
         for (int64_t p = 0; p < job->inner / n; p++) {
             int64_t a, b;
             inner_offsets(job, p, last, &a, &b);
-            char *to = job->to_packed ? row + b : slice + a, *from = job->to_packed ? slice + a : row + b;
+            char *to = job->to_packed ? row + b : slice + a,
+                 *from = job->to_packed ? slice + a : row + b;
             if (dense)
                 memcpy(to, from, (size_t)(n * job->item));
             else
-                move_any(to, job->to_packed ? ps : as, from, job->to_packed ? as : ps, n, job->item);
+                move_any(to, job->to_packed ? ps : as, from, job->to_packed ? as : ps, n,
+                         job->item);
         }
     }
 }
@@ -204,7 +221,8 @@ static void plan(slice_job *job, const DLTensor *array, const DLTensor *packed) 
         int64_t as = array->strides[a] * job->item, ps = packed->strides[a + 1] * job->item;
         if (array->shape[a] == 1) continue;
         int32_t k = job->axes - 1;
-        if (k >= 0 && job->array_stride[k] == as * array->shape[a] && job->packed_stride[k] == ps * array->shape[a]) {
+        if (k >= 0 && job->array_stride[k] == as * array->shape[a] &&
+            job->packed_stride[k] == ps * array->shape[a]) {
             job->shape[k] *= array->shape[a];
         } else {
             k = job->axes++;
@@ -222,38 +240,62 @@ static void plan(slice_job *job, const DLTensor *array, const DLTensor *packed) 
 
 static phx_error *cpu_gather(const cpu_kernel *self, const phx_call *call) {
     (void)self;
-    const DLTensor *x = cpu_input(call, 0), *offsets = cpu_input(call, 1), *out = cpu_output(call, 0);
-    slice_job job = {.array = cpu_data(x), .packed = cpu_data(out), .offsets = cpu_data(offsets), .to_packed = 1};
+    const DLTensor *x = cpu_input(call, 0), *offsets = cpu_input(call, 1),
+                   *out = cpu_output(call, 0);
+    slice_job job = {.array = cpu_data(x),
+                     .packed = cpu_data(out),
+                     .offsets = cpu_data(offsets),
+                     .to_packed = 1};
     job.offset_step = offsets->strides[0] * 8;
     if (cpu_count(out) == 0) return NULL;
     plan(&job, x, out);
-    int64_t count = job.across ? job.inner : job.m, bytes = (job.across ? job.m : job.inner) * job.item;
+    int64_t count = job.across ? job.inner : job.m,
+            bytes = (job.across ? job.m : job.inner) * job.item;
     phx_parallel_for(count, GRAIN_BYTES / bytes + 1, slices, &job);
     return NULL;
 }
 
 static phx_error *cpu_scatter(const cpu_kernel *self, const phx_call *call) {
     (void)self;
-    const DLTensor *values = cpu_input(call, 0), *offsets = cpu_input(call, 1), *out = cpu_output(call, 0);
-    slice_job job = {.array = cpu_data(out), .packed = cpu_data(values), .offsets = cpu_data(offsets)};
+    const DLTensor *values = cpu_input(call, 0), *offsets = cpu_input(call, 1),
+                   *out = cpu_output(call, 0);
+    slice_job job = {
+        .array = cpu_data(out), .packed = cpu_data(values), .offsets = cpu_data(offsets)};
     job.offset_step = offsets->strides[0] * 8;
     if (cpu_count(values) == 0) return NULL;
     plan(&job, out, values);
     job.across = 0;
-    slices(&job, 0, job.m); /* one thread, in the order of the slices: of equal places the last wins */
+    slices(&job, 0,
+           job.m); /* one thread, in the order of the slices: of equal places the last wins */
     return NULL;
 }
 
-#define ROWS(T)                                                                                              \
-    CPU_KERNEL("gather", ((const uint8_t[]){T, PHX_INT64, T}), 2, 1, PHX_LAYOUT_ANY, 0.0, cpu_gather, NULL, 16), \
-    CPU_KERNEL("scatter", ((const uint8_t[]){T, PHX_INT64, T}), 2, 1, PHX_LAYOUT_ANY, 0.0, cpu_scatter, NULL, 16)
+#define ROWS(T)                                                                                \
+    CPU_KERNEL("gather", ((const uint8_t[]){T, PHX_INT64, T}), 2, 1, PHX_LAYOUT_ANY, 0.0,      \
+               cpu_gather, NULL, 16),                                                          \
+        CPU_KERNEL("scatter", ((const uint8_t[]){T, PHX_INT64, T}), 2, 1, PHX_LAYOUT_ANY, 0.0, \
+                   cpu_scatter, NULL, 16)
 
 static const cpu_kernel rows[] = {
-    CPU_KERNEL("wrap_index", ((const uint8_t[]){PHX_INT64, PHX_INT64}), 1, 1, PHX_LAYOUT_ANY, 0.0, cpu_wrap_index,
-               NULL, 8),
-    ROWS(PHX_BOOL),    ROWS(PHX_INT8),    ROWS(PHX_INT16),    ROWS(PHX_INT32),   ROWS(PHX_INT64),
-    ROWS(PHX_UINT8),   ROWS(PHX_UINT16),  ROWS(PHX_UINT32),   ROWS(PHX_UINT64),  ROWS(PHX_FLOAT16),
-    ROWS(PHX_BFLOAT16), ROWS(PHX_FLOAT32), ROWS(PHX_FLOAT64), ROWS(PHX_COMPLEX64), ROWS(PHX_COMPLEX128),
+    CPU_KERNEL("wrap_index", ((const uint8_t[]){PHX_INT64, PHX_INT64}), 1, 1, PHX_LAYOUT_ANY, 0.0,
+               cpu_wrap_index, NULL, 8),
+    ROWS(PHX_BOOL),
+    ROWS(PHX_INT8),
+    ROWS(PHX_INT16),
+    ROWS(PHX_INT32),
+    ROWS(PHX_INT64),
+    ROWS(PHX_UINT8),
+    ROWS(PHX_UINT16),
+    ROWS(PHX_UINT32),
+    ROWS(PHX_UINT64),
+    ROWS(PHX_FLOAT16),
+    ROWS(PHX_BFLOAT16),
+    ROWS(PHX_FLOAT32),
+    ROWS(PHX_FLOAT64),
+    ROWS(PHX_COMPLEX64),
+    ROWS(PHX_COMPLEX128),
 };
 
-cpu_kernel_list phx_index_kernels(void) { return (cpu_kernel_list){rows, sizeof rows / sizeof *rows}; }
+cpu_kernel_list phx_index_kernels(void) {
+    return (cpu_kernel_list){rows, sizeof rows / sizeof *rows};
+}

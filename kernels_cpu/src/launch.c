@@ -13,8 +13,8 @@ typedef struct {
 } launch_task;
 
 static phx_error *named(const phx_str op, phx_error *error) {
-    phx_error *with_name = cpu_fail(error->code, "in '%.*s', launched on a stream: %.*s", (int)op.size, op.data,
-                                    (int)error->message.size, error->message.data);
+    phx_error *with_name = cpu_fail(error->code, "in '%.*s', launched on a stream: %.*s", (int)op.size,
+                                    op.data, (int)error->message.size, error->message.data);
     with_name->vendor_code = error->vendor_code;
     error->destroy(error);
     return with_name;
@@ -26,12 +26,15 @@ static phx_error *run_launch(cpu_task *self) {
     return error == NULL ? NULL : named(task->kernel->base.op, error);
 }
 
-static bool is_scalar(const phx_call *call, uint32_t i) { return i < call->n_inputs && (call->scalars >> i & 1); }
+static bool is_scalar(const phx_call *call, uint32_t i) {
+    return i < call->n_inputs && (call->scalars >> i & 1);
+}
 
 /* The layout of one allocation: task, scalars, tensors, pointers to them, params, shapes and strides. */
 static size_t copy_size(const phx_call *call, uint32_t n) {
     size_t size = sizeof(launch_task) + SCALAR_BYTES;
-    size += (size_t)n * (SCALAR_BYTES + sizeof(DLTensor) + sizeof(DLTensor *)) + call->n_params * sizeof(int64_t);
+    size +=
+        (size_t)n * (SCALAR_BYTES + sizeof(DLTensor) + sizeof(DLTensor *)) + call->n_params * sizeof(int64_t);
     for (uint32_t i = 0; i < n; i++) size += 2 * (size_t)call->tensors[i]->ndim * sizeof(int64_t);
     return size;
 }
@@ -80,6 +83,7 @@ phx_error *cpu_run(const phx_kernel *self, phx_stream *stream, const phx_call *c
     if (stream == NULL) return kernel->fn(kernel, call);
     launch_task *task = copy_call(kernel, call);
     if (task == NULL)
-        return cpu_fail(PHX_OUT_OF_MEMORY, "no host memory to enqueue '%.*s'", (int)self->op.size, self->op.data);
+        return cpu_fail(PHX_OUT_OF_MEMORY, "no host memory to enqueue '%.*s'", (int)self->op.size,
+                        self->op.data);
     return cpu_stream_push(stream, &task->base);
 }

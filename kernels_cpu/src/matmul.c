@@ -1,7 +1,7 @@
 /* The op matmul: batches of matrix products.
  *
- * (b1..bp, m, k) times (b1..bp, k, n) gives (b1..bp, m, n); any strides. Large products are shared by all threads
- * one after the other; of many small ones each thread takes its own.
+ * (b1..bp, m, k) times (b1..bp, k, n) gives (b1..bp, m, n); any strides. Large products are shared by all
+ * threads one after the other; of many small ones each thread takes its own.
  */
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -10,7 +10,8 @@
 #include "kernel.h"
 #include "parallel.h"
 
-#define SHARED_FROM 1e6 /* multiplications; a product with less (some 20 microseconds) is not worth sharing */
+#define SHARED_FROM 1e6 /* multiplications; a product with less (some 20 microseconds) is not worth sharing  \
+                         */
 #define GRAIN 250000.0  /* multiplications, for one thread */
 
 typedef int (*product_fn)(const DLTensor *const *t, const char *a, const char *b, char *c);
@@ -55,22 +56,22 @@ static phx_error *run_products(const phx_call *call, product_fn product) {
         run_batches(&job, 0, batches);
     }
     if (!atomic_load(&job.no_memory)) return NULL;
-    return cpu_fail(PHX_OUT_OF_MEMORY, "matmul: no host memory to pack a (%lld, %lld) by (%lld, %lld) product",
+    return cpu_fail(PHX_OUT_OF_MEMORY,
+                    "matmul: no host memory to pack a (%lld, %lld) by (%lld, %lld) product",
                     (long long)out->shape[last - 1], (long long)a->shape[last], (long long)a->shape[last],
                     (long long)out->shape[last]);
 }
 
-#define DEFINE_MATMUL(NAME, T)                                                                               \
-    static int product_##NAME(const DLTensor *const *t, const char *a, const char *b, char *c) {             \
-        const int row = t[2]->ndim - 2, column = t[2]->ndim - 1;                                             \
-        return phx_gemm_##NAME(t[2]->shape[row], t[2]->shape[column], t[0]->shape[column],                   \
-                               (const T *)a, t[0]->strides[row], t[0]->strides[column],                      \
-                               (const T *)b, t[1]->strides[row], t[1]->strides[column],                      \
-                               (T *)c, t[2]->strides[row], t[2]->strides[column]);                           \
-    }                                                                                                        \
-    static phx_error *matmul_##NAME(const cpu_kernel *self, const phx_call *call) {                          \
-        (void)self;                                                                                          \
-        return run_products(call, product_##NAME);                                                           \
+#define DEFINE_MATMUL(NAME, T)                                                                              \
+    static int product_##NAME(const DLTensor *const *t, const char *a, const char *b, char *c) {            \
+        const int row = t[2]->ndim - 2, column = t[2]->ndim - 1;                                            \
+        return phx_gemm_##NAME(t[2]->shape[row], t[2]->shape[column], t[0]->shape[column], (const T *)a,    \
+                               t[0]->strides[row], t[0]->strides[column], (const T *)b, t[1]->strides[row], \
+                               t[1]->strides[column], (T *)c, t[2]->strides[row], t[2]->strides[column]);   \
+    }                                                                                                       \
+    static phx_error *matmul_##NAME(const cpu_kernel *self, const phx_call *call) {                         \
+        (void)self;                                                                                         \
+        return run_products(call, product_##NAME);                                                          \
     }
 
 DEFINE_MATMUL(i8, int8_t)
@@ -93,10 +94,20 @@ DEFINE_MATMUL(c128, c128)
     CPU_KERNEL("matmul", DTYPE DTYPE DTYPE, 2, 1, PHX_LAYOUT_ANY, BOUND, matmul_##NAME, NULL, 0)
 
 static const cpu_kernel rows[] = {
-    ROW("\x01", 0.0, i8),   ROW("\x02", 0.0, i16),   ROW("\x03", 0.0, i32),  ROW("\x04", 0.0, i64),
-    ROW("\x05", 0.0, u8),   ROW("\x06", 0.0, u16),   ROW("\x07", 0.0, u32),  ROW("\x08", 0.0, u64),
-    ROW("\x09", -1.0, f16), ROW("\x0a", -1.0, bf16), ROW("\x0b", -1.0, f32), ROW("\x0c", -1.0, f64),
-    ROW("\x0d", -1.0, c64), ROW("\x0e", -1.0, c128),
+    ROW("\x01", 0.0, i8),
+    ROW("\x02", 0.0, i16),
+    ROW("\x03", 0.0, i32),
+    ROW("\x04", 0.0, i64),
+    ROW("\x05", 0.0, u8),
+    ROW("\x06", 0.0, u16),
+    ROW("\x07", 0.0, u32),
+    ROW("\x08", 0.0, u64),
+    ROW("\x09", -1.0, f16),
+    ROW("\x0a", -1.0, bf16),
+    ROW("\x0b", -1.0, f32),
+    ROW("\x0c", -1.0, f64),
+    ROW("\x0d", -1.0, c64),
+    ROW("\x0e", -1.0, c128),
 };
 
 cpu_kernel_list phx_matmul_kernels(void) { return (cpu_kernel_list){rows, sizeof rows / sizeof rows[0]}; }

@@ -10,10 +10,13 @@
 #include "parallel.h"
 #include "runtime.h"
 #include "stream.h"
+#include "streaming.h"
 
 #define ALIGNMENT 64u
 #define HUGE_PAGE ((uint64_t)2 << 20)
 #define HUGE_FROM ((uint64_t)4 << 20) /* smaller blocks would waste too much of a huge page */
+#define LINE 64
+#define STREAM_FROM ((uint64_t)4 << 20) /* bytes; twice a second cache */
 #define COPY_GRAIN ((int64_t)512 << 10) /* bytes: some 50 microseconds of one core, against 5 to wake another */
 
 /* Bytes that a program may still take without swapping; the total if the system does not tell. */
@@ -94,10 +97,22 @@ static void copy_part(void *ctx, int64_t begin, int64_t end) {
     memcpy(job->dst + begin, job->src + begin, (size_t)(end - begin));
 }
 
+/* Large copies go past the caches; the C library does so for far larger ones only. */
+static void stream_part(void *ctx, int64_t begin, int64_t end) {
+    const copy_job *job = ctx;
+    const int64_t head = (int64_t)(-(uintptr_t)(job->dst + begin) % LINE);
+    const int64_t first = end - begin < head ? end : begin + head;
+    const int64_t last = first + (end - first) / LINE * LINE;
+    copy_part(ctx, begin, first);
+    cpu_stream_out(job->dst + first, job->src + first, last - first);
+    cpu_stream_fence();
+    copy_part(ctx, last, end);
+}
+
 void cpu_copy_bytes(char *dst, const char *src, uint64_t size) {
     if (size == 0) return;
     copy_job job = {dst, src};
-    phx_parallel_for((int64_t)size, COPY_GRAIN, copy_part, &job);
+    phx_parallel_for((int64_t)size, COPY_GRAIN, size >= STREAM_FROM ? stream_part : copy_part, &job);
 }
 
 #define PATTERN_BYTES 64 /* a multiple of every pattern's size, and of the chunks' boundaries */
@@ -165,11 +180,13 @@ phx_error *cpu_copy(phx_device *device, phx_stream *stream, int32_t direction, v
     if (direction < PHX_COPY_HOST_TO_DEVICE || direction > PHX_COPY_DEVICE_TO_DEVICE)
         return cpu_fail(PHX_INVALID_ARGUMENT, "copy: unknown direction %d", direction);
     if (size != 0 && (dst == NULL || src == NULL))
-        return cpu_fail(PHX_INVALID_ARGUMENT, "copy: %llu bytes from or to a null pointer", (unsigned long long)size);
+        return cpu_fail(PHX_INVALID_ARGUMENT, "copy: %llu bytes from or to a null pointer",
+                        (unsigned long long)size);
     char *to = (char *)dst + dst_offset;
     const char *from = (const char *)src + src_offset;
     if (stream != NULL)
-        return enqueue(stream, &(memory_task){.base = {.run = run_copy}, .dst = to, .src = from, .size = size});
+        return enqueue(stream,
+                       &(memory_task){.base = {.run = run_copy}, .dst = to, .src = from, .size = size});
     cpu_copy_bytes(to, from, size);
     return NULL;
 }
@@ -182,7 +199,7 @@ phx_error *cpu_fill(phx_device *device, phx_stream *stream, void *dst, uint64_t 
         return cpu_fail(PHX_INVALID_ARGUMENT, "fill: a pattern has 1, 2, 4, 8 or 16 bytes, not %llu",
                         (unsigned long long)(pattern == NULL ? 0 : pattern_size));
     if (size % pattern_size != 0 || (size != 0 && dst == NULL))
-        return cpu_fail(PHX_INVALID_ARGUMENT, "fill: %llu bytes %s",  (unsigned long long)size,
+        return cpu_fail(PHX_INVALID_ARGUMENT, "fill: %llu bytes %s", (unsigned long long)size,
                         dst == NULL ? "at a null pointer" : "are not a multiple of the pattern");
     char *to = (char *)dst + offset;
     if (stream == NULL) {

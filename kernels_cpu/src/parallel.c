@@ -16,23 +16,23 @@
 
 #define MAX_THREADS 256
 #define CHUNKS_PER_THREAD 4
-#define ALIGN_ITEMS 64    /* chunks begin at multiples of this, so that two threads seldom share a cache line */
-#define SPIN_NS 20000u    /* a futex wake-up takes 5 to 50 microseconds; jobs often come in bursts */
-#define WAKE_NS 30000u    /* work that is left for a sleeping worker to be woken */
+#define ALIGN_ITEMS 64 /* chunks begin at multiples: two threads seldom share a cache line */
+#define SPIN_NS 20000u /* a futex wake-up takes 5 to 50 microseconds; jobs often come in bursts */
+#define WAKE_NS 30000u /* work that is left for a sleeping worker to be woken */
 #define SPINS_PER_LOOK 32 /* pauses between two looks at the clock */
 #define ONE_CHUNK ((uint64_t)1 << 32)
 
 static struct {
     atomic_uint_fast64_t gate;
-    atomic_flag taken;       /* a caller owns the slot */
+    atomic_flag taken; /* a caller owns the slot */
     phx_task_fn fn;
     void *ctx;
     int64_t count, chunk, chunks;
-    atomic_int sleepers;     /* workers asleep on work */
-    atomic_bool waiting;     /* the caller is asleep on done */
+    atomic_int sleepers; /* workers asleep on work */
+    atomic_bool waiting; /* the caller is asleep on done */
     pthread_mutex_t mutex;
     pthread_cond_t work, done;
-    int workers;             /* started; the owner of the slot writes it */
+    int workers; /* started; the owner of the slot writes it */
     bool may_spin;
 } pool = {
     .taken = ATOMIC_FLAG_INIT,
@@ -43,7 +43,7 @@ static struct {
 
 static pthread_once_t size_once = PTHREAD_ONCE_INIT;
 static int thread_count = 1;
-static const char *refused; /* what PHALANX_NUM_THREADS holds if it is not a number */
+static const char *refused;       /* what PHALANX_NUM_THREADS holds if it is not a number */
 static _Thread_local bool inside; /* this thread runs a chunk */
 
 static inline void relax(void) {
@@ -61,8 +61,10 @@ static void read_size(void) {
     if (text != NULL && *text != '\0') {
         char *end;
         const long asked = strtol(text, &end, 10);
-        if (*end == '\0' && asked > 0) n = asked;
-        else refused = text;
+        if (*end == '\0' && asked > 0)
+            n = asked;
+        else
+            refused = text;
     }
     thread_count = (int)(n > MAX_THREADS ? MAX_THREADS : n);
     pool.may_spin = cores > 1;
@@ -76,8 +78,10 @@ int phx_num_threads(void) {
 phx_error *cpu_pool_check(void) {
     pthread_once(&size_once, read_size);
     if (refused == NULL) return NULL;
-    return cpu_fail(PHX_INVALID_ARGUMENT, "the environment variable PHALANX_NUM_THREADS is '%s'; it must be a positive "
-                    "whole number, or unset for one thread per usable core", refused);
+    return cpu_fail(PHX_INVALID_ARGUMENT,
+                    "the environment variable PHALANX_NUM_THREADS is '%s'; it must be a positive "
+                    "whole number, or unset for one thread per usable core",
+                    refused);
 }
 
 /* Take a chunk; `enter` adds this thread to those at work. Returns the chunk's number or -1. */
@@ -174,8 +178,8 @@ static void wake_workers(int64_t wanted) {
     pthread_mutex_unlock(&pool.mutex);
 }
 
-/* Workers that are awake join by themselves. Sleepers are woken when what is left, at the pace of the first chunk,
- * is worth it: so a job that is smaller than its kernel thought costs no system call. */
+/* Workers that are awake join by themselves. Sleepers are woken when what is left, at the pace of the first
+ * chunk, is worth it: so a job that is smaller than its kernel thought costs no system call. */
 static void run_first_chunk(int64_t helpers) {
     const uint64_t begin = cpu_now_ns();
     run_chunk(0);

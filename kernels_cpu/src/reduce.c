@@ -19,7 +19,12 @@ static void choose_tile(reduce_job *job) {
         const int64_t wanted = job->blocks > 1 ? 1 : REDUCE_GRAIN / (1 + rows * job->item_size);
         job->width = wanted < 1 ? 1 : wanted < widest ? wanted : widest;
     } else {
+        int64_t rows_of_lanes = REDUCE_LANES; /* few rows leave room for more columns */
         job->width = widest;
+        while (rows_of_lanes >= 2 * rows && job->width * 2 * plan->acc_size <= REDUCE_ROOM && plan->may_widen) {
+            rows_of_lanes /= 2;
+            job->width *= 2;
+        }
     }
     if (job->width > job->axes.cols) job->width = job->axes.cols;
     if (!job->by_row && rows * job->width * job->item_size > REDUCE_GRAIN) {

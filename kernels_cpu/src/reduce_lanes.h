@@ -6,7 +6,6 @@
  *   PARTS          units per element: 2 for a complex sum, which is two sums side by side, else 1
  *   OP(a, b)       the operation on units
  *   NEUTRAL        optional: a unit with OP(x, NEUTRAL) == x in every bit, which fills missing lanes
- *   LANES_ROWS_ONLY  optional: leave out what takes several columns
  *
  * Lanes are plain arrays of constant length: gcc keeps them in vector registers.
  */
@@ -21,19 +20,25 @@ static void LANES_NAME(tree)(UNIT *r, int64_t n, int64_t width) {
     }
 }
 
-#ifndef LANES_ROWS_ONLY
-/* acc[row % 64] takes in four rows that are 64 rows apart, for as many rows as there are. */
-static inline void LANES_NAME(fold4)(UNIT *restrict acc, const UNIT *restrict x, int64_t rows, int64_t width,
-                                     int64_t stride) {
+/* Four groups of rows, 64 rows apart: acc[r] = acc[r] op x[r] op x[r + 64] ..., or without acc if they are
+ * the first. */
+static inline __attribute__((always_inline)) void LANES_NAME(fold4)(UNIT *restrict acc, const UNIT *restrict x,
+                                                                    int64_t rows, int64_t width, int64_t stride,
+                                                                    int first) {
     const int64_t group = REDUCE_LANES * stride;
     if (stride == width) { /* rows without gaps are one long row */
         width *= rows;
         rows = 1;
     }
     for (int64_t r = 0; r < rows; r++, acc += width, x += stride) {
+        /* the next row of each group: its page may be another one, where no prefetcher goes by itself */
+        for (int64_t t = 0; t < width && r + 1 < rows; t += 64 / (int)sizeof(UNIT)) {
+            const UNIT *next = x + stride + t;
+            __builtin_prefetch(next), __builtin_prefetch(next + group);
+            __builtin_prefetch(next + 2 * group), __builtin_prefetch(next + 3 * group);
+        }
         for (int64_t t = 0; t < width; t++) {
-            UNIT a = acc[t];
-            a = OP(a, x[t]);
+            UNIT a = first ? x[t] : OP(acc[t], x[t]);
             a = OP(a, x[t + group]);
             a = OP(a, x[t + 2 * group]);
             acc[t] = OP(a, x[t + 3 * group]);
@@ -41,8 +46,9 @@ static inline void LANES_NAME(fold4)(UNIT *restrict acc, const UNIT *restrict x,
     }
 }
 
-static inline void LANES_NAME(fold)(UNIT *restrict acc, const UNIT *restrict x, int64_t rows, int64_t width,
-                                    int64_t stride) {
+/* acc[r] takes in row r. */
+static void LANES_NAME(fold)(UNIT *restrict acc, const UNIT *restrict x, int64_t rows, int64_t width,
+                             int64_t stride) {
     if (stride == width) {
         width *= rows;
         rows = 1;
@@ -51,22 +57,40 @@ static inline void LANES_NAME(fold)(UNIT *restrict acc, const UNIT *restrict x, 
         for (int64_t t = 0; t < width; t++) acc[t] = OP(acc[t], x[t]);
 }
 
-/* Reduce n rows of width units in memory to out[width]; acc is room for 64 rows. */
+/* The first step of the tree over n <= 64 rows, from x to acc; returns the rows that are left. */
+static int64_t LANES_NAME(pair)(UNIT *restrict acc, const UNIT *restrict x, int64_t n, int64_t width,
+                                int64_t stride) {
+    int64_t half = 1;
+    while (2 * half < n) half *= 2;
+    const int64_t pairs = n - half > 0 ? n - half : 0;
+    for (int64_t r = 0; r < pairs; r++)
+        for (int64_t t = 0; t < width; t++)
+            acc[r * width + t] = OP(x[r * stride + t], x[(r + half) * stride + t]);
+    for (int64_t r = pairs; r < half; r++)
+        for (int64_t t = 0; t < width; t++) acc[r * width + t] = x[r * stride + t];
+    return half;
+}
+
+/* Reduce n > 0 rows of width units in memory to out[width]; acc is room for 64 rows. */
 static void LANES_NAME(columns)(UNIT *restrict acc, const UNIT *restrict x, int64_t n, int64_t width,
                                 int64_t stride, UNIT *restrict out) {
-    const int64_t lanes = n < REDUCE_LANES ? n : REDUCE_LANES;
-    for (int64_t r = 0; r < lanes; r++)
-        for (int64_t t = 0; t < width; t++) acc[r * width + t] = x[r * stride + t];
-    int64_t r = REDUCE_LANES;
+    int64_t r = REDUCE_LANES, lanes = REDUCE_LANES;
+    if (n <= REDUCE_LANES) {
+        lanes = LANES_NAME(pair)(acc, x, n, width, stride);
+    } else if (n >= 4 * REDUCE_LANES) {
+        LANES_NAME(fold4)(acc, x, REDUCE_LANES, width, stride, 1);
+        r = 4 * REDUCE_LANES;
+    } else {
+        for (int64_t i = 0; i < REDUCE_LANES; i++)
+            for (int64_t t = 0; t < width; t++) acc[i * width + t] = x[i * stride + t];
+    }
     for (; r + 4 * REDUCE_LANES <= n; r += 4 * REDUCE_LANES)
-        LANES_NAME(fold4)(acc, x + r * stride, REDUCE_LANES, width, stride);
+        LANES_NAME(fold4)(acc, x + r * stride, REDUCE_LANES, width, stride, 0);
     for (; r < n; r += REDUCE_LANES)
         LANES_NAME(fold)(acc, x + r * stride, n - r < REDUCE_LANES ? n - r : REDUCE_LANES, width, stride);
     LANES_NAME(tree)(acc, lanes, width);
     for (int64_t t = 0; t < width; t++) out[t] = acc[t];
 }
-
-#endif
 
 #ifdef NEUTRAL
 #define WIDTH (REDUCE_LANES * PARTS)
@@ -109,4 +133,3 @@ static inline void LANES_NAME(row)(const UNIT *restrict x, int64_t n, UNIT *rest
 #undef PARTS
 #undef OP
 #undef NEUTRAL
-#undef LANES_ROWS_ONLY

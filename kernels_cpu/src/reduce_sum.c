@@ -214,16 +214,19 @@ COMBINE(prod_blocks_c128, c128, 1, times_c128)
 
 /* Divide if it is a mean, give every NaN the same bits, round to the result's type. */
 #define FINISH(NAME, STORE, UNIT, PARTS, COUNT, ONE_NAN, ROUND)                                        \
+    static inline STORE NAME##_one(UNIT v) { return ROUND(v == v ? v : ONE_NAN); }                     \
     static void NAME(const reduce_job *job, const void *acc, int64_t count, char *y, int64_t stride) { \
-        const UNIT *a = acc;                                                                           \
-        const UNIT n = COUNT(job->n);                                                                  \
-        const int mean = job->plan->mean;                                                              \
-        for (int64_t i = 0; i < count; i++, y += stride) {                                             \
-            for (int64_t p = 0; p < PARTS; p++, a++) {                                                 \
-                const UNIT v = mean ? *a / n : *a;                                                     \
-                ((STORE *)y)[p] = ROUND(v == v ? v : ONE_NAN);                                         \
-            }                                                                                          \
-        }                                                                                              \
+        const UNIT *restrict a = acc;                                                                  \
+        STORE *restrict to = (STORE *)y;                                                               \
+        const UNIT n = job->plan->mean ? COUNT(job->n) : 1; /* x / 1 is x */                           \
+        if (count > 1 && stride == PARTS * (int64_t)sizeof(STORE))                                     \
+            for (int64_t i = 0; i < count * PARTS; i++) to[i] = NAME##_one(a[i] / n);                  \
+        else                                                                                           \
+            for (int64_t i = 0; i < count; i++, y += stride)                                           \
+                for (int64_t p = 0; p < PARTS; p++, a++) {                                             \
+                    SCALAR_LOOP;                                                                       \
+                    ((STORE *)y)[p] = NAME##_one(*a / n);                                              \
+                }                                                                                      \
     }
 
 FINISH(to_f16, u16, f32, 1, phx_i64_to_f32, PHX_NANF, phx_f32_to_f16)
@@ -238,7 +241,7 @@ FINISH(to_c128, f64, f64, 2, phx_i64_to_f64, PHX_NAN, SAME)
 #define PLAN(D, ACC, OP, COMBINE_, MEAN)                                                               \
     REDUCE_FN(OP##_##D, .tile = COMBINE_##_from_##D##_tile, .combine = COMBINE_##_blocks_##ACC,        \
               .finish = to_##D, .acc_size = sizeof(ACC), .widest = REDUCE_TILE_BYTES / sizeof(ACC),    \
-              .block = REDUCE_BLOCK, .mean = MEAN)
+              .block = REDUCE_BLOCK, .may_widen = 1, .mean = MEAN)
 
 #define KERNELS(D, ACC)                                                                                \
     PLAN(D, ACC, sum, sum, 0)                                                                          \

@@ -33,7 +33,8 @@ static int64_t count_true(const uint8_t *mask, int64_t n) {
 static void count_chunks(void *ctx, int64_t begin, int64_t end) {
     const select_job *job = ctx;
     for (int64_t c = begin; c < end; c++) {
-        int64_t first = c * job->chunk, n = job->n - first < job->chunk ? job->n - first : job->chunk;
+        int64_t first = c * job->chunk,
+                n = job->n - first < job->chunk ? job->n - first : job->chunk;
         job->starts[c] = count_true(job->mask + first, n);
     }
 }
@@ -43,7 +44,8 @@ static void count_chunks(void *ctx, int64_t begin, int64_t end) {
 #endif
 
 /* Places [first, first + n) that are true, as int64; writes only its own part of the output. */
-static void nonzero_part(const select_job *job, int64_t first, int64_t n, int64_t at, int64_t stop) {
+static void nonzero_part(const select_job *job, int64_t first, int64_t n, int64_t at,
+                         int64_t stop) {
     int64_t *out = (int64_t *)job->out + at, *end = (int64_t *)job->out + stop, i = 0;
     const uint8_t *mask = job->mask + first;
 #ifdef __AVX512F__
@@ -58,24 +60,26 @@ static void nonzero_part(const select_job *job, int64_t first, int64_t n, int64_
         }
     }
 #endif
-    for (; i < n && out < end; i++) { /* the place is written in any case and kept if the mask is true */
+    for (; i < n && out < end;
+         i++) { /* the place is written in any case and kept if the mask is true */
         *out = first + i;
         out += mask[i] != 0;
     }
 }
 
-/* Elements of one word: written in any case and kept if the mask is true, while the part has room. */
+/* Elements of one word: written in any case and kept if the mask is true, while the part has room.
+ */
 typedef struct {
     uint64_t low, high;
 } uint128_t;
 
-#define COMPRESS_PLAIN(W)                                                                    \
-    static void compress_plain_##W(const uint8_t *mask, const uint##W##_t *x, int64_t n,     \
-                                   uint##W##_t *out, uint##W##_t *end) {                     \
-        for (int64_t i = 0; i < n && out < end; i++) {                                       \
-            *out = x[i];                                                                     \
-            out += mask[i] != 0;                                                             \
-        }                                                                                    \
+#define COMPRESS_PLAIN(W)                                                                \
+    static void compress_plain_##W(const uint8_t *mask, const uint##W##_t *x, int64_t n, \
+                                   uint##W##_t *out, uint##W##_t *end) {                 \
+        for (int64_t i = 0; i < n && out < end; i++) {                                   \
+            *out = x[i];                                                                 \
+            out += mask[i] != 0;                                                         \
+        }                                                                                \
     }
 COMPRESS_PLAIN(8)
 COMPRESS_PLAIN(16)
@@ -84,38 +88,39 @@ COMPRESS_PLAIN(64)
 COMPRESS_PLAIN(128)
 
 #ifdef __AVX512F__
-#define COMPRESS_VECTOR(W, LANES, COMPRESS)                                                          \
-    static void compress_##W(const uint8_t *mask, const uint##W##_t *x, int64_t n, uint##W##_t *out, \
-                             uint##W##_t *end) {                                                     \
-        int64_t i = 0;                                                                               \
-        for (; i + 64 <= n && end - out >= 64; i += 64) {                                            \
-            uint64_t m = MASK64(mask + i);                                                           \
-            for (int b = 0; b < 64; b += LANES) {                                                    \
-                __mmask##LANES k = (__mmask##LANES)(m >> b);                                         \
-                _mm512_storeu_si512(out, COMPRESS(k, _mm512_loadu_si512(x + i + b)));                \
-                out += __builtin_popcountll((uint64_t)k);                                            \
-            }                                                                                        \
-        }                                                                                            \
-        compress_plain_##W(mask + i, x + i, n - i, out, end);                                        \
+#define COMPRESS_VECTOR(W, LANES, COMPRESS)                                           \
+    static void compress_##W(const uint8_t *mask, const uint##W##_t *x, int64_t n,    \
+                             uint##W##_t *out, uint##W##_t *end) {                    \
+        int64_t i = 0;                                                                \
+        for (; i + 64 <= n && end - out >= 64; i += 64) {                             \
+            uint64_t m = MASK64(mask + i);                                            \
+            for (int b = 0; b < 64; b += LANES) {                                     \
+                __mmask##LANES k = (__mmask##LANES)(m >> b);                          \
+                _mm512_storeu_si512(out, COMPRESS(k, _mm512_loadu_si512(x + i + b))); \
+                out += __builtin_popcountll((uint64_t)k);                             \
+            }                                                                         \
+        }                                                                             \
+        compress_plain_##W(mask + i, x + i, n - i, out, end);                         \
     }
 COMPRESS_VECTOR(32, 16, _mm512_maskz_compress_epi32)
 COMPRESS_VECTOR(64, 8, _mm512_maskz_compress_epi64)
 
 /* Narrow elements go through 32-bit lanes: the byte and word compressions are not in x86-64-v4. */
-#define COMPRESS_NARROW(W, WIDEN, LOAD, NARROW)                                                          \
-    static void compress_##W(const uint8_t *mask, const uint##W##_t *x, int64_t n, uint##W##_t *out,     \
-                             uint##W##_t *end) {                                                         \
-        int64_t i = 0;                                                                                   \
-        for (; i + 64 <= n && end - out >= 64; i += 64) {                                                \
-            uint64_t m = MASK64(mask + i);                                                               \
-            for (int b = 0; b < 64; b += 16) {                                                           \
-                __mmask16 k = (__mmask16)(m >> b);                                                       \
-                __m512i v = _mm512_maskz_compress_epi32(k, WIDEN(LOAD((const void *)(x + i + b))));      \
-                NARROW(out, v);                                                                          \
-                out += __builtin_popcount(k);                                                            \
-            }                                                                                            \
-        }                                                                                                \
-        compress_plain_##W(mask + i, x + i, n - i, out, end);                                            \
+#define COMPRESS_NARROW(W, WIDEN, LOAD, NARROW)                                             \
+    static void compress_##W(const uint8_t *mask, const uint##W##_t *x, int64_t n,          \
+                             uint##W##_t *out, uint##W##_t *end) {                          \
+        int64_t i = 0;                                                                      \
+        for (; i + 64 <= n && end - out >= 64; i += 64) {                                   \
+            uint64_t m = MASK64(mask + i);                                                  \
+            for (int b = 0; b < 64; b += 16) {                                              \
+                __mmask16 k = (__mmask16)(m >> b);                                          \
+                __m512i v =                                                                 \
+                    _mm512_maskz_compress_epi32(k, WIDEN(LOAD((const void *)(x + i + b)))); \
+                NARROW(out, v);                                                             \
+                out += __builtin_popcount(k);                                               \
+            }                                                                               \
+        }                                                                                   \
+        compress_plain_##W(mask + i, x + i, n - i, out, end);                               \
     }
 #define NARROW_8(p, v) _mm_storeu_si128((void *)(p), _mm512_cvtepi32_epi8(v))
 #define NARROW_16(p, v) _mm256_storeu_si256((void *)(p), _mm512_cvtepi32_epi16(v))
@@ -142,7 +147,8 @@ static void compress_rows(const uint8_t *mask, const char *x, int64_t n, char *o
     }
 }
 
-static void compress_part(const select_job *job, int64_t first, int64_t n, int64_t at, int64_t stop) {
+static void compress_part(const select_job *job, int64_t first, int64_t n, int64_t at,
+                          int64_t stop) {
     const uint8_t *mask = job->mask + first;
     const char *x = job->x + first * job->row;
     char *out = job->out + at * job->row, *end = job->out + stop * job->row;
@@ -151,7 +157,9 @@ static void compress_part(const select_job *job, int64_t first, int64_t n, int64
     case 2: compress_16(mask, (const uint16_t *)x, n, (uint16_t *)out, (uint16_t *)end); break;
     case 4: compress_32(mask, (const uint32_t *)x, n, (uint32_t *)out, (uint32_t *)end); break;
     case 8: compress_64(mask, (const uint64_t *)x, n, (uint64_t *)out, (uint64_t *)end); break;
-    case 16: compress_plain_128(mask, (const uint128_t *)x, n, (uint128_t *)out, (uint128_t *)end); break;
+    case 16:
+        compress_plain_128(mask, (const uint128_t *)x, n, (uint128_t *)out, (uint128_t *)end);
+        break;
     default: compress_rows(mask, x, n, out, job->row);
     }
 }
@@ -159,7 +167,8 @@ static void compress_part(const select_job *job, int64_t first, int64_t n, int64
 static void select_chunks(void *ctx, int64_t begin, int64_t end) {
     const select_job *job = ctx;
     for (int64_t c = begin; c < end; c++) {
-        int64_t first = c * job->chunk, n = job->n - first < job->chunk ? job->n - first : job->chunk;
+        int64_t first = c * job->chunk,
+                n = job->n - first < job->chunk ? job->n - first : job->chunk;
         if (job->x)
             compress_part(job, first, n, job->starts[c], job->starts[c + 1]);
         else
@@ -177,8 +186,8 @@ static phx_error *run(select_job *job, int64_t total, const char *op) {
     chunks = job->chunk ? (job->n + job->chunk - 1) / job->chunk : 0;
     job->starts = chunks < 65 ? few : malloc((size_t)(chunks + 1) * sizeof *job->starts);
     if (!job->starts)
-        return cpu_fail(PHX_OUT_OF_MEMORY, "cpu: %s of %lld elements: no memory for %lld counts", op,
-                        (long long)job->n, (long long)chunks);
+        return cpu_fail(PHX_OUT_OF_MEMORY, "cpu: %s of %lld elements: no memory for %lld counts",
+                        op, (long long)job->n, (long long)chunks);
     if (chunks == 1)
         job->starts[0] = total;
     else
@@ -195,7 +204,8 @@ static phx_error *run(select_job *job, int64_t total, const char *op) {
 static phx_error *cpu_nonzero(const cpu_kernel *self, const phx_call *call) {
     (void)self;
     const DLTensor *mask = cpu_input(call, 0), *out = cpu_output(call, 0);
-    select_job job = {(const uint8_t *)cpu_data(mask), NULL, cpu_data(out), cpu_count(mask), 0, 8, NULL};
+    select_job job = {
+        (const uint8_t *)cpu_data(mask), NULL, cpu_data(out), cpu_count(mask), 0, 8, NULL};
     return run(&job, cpu_count(out), "nonzero");
 }
 
@@ -209,15 +219,30 @@ static phx_error *cpu_compress(const cpu_kernel *self, const phx_call *call) {
     return run(&job, out->shape[0], "compress");
 }
 
-#define COMPRESS(T)                                                                                          \
-    CPU_KERNEL("compress", ((const uint8_t[]){T, PHX_BOOL, T}), 2, 1, PHX_LAYOUT_ANY, 0.0, cpu_compress, NULL, 8)
+#define COMPRESS(T)                                                                        \
+    CPU_KERNEL("compress", ((const uint8_t[]){T, PHX_BOOL, T}), 2, 1, PHX_LAYOUT_ANY, 0.0, \
+               cpu_compress, NULL, 8)
 
 static const cpu_kernel rows[] = {
-    CPU_KERNEL("nonzero", ((const uint8_t[]){PHX_BOOL, PHX_INT64}), 1, 1, PHX_LAYOUT_ANY, 0.0, cpu_nonzero, NULL, 8),
-    COMPRESS(PHX_BOOL),      COMPRESS(PHX_INT8),      COMPRESS(PHX_INT16),   COMPRESS(PHX_INT32),
-    COMPRESS(PHX_INT64),     COMPRESS(PHX_UINT8),     COMPRESS(PHX_UINT16),  COMPRESS(PHX_UINT32),
-    COMPRESS(PHX_UINT64),    COMPRESS(PHX_FLOAT16),   COMPRESS(PHX_BFLOAT16), COMPRESS(PHX_FLOAT32),
-    COMPRESS(PHX_FLOAT64),   COMPRESS(PHX_COMPLEX64), COMPRESS(PHX_COMPLEX128),
+    CPU_KERNEL("nonzero", ((const uint8_t[]){PHX_BOOL, PHX_INT64}), 1, 1, PHX_LAYOUT_ANY, 0.0,
+               cpu_nonzero, NULL, 8),
+    COMPRESS(PHX_BOOL),
+    COMPRESS(PHX_INT8),
+    COMPRESS(PHX_INT16),
+    COMPRESS(PHX_INT32),
+    COMPRESS(PHX_INT64),
+    COMPRESS(PHX_UINT8),
+    COMPRESS(PHX_UINT16),
+    COMPRESS(PHX_UINT32),
+    COMPRESS(PHX_UINT64),
+    COMPRESS(PHX_FLOAT16),
+    COMPRESS(PHX_BFLOAT16),
+    COMPRESS(PHX_FLOAT32),
+    COMPRESS(PHX_FLOAT64),
+    COMPRESS(PHX_COMPLEX64),
+    COMPRESS(PHX_COMPLEX128),
 };
 
-cpu_kernel_list phx_select_kernels(void) { return (cpu_kernel_list){rows, sizeof rows / sizeof *rows}; }
+cpu_kernel_list phx_select_kernels(void) {
+    return (cpu_kernel_list){rows, sizeof rows / sizeof *rows};
+}

@@ -1,8 +1,9 @@
 /* softmax along the last axis: exp(x - max) times the reciprocal of the sum in the reduction's order.
  *
- * A row is taken in blocks of REDUCE_BLOCK elements. Contiguous rows of float32 and float64 are written in
- * place of the output; others go through a buffer, several columns at once where the columns are closer
- * together in memory than the elements of a row. A single long row is shared among the threads.
+ * A row is taken in blocks of REDUCE_BLOCK elements; short rows, and rows whose elements are farther apart
+ * in memory than the rows, are taken several at once as columns. The exponentials are put into the output
+ * where it has float32 or float64 without gaps, else into a buffer. A single long row is shared among the
+ * threads.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -18,8 +19,9 @@
 #define SAME(x) (x)
 #define ADD(a, b) ((a) + (b))
 
-#define SOFTMAX_SIDE 16            /* columns that are gathered together, a cache line of float32 */
-#define SOFTMAX_BUFFER (1 << 20)   /* bytes of their buffer, if more than one */
+#define SOFTMAX_SIDE 64            /* columns of a tile */
+#define SOFTMAX_SHORT 64           /* rows below this length are taken as columns */
+#define SOFTMAX_BUFFER (1 << 20)   /* bytes of the buffer of a tile, if that is more than one column */
 #define SOFTMAX_LONG (1 << 16)     /* elements of a row that are worth several threads */
 
 /* One row, or the state of its steps. */
@@ -49,7 +51,6 @@ static void each_shared(int64_t blocks, phx_task_fn step, void *row) {
 #define PARTS 1
 #define OP ADD
 #define NEUTRAL -0.0f
-#define LANES_ROWS_ONLY
 #include "reduce_lanes.h"
 
 #define LANES_NAME(f) sum_f64_##f
@@ -57,7 +58,6 @@ static void each_shared(int64_t blocks, phx_task_fn step, void *row) {
 #define PARTS 1
 #define OP ADD
 #define NEUTRAL -0.0
-#define LANES_ROWS_ONLY
 #include "reduce_lanes.h"
 
 #define SOFTMAX_NAME(f) f32_##f
@@ -104,64 +104,50 @@ static void each_shared(int64_t blocks, phx_task_fn step, void *row) {
 
 typedef struct {
     void (*row)(softmax_row *row, softmax_each each);
-    /* room[c][i] = element i of column c of x, contiguous */
-    void (*columns)(const softmax_row *row, int64_t cols, int64_t xc);
+    void (*columns)(const softmax_row *row, int64_t cols, int64_t xc, int64_t yc);
     int64_t unit; /* bytes of a number */
     int native;   /* elements are numbers */
 } softmax_plan;
 
 typedef struct {
     const softmax_plan *plan;
-    softmax_row row; /* x, y of the first row; n, sn, yn, gather of all */
+    softmax_row row; /* of the first row */
     kept_axes axes;
     int64_t size, side, tiles; /* bytes of an element; columns of a tile */
     int64_t room, parts;       /* bytes of scratch of one task */
-    atomic_int failed;         /* a task found no memory */
+    int by_row;
+    atomic_int failed; /* a task found no memory */
 } softmax_job;
-
-static void run_tile(const softmax_job *job, softmax_row row, int64_t cols) {
-    char *room = row.room;
-    const int together = row.gather && cols > 1 && stride_size(job->axes.xc) < stride_size(row.sn);
-    if (together) {
-        job->plan->columns(&row, cols, job->axes.xc);
-        row.gather = 0;
-    }
-    for (int64_t c = 0; c < cols; c++) {
-        if (room) {
-            row.room = together ? room + c * row.n * job->plan->unit : room;
-            row.from = row.room;
-        } else {
-            row.room = row.y;
-            row.from = row.x;
-        }
-        job->plan->row(&row, each_here);
-        row.x += job->axes.xc * job->size;
-        row.y += job->axes.yc * job->size;
-    }
-}
 
 static void run_tiles(void *ctx, int64_t begin, int64_t end) {
     softmax_job *job = ctx;
-    f64 part;
-    char *scratch = job->room + job->parts ? malloc((size_t)(job->room + job->parts)) : NULL;
-    if (!scratch && job->room + job->parts) {
+    const kept_axes *axes = &job->axes;
+    f64 few[SOFTMAX_SIDE];
+    const int64_t bytes = job->room + job->parts;
+    char *scratch = bytes ? malloc((size_t)bytes) : NULL;
+    if (bytes && !scratch) {
         atomic_store(&job->failed, 1);
         return;
     }
     axes_walk w;
-    walk_to(&w, &job->axes, begin / job->tiles);
+    walk_to(&w, axes, begin / job->tiles);
     int64_t tile = begin % job->tiles;
     for (int64_t item = begin; item < end; item++) {
         const int64_t column = tile * job->side;
         softmax_row row = job->row;
-        row.x += w.x + column * job->axes.xc * job->size;
-        row.y += w.y + column * job->axes.yc * job->size;
-        row.room = job->room ? scratch : NULL;
-        row.parts = job->parts ? (void *)(scratch + job->room) : &part;
-        run_tile(job, row, job->axes.cols - column < job->side ? job->axes.cols - column : job->side);
+        row.x += w.x + column * axes->xc * job->size;
+        row.y += w.y + column * axes->yc * job->size;
+        row.room = job->room ? scratch : row.y;
+        row.from = job->room ? scratch : row.x;
+        row.parts = job->parts ? (void *)(scratch + job->room) : few;
+        if (job->by_row)
+            job->plan->row(&row, each_here);
+        else
+            job->plan->columns(&row, axes->cols - column < job->side ? axes->cols - column : job->side, axes->xc,
+                               axes->yc);
         if (++tile == job->tiles) {
             tile = 0;
-            walk_next(&w, &job->axes);
+            walk_next(&w, axes);
         }
     }
     free(scratch);
@@ -193,14 +179,19 @@ static phx_error *softmax(const softmax_plan *plan, const phx_call *call) {
     softmax_row *row = &job.row;
     if (row->n == 0 || !split_axes(&job.axes, x, y, last)) return NULL;
     const int64_t length = row->n * plan->unit, blocks = (row->n + REDUCE_BLOCK - 1) / REDUCE_BLOCK;
-    row->gather = !(plan->native && row->sn == 1 && row->yn == 1);
-    job.side = SOFTMAX_SIDE;
+    job.by_row = job.axes.cols == 1 ||
+                 (row->n >= SOFTMAX_SHORT && stride_size(row->sn) <= stride_size(job.axes.xc));
+    job.side = job.by_row ? 1 : SOFTMAX_SIDE;
+    if (job.by_row)
+        row->gather = !plan->native || row->sn != 1 || row->yn != 1;
+    else /* a buffer has no two rows that fall on the same lines of the cache */
+        row->gather = !plan->native || job.axes.xc != 1 || job.axes.yc != 1 || job.side * length <= SOFTMAX_BUFFER;
     if (row->gather && job.side * length > SOFTMAX_BUFFER)
         job.side = SOFTMAX_BUFFER / length < 1 ? 1 : SOFTMAX_BUFFER / length;
     if (job.side > job.axes.cols) job.side = job.axes.cols;
     job.tiles = (job.axes.cols + job.side - 1) / job.side;
     job.room = row->gather ? (job.side * length + 63) / 64 * 64 : 0;
-    job.parts = blocks > 1 ? blocks * plan->unit : 0;
+    job.parts = blocks > 1 ? blocks * job.side * plan->unit : 0;
     if (job.axes.cols * job.axes.outer == 1 && row->n >= SOFTMAX_LONG) return run_long_row(&job);
     const int64_t grain = 1 + REDUCE_GRAIN / 4 / (job.side * length);
     phx_parallel_for(job.axes.outer * job.tiles, grain, run_tiles, &job);

@@ -6,9 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DL_INT = 0, DL_UINT = 1, DL_FLOAT = 2, DL_BFLOAT = 4, DL_BOOL = 6 }; /* DLPack 1.0, DLDataTypeCode */
+enum {
+    DL_INT = 0,
+    DL_UINT = 1,
+    DL_FLOAT = 2,
+    DL_BFLOAT = 4,
+    DL_BOOL = 6
+}; /* DLPack 1.0, DLDataTypeCode */
 
-#define TILE 16 /* neighbouring rows that are copied together when the sorted axis is not the dense one */
+#define TILE \
+    16 /* neighbouring rows that are copied together when the sorted axis is not the dense one */
 
 typedef struct {
     sort_row row;
@@ -45,7 +52,8 @@ static void plan_codes(sort_row *row) {
         if (key_bits == 32) row->index_bits = 32;
         return;
     }
-    uint64_t first = phx_sort_key(row, 0), differ = 0; /* bits above the highest that differs are alike */
+    uint64_t first = phx_sort_key(row, 0),
+             differ = 0; /* bits above the highest that differs are alike */
     if (row->order.width == 8) {
         uint64_t keys[SORT_BLOCK];
         sort_row plain = *row;
@@ -69,10 +77,12 @@ static int sort_one(sort_row row, int arg) {
     if (row.n == 0) return 0;
     if (arg) {
         plan_codes(&row);
-        return row.order.width < 4 && row.index_bits + 8 * row.order.width <= 32 ? phx_sort_row_32(&row)
-                                                                                 : phx_sort_row_64(&row);
+        return row.order.width < 4 && row.index_bits + 8 * row.order.width <= 32
+                   ? phx_sort_row_32(&row)
+                   : phx_sort_row_64(&row);
     }
-    if (row.order.width == 1 || (row.order.width == 2 && row.n >= (size_t)1 << 18)) return phx_sort_count(&row);
+    if (row.order.width == 1 || (row.order.width == 2 && row.n >= (size_t)1 << 18))
+        return phx_sort_count(&row);
     return row.order.width == 8 ? phx_sort_row_64(&row) : phx_sort_row_32(&row);
 }
 
@@ -86,12 +96,13 @@ static int64_t row_offset(const DLTensor *t, int64_t row, int64_t item) {
     return offset * item;
 }
 
-static inline __attribute__((always_inline)) void copy_any(char *dst, int64_t d, const char *src, int64_t s,
-                                                           int64_t n, size_t size) {
+static inline __attribute__((always_inline)) void copy_any(char *dst, int64_t d, const char *src,
+                                                           int64_t s, int64_t n, size_t size) {
     for (int64_t i = 0; i < n; i++) memcpy(dst + i * d, src + i * s, size);
 }
 
-static void copy_strided(char *dst, int64_t d, const char *src, int64_t s, int64_t n, int64_t size) {
+static void copy_strided(char *dst, int64_t d, const char *src, int64_t s, int64_t n,
+                         int64_t size) {
     switch (size) {
     case 1: copy_any(dst, d, src, s, n, 1); break;
     case 2: copy_any(dst, d, src, s, n, 2); break;
@@ -110,7 +121,8 @@ static int sort_tile(const sort_call *call, int64_t first, int64_t count) {
     char *x = malloc((size_t)(n * count * (in_item + out_item))), *y = x + n * count * in_item;
     if (!x) return -1;
     for (int64_t i = 0; i < n; i++)
-        copy_strided(x + i * in_item, n * in_item, in + i * call->row.x_stride, in_step, count, in_item);
+        copy_strided(x + i * in_item, n * in_item, in + i * call->row.x_stride, in_step, count,
+                     in_item);
     int failed = 0;
     for (int64_t r = 0; r < count && !failed; r++) {
         sort_row row = call->row;
@@ -121,7 +133,8 @@ static int sort_tile(const sort_call *call, int64_t first, int64_t count) {
         failed = sort_one(row, in_item != out_item || call->row.index_bits);
     }
     for (int64_t i = 0; i < n; i++)
-        copy_strided(out + i * call->row.out_stride, out_step, y + i * out_item, n * out_item, count, out_item);
+        copy_strided(out + i * call->row.out_stride, out_step, y + i * out_item, n * out_item,
+                     count, out_item);
     free(x);
     return failed;
 }
@@ -151,7 +164,8 @@ static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
 static phx_error *sort_call_run(const phx_call *call, int arg) {
     const DLTensor *in = cpu_input(call, 0), *out = cpu_output(call, 0);
     const int32_t last = in->ndim - 1;
-    sort_call job = {.in = in, .out = out, .in_item = cpu_itemsize(in), .out_item = cpu_itemsize(out)};
+    sort_call job = {
+        .in = in, .out = out, .in_item = cpu_itemsize(in), .out_item = cpu_itemsize(out)};
     job.row.n = (size_t)in->shape[last];
     if (job.row.n == 0) return NULL;
     job.rows = cpu_count(in) / in->shape[last];
@@ -171,7 +185,8 @@ static phx_error *sort_call_run(const phx_call *call, int arg) {
         sort_rows(&job, 0, job.rows);
     }
     if (!job.failed) return NULL;
-    return cpu_fail(PHX_OUT_OF_MEMORY, "cpu: %s of rows of %lld elements: no memory for a scratch copy; "
+    return cpu_fail(PHX_OUT_OF_MEMORY,
+                    "cpu: %s of rows of %lld elements: no memory for a scratch copy; "
                     "free memory or sort smaller pieces",
                     arg ? "argsort" : "sort", (long long)job.row.n);
 }
@@ -186,14 +201,17 @@ static phx_error *cpu_argsort(const cpu_kernel *self, const phx_call *call) {
     return sort_call_run(call, 1);
 }
 
-#define ROWS(T)                                                                                              \
-    CPU_KERNEL("sort", ((const uint8_t[]){T, T}), 1, 1, PHX_LAYOUT_ANY, 0.0, cpu_sort, NULL, 64),            \
-    CPU_KERNEL("argsort", ((const uint8_t[]){T, PHX_INT64}), 1, 1, PHX_LAYOUT_ANY, 0.0, cpu_argsort, NULL, 128)
+#define ROWS(T)                                                                                   \
+    CPU_KERNEL("sort", ((const uint8_t[]){T, T}), 1, 1, PHX_LAYOUT_ANY, 0.0, cpu_sort, NULL, 64), \
+        CPU_KERNEL("argsort", ((const uint8_t[]){T, PHX_INT64}), 1, 1, PHX_LAYOUT_ANY, 0.0,       \
+                   cpu_argsort, NULL, 128)
 
 static const cpu_kernel rows[] = {
-    ROWS(PHX_BOOL),   ROWS(PHX_INT8),   ROWS(PHX_INT16),   ROWS(PHX_INT32),    ROWS(PHX_INT64),
-    ROWS(PHX_UINT8),  ROWS(PHX_UINT16), ROWS(PHX_UINT32),  ROWS(PHX_UINT64),   ROWS(PHX_FLOAT16),
+    ROWS(PHX_BOOL),    ROWS(PHX_INT8),    ROWS(PHX_INT16),    ROWS(PHX_INT32),  ROWS(PHX_INT64),
+    ROWS(PHX_UINT8),   ROWS(PHX_UINT16),  ROWS(PHX_UINT32),   ROWS(PHX_UINT64), ROWS(PHX_FLOAT16),
     ROWS(PHX_FLOAT32), ROWS(PHX_FLOAT64), ROWS(PHX_BFLOAT16),
 };
 
-cpu_kernel_list phx_sort_kernels(void) { return (cpu_kernel_list){rows, sizeof rows / sizeof *rows}; }
+cpu_kernel_list phx_sort_kernels(void) {
+    return (cpu_kernel_list){rows, sizeof rows / sizeof *rows};
+}

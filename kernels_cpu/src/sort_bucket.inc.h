@@ -1,11 +1,13 @@
 /* A large row in buckets, for one code width; included by sort_bucket.c twice.
  *
- * The row is dealt into buckets by splitters from a sample (Frazer and McKellar 1970: samplesort): all
- * threads classify and count chunks, then move them, then each takes buckets and sorts them in its cache. */
+ * The row is dealt into buckets by splitters from a sample (Frazer and McKellar 1970: samplesort):
+ * all threads classify and count chunks, then move them, then each takes buckets and sorts them in
+ * its cache. */
 
-/* The walk down a tree of splitters, stored by levels from index 1: bucket = number of splitters <= code. */
-static void SORT_NAME(classify_plain)(const SORT_KEY *tree, int levels, const SORT_KEY *codes, uint8_t *ids,
-                                      size_t n) {
+/* The walk down a tree of splitters, stored by levels from index 1: bucket = number of splitters <=
+ * code. */
+static void SORT_NAME(classify_plain)(const SORT_KEY *tree, int levels, const SORT_KEY *codes,
+                                      uint8_t *ids, size_t n) {
     const uint32_t buckets = 1u << levels;
     size_t i = 0;
     for (; i + 8 <= n; i += 8) {
@@ -23,11 +25,11 @@ static void SORT_NAME(classify_plain)(const SORT_KEY *tree, int levels, const SO
 
 #ifdef __AVX512F__
 /* The same with the tree in registers: a level is a permutation by the place in the tree. */
-static inline __attribute__((always_inline)) void SORT_NAME(classify_vector)(const SORT_KEY *tree, int levels,
-                                                                             const SORT_KEY *codes,
-                                                                             uint8_t *ids, size_t n) {
+static inline __attribute__((always_inline)) void SORT_NAME(classify_vector)(
+    const SORT_KEY *tree, int levels, const SORT_KEY *codes, uint8_t *ids, size_t n) {
     const int lanes = 64 / (int)sizeof(SORT_KEY), wide = levels - V_LOG;
-    __m512i top = _mm512_loadu_si512(tree), t1 = _mm512_loadu_si512(tree + lanes), t2[2], t4[4], t8[8];
+    __m512i top = _mm512_loadu_si512(tree), t1 = _mm512_loadu_si512(tree + lanes), t2[2], t4[4],
+            t8[8];
     for (int i = 0; i < 2; i++) t2[i] = _mm512_loadu_si512(tree + (2 + i) * lanes);
     for (int i = 0; i < 4; i++) t4[i] = _mm512_loadu_si512(tree + (4 + i) * lanes);
     for (int i = 0; i < 8; i++) t8[i] = _mm512_loadu_si512(tree + (8 + i) * lanes);
@@ -35,11 +37,11 @@ static inline __attribute__((always_inline)) void SORT_NAME(classify_vector)(con
     size_t i = 0;
     for (; i + (size_t)lanes <= n; i += (size_t)lanes) {
         __m512i x = _mm512_loadu_si512(codes + i), j = one;
-#define STEP(NODE)                                       \
-    do {                                                 \
-        SORT_MASK right = V_GE(x, NODE);                 \
-        j = V_ADD(j, j);                                 \
-        j = V_MASK_ADD(j, right, j, one);                \
+#define STEP(NODE)                        \
+    do {                                  \
+        SORT_MASK right = V_GE(x, NODE);  \
+        j = V_ADD(j, j);                  \
+        j = V_MASK_ADD(j, right, j, one); \
     } while (0)
         for (int l = 0; l < V_LOG; l++) STEP(V_PERM(j, top));
         STEP(V_PERM(j, t1));
@@ -63,7 +65,8 @@ static inline __attribute__((always_inline)) void SORT_NAME(classify_vector)(con
 }
 #endif
 
-static void SORT_NAME(classify)(const SORT_KEY *tree, int levels, const SORT_KEY *codes, uint8_t *ids, size_t n) {
+static void SORT_NAME(classify)(const SORT_KEY *tree, int levels, const SORT_KEY *codes,
+                                uint8_t *ids, size_t n) {
 #ifdef __AVX512F__
     if (levels == V_LOG + 1) {
         SORT_NAME(classify_vector)(tree, V_LOG + 1, codes, ids, n);
@@ -90,11 +93,10 @@ typedef struct {
     SORT_KEY *codes; /* n places: the output itself if it can hold them */
     uint8_t *ids;
     size_t (*offsets)[256]; /* per chunk: counts, then places */
-    size_t chunk, chunks, buckets, largest;
+    size_t chunk, chunks, buckets;
     size_t bounds[257];
     SORT_KEY tree[256 + 16];
     int levels;
-    int64_t next; /* the bucket that the next idle worker takes */
     int failed;
 } SORT_NAME(bucket_job);
 
@@ -123,7 +125,8 @@ static void SORT_NAME(move_chunks)(void *ctx, int64_t begin, int64_t end) {
     SORT_NAME(bucket_job) *job = ctx;
     SORT_KEY codes[SORT_BLOCK], *const out = job->codes;
     for (int64_t c = begin; c < end; c++) {
-        size_t first = (size_t)c * job->chunk, last = first + job->chunk, *const place = job->offsets[c];
+        size_t first = (size_t)c * job->chunk,
+               last = first + job->chunk, *const place = job->offsets[c];
         if (last > job->row->n) last = job->row->n;
         for (size_t i = first; i < last; i += SORT_BLOCK) {
             size_t n = last - i < SORT_BLOCK ? last - i : SORT_BLOCK;
@@ -134,26 +137,32 @@ static void SORT_NAME(move_chunks)(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
-/* A worker: takes buckets until none is left; its spare memory stays in its cache. */
+/* Buckets [begin, end), each in the same spare memory, which stays in the cache. */
 static void SORT_NAME(sort_buckets)(void *ctx, int64_t begin, int64_t end) {
     SORT_NAME(bucket_job) *job = ctx;
     const sort_row *row = job->row;
-    if (begin >= end || __atomic_load_n(&job->next, __ATOMIC_RELAXED) >= (int64_t)job->buckets) return;
-    SORT_KEY *spare = malloc(job->largest * sizeof *spare);
-    if (!spare) __atomic_store_n(&job->failed, 1, __ATOMIC_RELAXED);
-    for (;;) {
-        int64_t b = __atomic_fetch_add(&job->next, 1, __ATOMIC_RELAXED);
-        if (!spare || b >= (int64_t)job->buckets) break;
+    size_t largest = 1;
+    for (int64_t b = begin; b < end; b++) {
+        size_t n = job->bounds[b + 1] - job->bounds[b];
+        if (n > largest) largest = n;
+    }
+    SORT_KEY *spare = malloc(largest * sizeof *spare);
+    if (!spare) {
+        __atomic_store_n(&job->failed, 1, __ATOMIC_RELAXED);
+        return;
+    }
+    for (int64_t b = begin; b < end; b++) {
         size_t first = job->bounds[b], n = job->bounds[b + 1] - first;
         SORT_NAME(phx_sort_codes)(job->codes + first, spare, n, row->index_bits);
-        if (row->rest) phx_sort_refine(row, (void *)(job->codes + first), (void *)spare, n, row->rest);
+        if (row->rest)
+            phx_sort_refine(row, (void *)(job->codes + first), (void *)spare, n, row->rest);
         SORT_STORE(row, job->codes + first, first, n);
     }
     free(spare);
 }
 
 /* Splitters at even ranks of a sorted sample, laid out as a tree. */
-static int SORT_NAME(choose_splitters)(SORT_NAME(bucket_job) *job) {
+static int SORT_NAME(choose_splitters)(SORT_NAME(bucket_job) * job) {
     const sort_row *row = job->row;
     size_t count = job->buckets * SORT_SAMPLE, step = row->n / count;
     SORT_KEY *sample = malloc(2 * count * sizeof *sample);
@@ -168,7 +177,8 @@ static int SORT_NAME(choose_splitters)(SORT_NAME(bucket_job) *job) {
         for (size_t i = 0; i < (size_t)1 << l; i++) {
             SORT_KEY s = sample[(2 * i + 1) * (width / 2) * SORT_SAMPLE];
             /* runs of equal codes that are refined later must not be cut by their index bits */
-            job->tree[((size_t)1 << l) + i] = row->rest ? s >> row->index_bits << row->index_bits : s;
+            job->tree[((size_t)1 << l) + i] =
+                row->rest ? s >> row->index_bits << row->index_bits : s;
         }
     free(sample);
     return 0;
@@ -179,7 +189,9 @@ int SORT_NAME(phx_sort_buckets)(const sort_row *row, SORT_KEY *codes) {
     while (job.levels < SORT_LEVELS_MAX && row->n >> job.levels > SORT_BUCKET) job.levels++;
     job.buckets = (size_t)1 << job.levels;
     size_t threads = (size_t)phx_num_threads();
-    job.chunks = 2 * threads < row->n / 4096 ? 2 * threads : row->n / 4096; /* few: chunks share cache lines */
+    job.chunks =
+        (row->n < (size_t)1 << 18 ? 2 : 4) * threads; /* neighbours in a bucket share cache lines */
+    if (job.chunks > row->n / 4096) job.chunks = row->n / 4096;
     job.chunk = (row->n + job.chunks - 1) / job.chunks;
     job.chunk = (job.chunk + SORT_BLOCK - 1) / SORT_BLOCK * SORT_BLOCK;
     job.chunks = (row->n + job.chunk - 1) / job.chunk;
@@ -199,13 +211,11 @@ int SORT_NAME(phx_sort_buckets)(const sort_row *row, SORT_KEY *codes) {
             job.offsets[c][b] = sum;
             sum += count;
         }
-        if (sum - job.bounds[b] > job.largest) job.largest = sum - job.bounds[b];
     }
     job.bounds[job.buckets] = sum;
     phx_parallel_for((int64_t)job.chunks, 1, SORT_NAME(move_chunks), &job);
-    phx_parallel_for((int64_t)threads, 1, SORT_NAME(sort_buckets), &job);
+    phx_parallel_for((int64_t)job.buckets, 1, SORT_NAME(sort_buckets), &job);
     free(job.ids);
     free(job.offsets);
     return job.failed ? -1 : 0;
 }
-

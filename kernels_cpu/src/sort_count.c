@@ -27,7 +27,8 @@ static void count_chunks(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
-/* Write keys [begin, end); short runs are overwritten in blocks as long as that stays in this part. */
+/* Write keys [begin, end); short runs are overwritten in blocks as long as that stays in this part.
+ */
 static void write_runs(void *ctx, int64_t begin, int64_t end) {
     const count_job *job = ctx;
     const sort_row *row = job->row;
@@ -43,7 +44,8 @@ static void write_runs(void *ctx, int64_t begin, int64_t end) {
         for (int i = 0; i < 16; i++) codes[i] = (uint32_t)v;
         phx_sort_store_32(&run, codes, 0, 16);
         if (row->out_stride != width) {
-            for (; at < stop; at++) memcpy(row->out + (int64_t)at * row->out_stride, value, (size_t)width);
+            for (; at < stop; at++)
+                memcpy(row->out + (int64_t)at * row->out_stride, value, (size_t)width);
             continue;
         }
         char *out = row->out + (int64_t)at * width;

@@ -7,8 +7,8 @@
 
 #define SORT_BLOCK 256 /* elements that are encoded at a time */
 
-/* How the elements of a row become unsigned keys in the wanted order; all masks have the element's width.
- * key = x ^ ((x >> all) & magnitude) ^ sign, all ones for NaN, the whole ^ flip. */
+/* How the elements of a row become unsigned keys in the wanted order; all masks have the element's
+ * width. key = x ^ ((x >> all) & magnitude) ^ sign, all ones for NaN, the whole ^ flip. */
 typedef struct {
     uint64_t magnitude; /* floats: all bits but the sign; integers: 0 */
     uint64_t sign;      /* the sign bit of signed types, 0 otherwise */
@@ -19,7 +19,8 @@ typedef struct {
     int is_float;
 } sort_order;
 
-/* One row to sort. For argsort a key is the code's upper part and the place the lower `index_bits`. */
+/* One row to sort. For argsort a key is the code's upper part and the place the lower `index_bits`.
+ */
 typedef struct {
     sort_order order;
     const char *x;
@@ -28,14 +29,16 @@ typedef struct {
     int64_t out_stride; /* bytes */
     size_t n;
     int index_bits; /* 0: sort */
-    int up, down;   /* code = (key << up >> down) above the index; the rest of the key is refined later */
-    int rest;       /* lower bits of the key that the code does not hold */
+    int up,
+        down; /* code = (key << up >> down) above the index; the rest of the key is refined later */
+    int rest; /* lower bits of the key that the code does not hold */
 } sort_row;
 
 /* Keys or codes of the elements [first, first + count) of a row. */
 void phx_sort_load_32(const sort_row *row, uint32_t *codes, size_t first, size_t count);
 void phx_sort_load_64(const sort_row *row, uint64_t *codes, size_t first, size_t count);
-/* Write sorted codes to the places [first, first + count) of the output; codes may lie in the output. */
+/* Write sorted codes to the places [first, first + count) of the output; codes may lie in the
+ * output. */
 void phx_sort_store_32(const sort_row *row, const uint32_t *codes, size_t first, size_t count);
 void phx_sort_store_64(const sort_row *row, const uint64_t *codes, size_t first, size_t count);
 /* The key of one element, with all its bits. */

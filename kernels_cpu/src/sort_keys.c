@@ -4,28 +4,29 @@
 #include <string.h>
 
 /* The branch on the stride gives the compiler a contiguous loop to vectorise. */
-#define ENCODE(W)                                                                                        \
-    static inline __attribute__((always_inline)) void encode_any_##W(                                    \
-        const sort_order *o, uint##W##_t *keys, const char *x, int64_t stride, size_t n) {               \
-        const uint##W##_t magnitude = (uint##W##_t)o->magnitude, sign = (uint##W##_t)o->sign;            \
-        const uint##W##_t infinity = (uint##W##_t)o->infinity, zero = (uint##W##_t)o->zero;              \
-        const uint##W##_t flip = (uint##W##_t)o->flip, all = (uint##W##_t)-1 >> 1;                   \
-        for (size_t i = 0; i < n; i++) {                                                                 \
-            uint##W##_t b;                                                                               \
-            memcpy(&b, x + (int64_t)i * stride, sizeof b);                                               \
-            uint##W##_t size = (uint##W##_t)(b & all);                                                   \
-            b = size == zero ? (uint##W##_t)0 : b;                                                       \
-            uint##W##_t k = (uint##W##_t)(b ^ ((uint##W##_t)((int##W##_t)b >> (W - 1)) & magnitude) ^ sign); \
-            k = size > infinity ? (uint##W##_t)-1 : k;                                                   \
-            keys[i] = (uint##W##_t)(k ^ flip);                                                           \
-        }                                                                                                \
-    }                                                                                                    \
-    static void encode_##W(const sort_row *row, uint##W##_t *keys, size_t first, size_t n) {             \
-        const char *x = row->x + (int64_t)first * row->x_stride;                                         \
-        if (row->x_stride == sizeof *keys)                                                               \
-            encode_any_##W(&row->order, keys, x, sizeof *keys, n);                                       \
-        else                                                                                             \
-            encode_any_##W(&row->order, keys, x, row->x_stride, n);                                      \
+#define ENCODE(W)                                                                                \
+    static inline __attribute__((always_inline)) void encode_any_##W(                            \
+        const sort_order *o, uint##W##_t *keys, const char *x, int64_t stride, size_t n) {       \
+        const uint##W##_t magnitude = (uint##W##_t)o->magnitude, sign = (uint##W##_t)o->sign;    \
+        const uint##W##_t infinity = (uint##W##_t)o->infinity, zero = (uint##W##_t)o->zero;      \
+        const uint##W##_t flip = (uint##W##_t)o->flip, all = (uint##W##_t) - 1 >> 1;             \
+        for (size_t i = 0; i < n; i++) {                                                         \
+            uint##W##_t b;                                                                       \
+            memcpy(&b, x + (int64_t)i * stride, sizeof b);                                       \
+            uint##W##_t size = (uint##W##_t)(b & all);                                           \
+            b = size == zero ? (uint##W##_t)0 : b;                                               \
+            uint##W##_t k =                                                                      \
+                (uint##W##_t)(b ^ ((uint##W##_t)((int##W##_t)b >> (W - 1)) & magnitude) ^ sign); \
+            k = size > infinity ? (uint##W##_t) - 1 : k;                                         \
+            keys[i] = (uint##W##_t)(k ^ flip);                                                   \
+        }                                                                                        \
+    }                                                                                            \
+    static void encode_##W(const sort_row *row, uint##W##_t *keys, size_t first, size_t n) {     \
+        const char *x = row->x + (int64_t)first * row->x_stride;                                 \
+        if (row->x_stride == sizeof *keys)                                                       \
+            encode_any_##W(&row->order, keys, x, sizeof *keys, n);                               \
+        else                                                                                     \
+            encode_any_##W(&row->order, keys, x, row->x_stride, n);                              \
     }
 
 ENCODE(8)
@@ -33,22 +34,23 @@ ENCODE(16)
 ENCODE(32)
 ENCODE(64)
 
-#define DECODE(NAME, W, CODE)                                                                              \
-    static inline __attribute__((always_inline)) void NAME##_any(const sort_order *o, const CODE *keys,    \
-                                                                 char *out, int64_t stride, size_t n) {    \
-        const uint##W##_t magnitude = (uint##W##_t)o->magnitude, undo = (uint##W##_t)(o->sign ^ o->flip);  \
-        for (size_t i = 0; i < n; i++) {                                                                   \
-            uint##W##_t t = (uint##W##_t)((uint##W##_t)keys[i] ^ undo);                                    \
-            t = (uint##W##_t)(t ^ ((uint##W##_t)((int##W##_t)t >> (W - 1)) & magnitude));                  \
-            memcpy(out + (int64_t)i * stride, &t, sizeof t);                                               \
-        }                                                                                                  \
-    }                                                                                                      \
-    static void NAME(const sort_row *row, const CODE *keys, size_t first, size_t n) {                      \
-        char *out = row->out + (int64_t)first * row->out_stride;                                           \
-        if (row->out_stride == W / 8)                                                                      \
-            NAME##_any(&row->order, keys, out, W / 8, n);                                                  \
-        else                                                                                               \
-            NAME##_any(&row->order, keys, out, row->out_stride, n);                                        \
+#define DECODE(NAME, W, CODE)                                                             \
+    static inline __attribute__((always_inline)) void NAME##_any(                         \
+        const sort_order *o, const CODE *keys, char *out, int64_t stride, size_t n) {     \
+        const uint##W##_t magnitude = (uint##W##_t)o->magnitude,                          \
+                          undo = (uint##W##_t)(o->sign ^ o->flip);                        \
+        for (size_t i = 0; i < n; i++) {                                                  \
+            uint##W##_t t = (uint##W##_t)((uint##W##_t)keys[i] ^ undo);                   \
+            t = (uint##W##_t)(t ^ ((uint##W##_t)((int##W##_t)t >> (W - 1)) & magnitude)); \
+            memcpy(out + (int64_t)i * stride, &t, sizeof t);                              \
+        }                                                                                 \
+    }                                                                                     \
+    static void NAME(const sort_row *row, const CODE *keys, size_t first, size_t n) {     \
+        char *out = row->out + (int64_t)first * row->out_stride;                          \
+        if (row->out_stride == W / 8)                                                     \
+            NAME##_any(&row->order, keys, out, W / 8, n);                                 \
+        else                                                                              \
+            NAME##_any(&row->order, keys, out, row->out_stride, n);                       \
     }
 
 DECODE(decode_32_8, 8, uint32_t)
@@ -57,18 +59,20 @@ DECODE(decode_32_32, 32, uint32_t)
 DECODE(decode_64_64, 64, uint64_t)
 
 /* Put the places of the elements below their keys; without an index the code is the key. */
-#define PACK(W, C)                                                                                        \
-    static void pack_##W##_##C(const sort_row *row, uint##C##_t *codes, size_t first, size_t count) {     \
-        uint##W##_t keys[SORT_BLOCK];                                                                     \
-        const int up = row->up, down = row->down, bits = row->index_bits;                                 \
-        const uint##C##_t places = bits ? (uint##C##_t)-1 : 0;                                            \
-        while (count) {                                                                                   \
-            size_t step = count < SORT_BLOCK ? count : SORT_BLOCK;                                        \
-            encode_##W(row, keys, first, step);                                                           \
-            for (size_t i = 0; i < step; i++)                                                             \
-                codes[i] = (uint##C##_t)keys[i] << up >> down << bits | ((uint##C##_t)(first + i) & places); \
-            codes += step, first += step, count -= step;                                                  \
-        }                                                                                                 \
+#define PACK(W, C)                                                                    \
+    static void pack_##W##_##C(const sort_row *row, uint##C##_t *codes, size_t first, \
+                               size_t count) {                                        \
+        uint##W##_t keys[SORT_BLOCK];                                                 \
+        const int up = row->up, down = row->down, bits = row->index_bits;             \
+        const uint##C##_t places = bits ? (uint##C##_t) - 1 : 0;                      \
+        while (count) {                                                               \
+            size_t step = count < SORT_BLOCK ? count : SORT_BLOCK;                    \
+            encode_##W(row, keys, first, step);                                       \
+            for (size_t i = 0; i < step; i++)                                         \
+                codes[i] = (uint##C##_t)keys[i] << up >> down << bits |               \
+                           ((uint##C##_t)(first + i) & places);                       \
+            codes += step, first += step, count -= step;                              \
+        }                                                                             \
     }
 
 PACK(8, 32)
@@ -101,21 +105,22 @@ void phx_sort_load_64(const sort_row *row, uint64_t *codes, size_t first, size_t
 }
 
 /* Write places as int64. */
-#define UNPACK(C)                                                                                         \
-    static void unpack_##C(const sort_row *row, const uint##C##_t *codes, size_t first, size_t count) {   \
-        const uint##C##_t places = (uint##C##_t)(((uint64_t)1 << row->index_bits) - 1);                   \
-        char *out = row->out + (int64_t)first * row->out_stride;                                          \
-        if (row->out_stride == 8) {                                                                       \
-            for (size_t i = 0; i < count; i++) {                                                          \
-                int64_t place = (int64_t)(codes[i] & places);                                             \
-                memcpy(out + i * 8, &place, 8);                                                           \
-            }                                                                                             \
-            return;                                                                                       \
-        }                                                                                                 \
-        for (size_t i = 0; i < count; i++) {                                                              \
-            int64_t place = (int64_t)(codes[i] & places);                                                 \
-            memcpy(out + (int64_t)i * row->out_stride, &place, 8);                                        \
-        }                                                                                                 \
+#define UNPACK(C)                                                                       \
+    static void unpack_##C(const sort_row *row, const uint##C##_t *codes, size_t first, \
+                           size_t count) {                                              \
+        const uint##C##_t places = (uint##C##_t)(((uint64_t)1 << row->index_bits) - 1); \
+        char *out = row->out + (int64_t)first * row->out_stride;                        \
+        if (row->out_stride == 8) {                                                     \
+            for (size_t i = 0; i < count; i++) {                                        \
+                int64_t place = (int64_t)(codes[i] & places);                           \
+                memcpy(out + i * 8, &place, 8);                                         \
+            }                                                                           \
+            return;                                                                     \
+        }                                                                               \
+        for (size_t i = 0; i < count; i++) {                                            \
+            int64_t place = (int64_t)(codes[i] & places);                               \
+            memcpy(out + (int64_t)i * row->out_stride, &place, 8);                      \
+        }                                                                               \
     }
 
 UNPACK(32)
@@ -158,7 +163,8 @@ uint64_t phx_sort_key(const sort_row *row, size_t place) {
 
 static int is_nan(const sort_row *row, const char *p) {
     uint64_t bits = 0, all = ~(uint64_t)0 >> (65 - 8 * row->order.width);
-    memcpy(&bits, p, (size_t)row->order.width); /* little-endian, like every target of these kernels */
+    memcpy(&bits, p,
+           (size_t)row->order.width); /* little-endian, like every target of these kernels */
     return (bits & all) > row->order.infinity;
 }
 

@@ -4,7 +4,6 @@
 #ifdef __AVX512F__
 #include <immintrin.h>
 
-#define SORT_W 32
 #define SORT_NAME(x) x##_32
 #define SORT_KEY uint32_t
 #define SORT_LANES 16
@@ -23,14 +22,14 @@
 #define V_MASK_XOR3(c, k, a, b) _mm512_mask_ternarylogic_epi32(c, k, a, b, 0x96)
 #define V_IOTA _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 #define V_SWAP(v, x) _mm512_permutexvar_epi32(_mm512_xor_si512(V_IOTA, _mm512_set1_epi32(x)), v)
-#define V_ZIP_LOW(a, b)                                                                                    \
-    _mm512_permutex2var_epi32(a, _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23), b)
-#define V_ZIP_HIGH(a, b)                                                                                    \
-    _mm512_permutex2var_epi32(                                                                              \
+#define V_ZIP_LOW(a, b)        \
+    _mm512_permutex2var_epi32( \
+        a, _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23), b)
+#define V_ZIP_HIGH(a, b)       \
+    _mm512_permutex2var_epi32( \
         a, _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31), b)
 #include "sort_quick.inc.h"
 
-#undef SORT_W
 #undef SORT_NAME
 #undef SORT_KEY
 #undef SORT_LANES
@@ -48,7 +47,6 @@
 #undef V_ZIP_HIGH
 #undef V_MASK_XOR3
 
-#define SORT_W 64
 #define SORT_NAME(x) x##_64
 #define SORT_KEY uint64_t
 #define SORT_LANES 8
@@ -64,7 +62,8 @@
 #define V_IOTA _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7)
 #define V_SWAP(v, x) _mm512_permutexvar_epi64(_mm512_xor_si512(V_IOTA, _mm512_set1_epi64(x)), v)
 #define V_ZIP_LOW(a, b) _mm512_permutex2var_epi64(a, _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11), b)
-#define V_ZIP_HIGH(a, b) _mm512_permutex2var_epi64(a, _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15), b)
+#define V_ZIP_HIGH(a, b) \
+    _mm512_permutex2var_epi64(a, _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15), b)
 #include "sort_quick.inc.h"
 
 #endif

@@ -1,8 +1,8 @@
 /* Quicksort of unsigned keys with AVX-512 for one key width; included by sort_quick.c twice.
  *
- * A task has its keys in `data` and an equally long `spare`; one of the two is `dest`, where the result
- * goes. A partition streams the lesser keys to the front of dest and the others to the front of the
- * other array; one of the two streams is in place, behind the reader. */
+ * A task has its keys in `data` and an equally long `spare`; one of the two is `dest`, where the
+ * result goes. A partition streams the lesser keys to the front of dest and the others to the front
+ * of the other array; one of the two streams is in place, behind the reader. */
 
 #define SORT_LEAF (16 * SORT_LANES)
 
@@ -22,18 +22,20 @@ static SORT_KEY SORT_NAME(pivot)(const SORT_KEY *data, size_t n) {
     return sample[count / 2];
 }
 
-#define SPLIT_FULL(v)                                                  \
-    do {                                                               \
-        SORT_MASK k = V_LESS(v, p);                                    \
-        size_t c = (size_t)__builtin_popcount(k);                      \
-        V_STORE(low, V_COMPRESS(k, v));                                \
-        V_STORE(high, V_COMPRESS((SORT_MASK)~k, v));                   \
-        low += c;                                                      \
-        high += SORT_LANES - c;                                        \
+#define SPLIT_FULL(v)                                \
+    do {                                             \
+        SORT_MASK k = V_LESS(v, p);                  \
+        size_t c = (size_t)__builtin_popcount(k);    \
+        V_STORE(low, V_COMPRESS(k, v));              \
+        V_STORE(high, V_COMPRESS((SORT_MASK)~k, v)); \
+        low += c;                                    \
+        high += SORT_LANES - c;                      \
     } while (0)
 
-/* Stream keys below the pivot to low and the others to high; returns how many were below. Either may be src. */
-static size_t SORT_NAME(split)(const SORT_KEY *src, SORT_KEY *low, SORT_KEY *high, size_t n, SORT_KEY pivot) {
+/* Stream keys below the pivot to low and the others to high; returns how many were below. Either
+ * may be src. */
+static size_t SORT_NAME(split)(const SORT_KEY *src, SORT_KEY *low, SORT_KEY *high, size_t n,
+                               SORT_KEY pivot) {
     const SORT_VEC p = V_SET1(pivot);
     const SORT_KEY *first = low;
     size_t i = 0;

@@ -11,7 +11,8 @@ static void SORT_NAME(insertion)(SORT_KEY *a, size_t n, int low) {
 }
 
 /* One stable merge of two neighbouring runs; the selects compile to conditional moves. */
-static void SORT_NAME(merge)(const SORT_KEY *a, size_t na, const SORT_KEY *b, size_t nb, SORT_KEY *out, int low) {
+static void SORT_NAME(merge)(const SORT_KEY *a, size_t na, const SORT_KEY *b, size_t nb,
+                             SORT_KEY *out, int low) {
     const SORT_KEY *ea = a + na, *eb = b + nb;
     while (a < ea && b < eb) {
         size_t right = *b >> low < *a >> low;
@@ -24,7 +25,8 @@ static void SORT_NAME(merge)(const SORT_KEY *a, size_t na, const SORT_KEY *b, si
 }
 
 /* Insertion-sorted runs of 16, merged pairwise: less set-up than digits for a few hundred codes. */
-static void SORT_NAME(merge_sort)(SORT_KEY *data, SORT_KEY *spare, SORT_KEY *dest, size_t n, int low) {
+static void SORT_NAME(merge_sort)(SORT_KEY *data, SORT_KEY *spare, SORT_KEY *dest, size_t n,
+                                  int low) {
     for (size_t i = 0; i < n; i += 16) SORT_NAME(insertion)(data + i, n - i < 16 ? n - i : 16, low);
     for (size_t run = 16; run < n; run *= 2) {
         for (size_t i = 0; i < n; i += 2 * run) {
@@ -44,7 +46,8 @@ void SORT_NAME(phx_sort_radix)(SORT_KEY *data, SORT_KEY *spare, SORT_KEY *dest, 
         SORT_NAME(merge_sort)(data, spare, dest, n, low);
         return;
     }
-    size_t count[DIGITS][256] = {{0}}; /* of all digits in one pass; the lowest digit starts at `low` */
+    size_t count[DIGITS][256] = {
+        {0}}; /* of all digits in one pass; the lowest digit starts at `low` */
     int digits = (DIGITS * 8 - low + 7) / 8;
     for (size_t i = 0; i < n; i++) {
         SORT_KEY k = data[i] >> low;
@@ -52,7 +55,8 @@ void SORT_NAME(phx_sort_radix)(SORT_KEY *data, SORT_KEY *spare, SORT_KEY *dest, 
     }
     for (int d = 0; d < digits; d++) {
         size_t *place = count[d], sum = 0;
-        if (place[(data[0] >> low) >> (8 * d) & 255] == n) continue; /* one value: the pass would copy */
+        if (place[(data[0] >> low) >> (8 * d) & 255] == n)
+            continue; /* one value: the pass would copy */
         for (int v = 0; v < 256; v++) {
             size_t c = place[v];
             place[v] = sum;

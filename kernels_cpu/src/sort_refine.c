@@ -24,7 +24,8 @@ void phx_sort_refine(const sort_row *row, uint64_t *codes, uint64_t *spare, size
     const uint64_t places = ((uint64_t)1 << bits) - 1, mask = ~(uint64_t)0 >> (64 - take);
     for (size_t first = 0, last; first < n; first = last) {
         const uint64_t top = codes[first] >> bits;
-        for (last = first + 1; last < n && codes[last] >> bits == top; last++) {}
+        for (last = first + 1; last < n && codes[last] >> bits == top; last++) {
+        }
         size_t run = last - first;
         if (run == 1) continue;
         if (run <= SHORT_RUN) {

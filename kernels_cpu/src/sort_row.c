@@ -11,8 +11,8 @@
 
 #define SORT_SMALL 512 /* codes on the stack */
 
-/* Codes from which buckets pay, with several threads and with one (measured in November 2026 on two cores of a
- * Xeon of the Sapphire Rapids generation). */
+/* Codes from which buckets pay, with several threads and with one (measured in November 2026 on two
+ * cores of a Xeon of the Sapphire Rapids generation). */
 #define SORT_BUCKETS_PAY ((size_t)1 << 15)
 #define SORT_BUCKETS_PAY_ALONE ((size_t)1 << (SORT_LONG_ALONE))
 #ifdef __AVX512F__
@@ -26,7 +26,8 @@
 void *phx_sort_scratch(size_t bytes) {
 #ifdef __linux__
     void *p = NULL;
-    if (bytes >= 16 * HUGE_PAGE) { /* smaller blocks stay in the heap of malloc and keep their pages */
+    if (bytes >=
+        16 * HUGE_PAGE) { /* smaller blocks stay in the heap of malloc and keep their pages */
         if (posix_memalign(&p, HUGE_PAGE, bytes)) return NULL;
         madvise(p, bytes, MADV_HUGEPAGE); /* a wish: without it the sort is only slower */
         return p;

@@ -22,8 +22,8 @@ struct phx_stream {
     cpu_task *head, *tail;
     phx_error *error; /* the first that no one has been told of */
     uint64_t error_number;
-    int waiters;  /* on progress */
-    bool asleep;  /* the worker, on work */
+    int waiters; /* on progress */
+    bool asleep; /* the worker, on work */
     bool closing;
     pthread_t thread;
     phx_stream *previous, *next; /* in the list of live streams */
@@ -54,10 +54,11 @@ void cpu_streams_after_fork(bool in_child) {
 static bool is_stale(const phx_stream *stream) { return stream->generation != atomic_load(&cpu_generation); }
 
 static phx_error *stale_error(const char *call) {
-    return cpu_fail(PHX_UNAVAILABLE,
-                    "%s: the stream was created before fork and its thread lives in the parent process only; create "
-                    "streams in the child, or start processes with the 'spawn' method",
-                    call);
+    return cpu_fail(
+        PHX_UNAVAILABLE,
+        "%s: the stream was created before fork and its thread lives in the parent process only; create "
+        "streams in the child, or start processes with the 'spawn' method",
+        call);
 }
 
 phx_error *cpu_stream_usable(const phx_stream *stream, const char *call) {
@@ -186,8 +187,9 @@ static bool sleep_until_reached(phx_stream *stream, uint64_t number, uint64_t ti
     pthread_mutex_lock(&stream->mutex);
     stream->waiters++;
     while (!cpu_stream_reached(stream, number) && failure != ETIMEDOUT) {
-        failure = timeout_ns == UINT64_MAX ? pthread_cond_wait(&stream->progress, &stream->mutex)
-                                           : pthread_cond_timedwait(&stream->progress, &stream->mutex, &deadline);
+        failure = timeout_ns == UINT64_MAX
+                      ? pthread_cond_wait(&stream->progress, &stream->mutex)
+                      : pthread_cond_timedwait(&stream->progress, &stream->mutex, &deadline);
     }
     stream->waiters--;
     pthread_mutex_unlock(&stream->mutex);
@@ -198,11 +200,13 @@ phx_error *cpu_stream_wait_until(phx_stream *stream, uint64_t number, uint64_t t
     if (cpu_stream_reached(stream, number)) return NULL;
     if (is_stale(stream)) return stale_error(call);
     if (pthread_equal(pthread_self(), stream->thread))
-        return cpu_fail(PHX_INVALID_ARGUMENT, "%s: a host call may not wait for the stream that runs it", call);
-    if (timeout_ns != 0 && (spin_until_reached(stream, number) || sleep_until_reached(stream, number, timeout_ns)))
+        return cpu_fail(PHX_INVALID_ARGUMENT, "%s: a host call may not wait for the stream that runs it",
+                        call);
+    if (timeout_ns != 0 &&
+        (spin_until_reached(stream, number) || sleep_until_reached(stream, number, timeout_ns)))
         return NULL;
-    return cpu_fail(PHX_TIMEOUT, "%s: not finished after %.6g s; %llu tasks are still queued or running", call,
-                    (double)timeout_ns * 1e-9,
+    return cpu_fail(PHX_TIMEOUT, "%s: not finished after %.6g s; %llu tasks are still queued or running",
+                    call, (double)timeout_ns * 1e-9,
                     (unsigned long long)(atomic_load(&stream->submitted) - atomic_load(&stream->completed)));
 }
 
@@ -272,7 +276,8 @@ phx_error *cpu_stream_create(phx_device *device, int32_t priority, phx_stream **
     if (failure != 0) {
         atomic_store(&stream->references, 1);
         cpu_stream_release(stream);
-        error = cpu_fail(PHX_UNAVAILABLE, "stream_create: the system refused another thread: %s", strerror(failure));
+        error = cpu_fail(PHX_UNAVAILABLE, "stream_create: the system refused another thread: %s",
+                         strerror(failure));
         error->vendor_code = failure;
         return error;
     }
@@ -349,7 +354,9 @@ phx_error *cpu_device_synchronize(phx_device *device, uint64_t timeout_ns) {
     const uint64_t begin = cpu_now_ns();
     for (size_t i = 0; i < count; i++) {
         const uint64_t spent = cpu_now_ns() - begin;
-        const uint64_t left = timeout_ns == UINT64_MAX ? timeout_ns : spent < timeout_ns ? timeout_ns - spent : 0;
+        const uint64_t left = timeout_ns == UINT64_MAX ? timeout_ns
+                              : spent < timeout_ns     ? timeout_ns - spent
+                                                       : 0;
         if (error == NULL) error = synchronize(streams[i], left, "device_synchronize");
         cpu_stream_release(streams[i]);
     }
@@ -378,7 +385,8 @@ phx_error *cpu_stream_host_call(phx_device *device, phx_stream *stream, void (*f
         return NULL;
     }
     host_task *task = malloc(sizeof *task);
-    if (task == NULL) return cpu_fail(PHX_OUT_OF_MEMORY, "stream_host_call: no host memory to enqueue the call");
+    if (task == NULL)
+        return cpu_fail(PHX_OUT_OF_MEMORY, "stream_host_call: no host memory to enqueue the call");
     *task = (host_task){{NULL, run_host_call, NULL}, fn, arg};
     return cpu_stream_push(stream, &task->base);
 }
