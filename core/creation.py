@@ -63,6 +63,7 @@ def asarray(
     if isinstance(obj, bool | int | float | complex):
         if copy is False:
             raise ValueError("a Python number cannot become an array without a copy")
+        _check_number(obj, target, "asarray")
         return scalar_array(obj, (target or default_dtype(obj)).name, where)
     if hasattr(obj, "__dlpack__") and not _is_numpy(obj):
         from .interchange import from_dlpack
@@ -70,6 +71,14 @@ def asarray(
         result = from_dlpack(obj, device=device, copy=copy)
         return result if target is None else _from_array(result, target, None, copy)
     return _from_host(obj, target, where, copy)
+
+
+def _check_number(value: Any, dtype: DType | None, op: str) -> None:
+    """Raise ``TypeError`` for what is no number, or a complex one that the dtype cannot hold."""
+    if not isinstance(value, Number):
+        raise TypeError(f"{op} takes a number or a 0-d array, got {type(value).__name__}")
+    if isinstance(value, complex) and dtype is not None and dtype.kind not in "cb":
+        raise TypeError(f"{op}: the complex number {value} does not go into {dtype}")
 
 
 def _is_numpy(obj: Any) -> bool:
@@ -99,16 +108,13 @@ def _from_host(obj: Any, dtype: DType | None, device: Device, copy: bool | None)
     """NumPy parses nested sequences and buffers; numbers are checked against the dtype."""
     import numpy as np
 
-    from .transfer import numpy_dtype
-
     if copy is False and not _is_numpy(obj) and not isinstance(obj, memoryview | bytearray):
         raise ValueError(f"a {type(obj).__name__} cannot become an array without a copy")
     nested = _numbers_of_arrays(obj)
     try:
-        if dtype is not None and isinstance(nested, list | tuple):
-            data = np.asarray(nested, dtype=None if dtype.name == "bfloat16" else dtype.name)
-        else:
-            data = np.asarray(nested)
+        data = np.asarray(nested)
+        if isinstance(nested, list | tuple) and data.size:
+            data = _within_range(data, nested, dtype)
     except ValueError as error:
         raise ValueError(f"asarray: {error}") from error
     if data.dtype.kind not in "biufcV" or data.dtype.name.startswith(("void", "record")):
@@ -118,8 +124,48 @@ def _from_host(obj: Any, dtype: DType | None, device: Device, copy: bool | None)
     if dtype is not None and data.dtype.name != dtype.name:
         if copy is False:
             raise ValueError(f"copy=False, but {data.dtype} must be converted to {dtype}")
-        data = data.astype(numpy_dtype(dtype.name))
+        data = _converted(data, dtype)
     return from_numpy(data, device, copy=copy)
+
+
+def _within_range(data: Any, nested: Any, dtype: DType | None) -> Any:
+    """Python ints parsed again where NumPy chose a dtype that does not hold them, or another one
+    than asked for; raises ``OverflowError`` if the dtype (default int64) does not hold them."""
+    import numpy as np
+
+    if data.dtype.kind in "iu" and dtype is not None and dtype.kind in "iu":
+        return np.asarray(nested, dtype=dtype.name)
+    if data.dtype.kind == "O" and (dtype is None or dtype.name != "bfloat16"):
+        if all(isinstance(v, int | float | complex) for v in data.flat):
+            return np.asarray(nested, dtype=dtype.name if dtype else "int64")
+    elif data.dtype.name == "uint64" and dtype is None:
+        first = nested
+        while isinstance(first, list | tuple):
+            first = first[0]
+        if isinstance(first, int):
+            return np.asarray(nested, dtype="int64")
+    return data
+
+
+def _converted(data: Any, dtype: DType) -> Any:
+    """Host data in another dtype by the rules of ``astype``: before they reach a device, which may
+    lack the dtype that they had."""
+    import numpy as np
+
+    from .data_types import iinfo
+    from .transfer import numpy_dtype
+
+    if data.dtype.kind == "c" and dtype.kind not in "cb":
+        raise TypeError(f"{data.dtype} to {dtype} drops the imaginary part: use its real part")
+    target = numpy_dtype(dtype.name)
+    with np.errstate(all="ignore"):
+        if data.dtype.kind not in "fV" or dtype.kind not in "iu":
+            return data.astype(target)
+        wide = data.astype(np.float32) if data.dtype.itemsize == 2 else data
+        low, high = iinfo(dtype).min, iinfo(dtype).max
+        inside = np.where((wide > low) & (wide < high), wide, 0).astype(target)
+        ends = np.where(wide >= high, target.type(high), target.type(low))
+        return np.where((wide >= high) | (wide <= low), ends, inside)
 
 
 def _numbers_of_arrays(obj: Any) -> Any:
@@ -150,6 +196,7 @@ def full(
     if isinstance(fill_value, Array):
         device = fill_value.device if device is None else device
         return full(shape, fill_value.item(), dtype=dtype or fill_value.dtype, device=device)
+    _check_number(fill_value, as_dtype(dtype), "full")
     target = as_dtype(dtype) or default_dtype(fill_value)
     result: Array = new_array(_shape(shape), target, _where(device))
     fill(result, fill_value)
@@ -215,21 +262,38 @@ def arange(
     """Return start, start + step, ... below ``stop`` (or 0, 1, ... below ``start`` alone).
 
     Raises:
-        ValueError: a step of 0.
+        ValueError: a step of 0, or a number that is not finite.
+        TypeError: complex numbers, or the dtype bool.
+        OverflowError: an integer dtype that does not hold all of them.
     """
     if stop is None:
-        start, stop = type(start)(0), start
+        start, stop = 0, start
+    for v in (start, stop, step):
+        if not isinstance(v, int | float):
+            raise TypeError(f"arange takes ints and floats, got {type(v).__name__}")
+        if not math.isfinite(v):
+            raise ValueError(f"arange: start, stop and step must be finite, got {v}")
     if step == 0:
         raise ValueError("arange: step must not be 0")
     integral = all(isinstance(v, int) for v in (start, stop, step))
     target = as_dtype(dtype) or (int64 if integral else float64)
-    if integral:
-        count = len(range(int(start), int(stop), int(step)))
-    else:
-        count = max(0, math.ceil((stop - start) / step))
-    if target.kind in "iu" and not integral:
+    if target.kind == "b":
+        raise TypeError("arange is not defined for bool; compare with a number instead")
+    gap = stop - start
+    count = max(0, -(-gap // step) if integral else math.ceil(gap / step))
+    if target.kind in "iu":
         start, step = int(start), int(step)
-    return _ruled(start, step, count, target, _where(device))
+        _check_ends(start, start + (count - 1) * step, count, target)
+    return _ruled(start, step, int(count), target, _where(device))
+
+
+def _check_ends(first: int, last: int, count: int, dtype: DType) -> None:
+    from .data_types import iinfo
+
+    limits = iinfo(dtype)
+    for v in (first, last) if count else ():
+        if not limits.min <= v <= limits.max:
+            raise OverflowError(f"arange: {v} is out of bounds for {dtype}")
 
 
 def _ruled(start: Number, step: Number, count: int, dtype: DType, device: Device) -> Array:
@@ -264,6 +328,8 @@ def linspace(
     Raises:
         ValueError: a negative ``num``.
     """
+    if not hasattr(num, "__index__"):
+        raise TypeError(f"linspace: num is an int, got {num!r}")
     if num < 0:
         raise ValueError(f"linspace: num must not be negative, got {num}")
     from .data_types import astype, complex128

@@ -50,6 +50,8 @@ def astype(
     Raises:
         TypeError: complex to real, which would lose the imaginary part unseen.
     """
+    if not isinstance(x, Array):
+        raise TypeError(f"astype takes a phalanx array, got {type(x).__name__}")
     target = as_dtype(dtype)
     if target is None:
         raise TypeError("astype needs a dtype")
@@ -63,10 +65,10 @@ def astype(
     return cast(x, target)
 
 
-def can_cast(from_: DType | Array, to: DType, /) -> _bool:
+def can_cast(from_: DType | str | Array, to: DType | str, /) -> _bool:
     """Return whether a dtype (or an array's) converts to another by the promotion rules."""
-    source = from_.dtype if isinstance(from_, Array) else from_
-    return promote_types(source, to) is to
+    target = _dtype_of(to)
+    return promote_types(_dtype_of(from_), target) is target
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +141,13 @@ _KINDS = {
 }
 
 
-def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> _bool:
+def isdtype(dtype: DType | str, kind: DType | str | tuple[DType | str, ...]) -> _bool:
     """Return whether a dtype is of a kind: a dtype, ``"integral"`` ..., or any of a tuple.
 
     Raises:
         ValueError: an unknown kind name.
     """
+    dtype = _dtype_of(dtype)
     if isinstance(kind, tuple):
         return any(isdtype(dtype, k) for k in kind)
     if isinstance(kind, DType):
@@ -185,9 +188,10 @@ def result_type(*arrays_and_dtypes: Array | DType | Number) -> DType:
 
 
 def _dtype_of(x: Array | DType | str) -> DType:
-    if isinstance(x, Array):
-        return x.dtype
-    return dtype_from_name(x) if isinstance(x, str) else x
+    found = x.dtype if isinstance(x, Array) else as_dtype(x)
+    if found is None:
+        raise TypeError("a dtype is needed, got None")
+    return found
 
 
 def _with_number(dtype: DType, number: Number) -> DType:

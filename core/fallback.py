@@ -193,4 +193,3 @@ def _run_copied(
         for target, result in zip(outputs, local_outputs, strict=True):
             moved += write_back(target, result, whole=writes_anywhere)
     return moved
-

@@ -7,6 +7,7 @@ import operator
 from typing import Any
 
 from ._warm import Array, assign, cast, empty, fill, launch, normal_axis, view
+from ._warm import copy as copy_array
 from .data_types import int64
 from .errors import DeviceMismatchError
 from .transfer import contiguous
@@ -22,7 +23,7 @@ def getitem(x: Array, key: Key) -> Array:
     """
     keys = key if isinstance(key, tuple) else (key,)
     if len(keys) == 1 and _is_flag(keys[0]):
-        return contiguous(_repeated(x, bool(keys[0])))
+        return copy_array(_repeated(x, keys[0]))
     if len(keys) == 1 and _is_mask(keys[0]) and keys[0].shape == x.shape:
         return _select(x, keys[0])
     if not any(isinstance(k, Array) for k in keys):
@@ -35,7 +36,7 @@ def setitem(x: Array, key: Key, value: Any) -> None:
     """``x[key] = value``: the value is broadcast and converted; raises as ``getitem`` does."""
     keys = key if isinstance(key, tuple) else (key,)
     if len(keys) == 1 and _is_flag(keys[0]):
-        _store(_repeated(x, bool(keys[0])), value)
+        _store(_repeated(x, keys[0]), value)
         return
     if len(keys) == 1 and _is_mask(keys[0]) and keys[0].shape == x.shape and _is_single(value):
         _fill_where(x, keys[0], value)
@@ -56,9 +57,11 @@ def _is_flag(key: Key) -> bool:
     return isinstance(key, bool) or (_is_mask(key) and key.ndim == 0)
 
 
-def _repeated(x: Array, selected: bool) -> Array:
+def _repeated(x: Array, flag: bool | Array) -> Array:
     """A view (1, ...) or (0, ...) of the whole array."""
-    result: Array = view(x, (int(selected), *x.shape), (0, *x.strides))
+    if isinstance(flag, Array):
+        _same_device(x, flag)
+    result: Array = view(x, (int(bool(flag)), *x.shape), (0, *x.strides))
     return result
 
 
@@ -73,24 +76,25 @@ def _store(target: Array, value: Any) -> None:
         fill(target, value)
         return
     source = _as_value(target, value)
-    _check_shape(target, source)
+    _check_shape(target.shape, source)
     while source.ndim > target.ndim:  # extents of 1 in front, as NumPy allows
         source = view(source, source.shape[1:], source.strides[1:])
     assign(target, source)
 
 
-def _check_shape(target: Array, source: Array) -> None:
+def _check_shape(wanted: tuple[int, ...], source: Array) -> None:
+    """Refuse a value that does not broadcast to a shape; extents of 1 in front are dropped."""
     from .manipulation import broadcast_shapes
 
     shape = source.shape
-    while len(shape) > target.ndim and shape[0] == 1:
+    while len(shape) > len(wanted) and shape[0] == 1:
         shape = shape[1:]
     try:
-        fits = broadcast_shapes(shape, target.shape) == target.shape
+        fits = broadcast_shapes(shape, wanted) == wanted
     except ValueError:
         fits = False
     if not fits:
-        raise ValueError(f"a value of shape {source.shape} does not fit into shape {target.shape}")
+        raise ValueError(f"a value of shape {source.shape} does not fit into shape {wanted}")
 
 
 def _check_number(x: Array, value: Any) -> None:
@@ -386,7 +390,8 @@ def _scatter(base: Array, indices: list[Array], front: int, value: Any) -> None:
         fill(source, value)
     else:
         source = cast(_as_value(base, value), base.dtype)
-    while source.ndim > len(whole) and source.shape[0] == 1:
+    _check_shape(whole, source)
+    while source.ndim > len(whole):
         source = view(source, source.shape[1:], source.strides[1:])
     spread = broadcast_to(source, whole)
     k = len(shape)

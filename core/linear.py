@@ -119,6 +119,8 @@ def tensordot(
     else:
         left = [normal_axis(a, x1, "tensordot") for a in axes[0]]
         right = [normal_axis(a, x2, "tensordot") for a in axes[1]]
+        if len(set(left)) != len(left) or len(set(right)) != len(right):
+            raise ValueError(f"tensordot: axes {axes} name an axis twice")
     if [x1.shape[a] for a in left] != [x2.shape[a] for a in right]:
         raise ValueError(
             f"tensordot: axes {left} of shape {x1.shape} and {right} of shape {x2.shape} differ"

@@ -4,11 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import index
+from typing import Any
 
 from ._warm import Array, assign, cast, empty, normal_axis, view
 from ._warm import copy as copy_array
 from .data_types import result_type
 from .transfer import contiguous
+
+
+def need_array(x: Any, op: str) -> None:
+    """Raise ``TypeError`` for what is no array."""
+    if not isinstance(x, Array):
+        raise TypeError(f"{op} takes a phalanx array, got {type(x).__name__}; use phalanx.asarray")
+
+
+def _extents(shape: Any, op: str) -> tuple[int, ...]:
+    """A shape as a tuple of ints; raises ``TypeError`` that names it."""
+    try:
+        return (index(shape),) if hasattr(shape, "__index__") else tuple(index(e) for e in shape)
+    except TypeError:
+        raise TypeError(f"{op} takes an int or a tuple of ints, got {shape!r}") from None
 
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
@@ -37,9 +53,12 @@ def broadcast_to(x: Array, /, shape: tuple[int, ...]) -> Array:
     Raises:
         ValueError: the shape does not fit.
     """
-    shape = tuple(shape)
+    need_array(x, "broadcast_to")
+    shape = _extents(shape, "broadcast_to")
     lead = len(shape) - x.ndim
-    if lead < 0 or broadcast_shapes(x.shape, shape) != shape:
+    kept_shape = shape[max(0, lead) :]
+    fits = all(have in (1, want) for have, want in zip(x.shape, kept_shape, strict=False))
+    if lead < 0 or not fits:
         raise ValueError(f"an array of shape {x.shape} does not broadcast to {shape}")
     kept = zip(x.shape, shape[lead:], x.strides, strict=True)
     strides = [0 if have != want else stride for have, want, stride in kept]
@@ -49,6 +68,8 @@ def broadcast_to(x: Array, /, shape: tuple[int, ...]) -> Array:
 
 def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
     """Return views of all arrays with their common shape."""
+    for a in arrays:
+        need_array(a, "broadcast_arrays")
     shape = broadcast_shapes(*(a.shape for a in arrays))
     return tuple(broadcast_to(a, shape) for a in arrays)
 
@@ -59,6 +80,7 @@ def expand_dims(x: Array, /, axis: int | tuple[int, ...] = 0) -> Array:
     Raises:
         IndexError: a place outside the result.
     """
+    need_array(x, "expand_dims")
     places = axis if isinstance(axis, tuple) else (axis,)
     ndim = x.ndim + len(places)
     if any(not -ndim <= a < ndim for a in places):
@@ -78,6 +100,7 @@ def squeeze(x: Array, /, axis: int | tuple[int, ...]) -> Array:
     Raises:
         ValueError: an axis of another extent.
     """
+    need_array(x, "squeeze")
     gone = {normal_axis(a, x, "squeeze") for a in (axis if isinstance(axis, tuple) else (axis,))}
     for a in gone:
         if x.shape[a] != 1:
@@ -93,6 +116,7 @@ def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Array:
     Raises:
         ValueError: ``axes`` is not a permutation.
     """
+    need_array(x, "permute_dims")
     order = [normal_axis(a, x, "permute_dims") for a in axes]
     if sorted(order) != list(range(x.ndim)):
         raise ValueError(f"permute_dims: {axes} is not a permutation of the axes of {x.shape}")
@@ -108,6 +132,7 @@ def moveaxis(
     Raises:
         ValueError: different numbers of axes, or one named twice.
     """
+    need_array(x, "moveaxis")
     sources = source if isinstance(source, tuple) else (source,)
     targets = destination if isinstance(destination, tuple) else (destination,)
     if len(sources) != len(targets):
@@ -124,12 +149,14 @@ def moveaxis(
 
 def matrix_transpose(x: Array, /) -> Array:
     """Return a view (..., m, n) of a stack of matrices (..., n, m)."""
+    need_array(x, "matrix_transpose")
     result: Array = x.mT
     return result
 
 
 def flip(x: Array, /, *, axis: int | tuple[int, ...] | None = None) -> Array:
     """Return a view with the elements of axes (default: all) in reverse order."""
+    need_array(x, "flip")
     axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     strides, shift = list(x.strides), 0
     for a in {normal_axis(a, x, "flip") for a in axes}:
@@ -148,7 +175,8 @@ def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) ->
     Raises:
         ValueError: the number of elements differs, or ``copy=False`` and a copy is needed.
     """
-    wanted = _inferred(x, tuple(shape))
+    need_array(x, "reshape")
+    wanted = _inferred(x, _extents(shape, "reshape"))
     strides = None if copy else _view_strides(x, wanted)
     if strides is not None:
         result: Array = view(x, wanted, strides)
@@ -220,6 +248,8 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
     parts = list(arrays)
     if not parts:
         raise ValueError("concat needs at least one array")
+    for p in parts:
+        need_array(p, "concat")
     if axis is None:
         parts = [reshape(p, (-1,)) for p in parts]
         axis = 0
@@ -254,6 +284,8 @@ def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
     parts = list(arrays)
     if not parts:
         raise ValueError("stack needs at least one array")
+    for p in parts:
+        need_array(p, "stack")
     if len({p.shape for p in parts}) > 1:
         raise ValueError(f"stack: shapes differ: {', '.join(str(p.shape) for p in parts)}")
     return concat([expand_dims(p, axis=axis) for p in parts], axis=axis)
@@ -261,6 +293,7 @@ def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
 
 def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
     """Return views of the slices along an axis, without that axis."""
+    need_array(x, "unstack")
     if x.ndim == 0:
         raise ValueError("unstack needs at least one axis, got a 0-d array")
     axis = normal_axis(axis, x, "unstack")
@@ -276,6 +309,7 @@ def roll(
     Raises:
         ValueError: several shifts and another number of axes.
     """
+    need_array(x, "roll")
     if axis is None:
         flat = reshape(x, (-1,))
         return reshape(roll(flat, shift, axis=0), x.shape)
@@ -310,6 +344,7 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
     """
     from .indexing import take
 
+    need_array(x, "repeat")
     if axis is None:
         x, axis = reshape(x, (-1,)), 0
     axis = normal_axis(axis, x, "repeat")
@@ -331,6 +366,7 @@ def _repeated_places(repeats: Array, n: int) -> Array:
     from .reductions import cumulative_sum, min
     from .searching import searchsorted
 
+    need_array(repeats, "repeat")
     if repeats.dtype.kind not in "iu" or repeats.ndim > 1:
         raise TypeError(
             f"repeat: counts are a 1-d integer array, got {repeats.dtype} {repeats.shape}"
@@ -355,7 +391,8 @@ def tile(x: Array, repetitions: tuple[int, ...], /) -> Array:
     Raises:
         ValueError: a negative repetition.
     """
-    times = tuple(repetitions)
+    need_array(x, "tile")
+    times = _extents(repetitions, "tile")
     if any(t < 0 for t in times):
         raise ValueError(f"tile: repetitions must not be negative, got {times}")
     ndim = max(x.ndim, len(times))

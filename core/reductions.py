@@ -6,17 +6,13 @@ import builtins
 
 from ._warm import Array, DType, cast, empty, launch, normal_axis, reduce
 from ._warm import view as make_view
-from .data_types import as_dtype, float32, float64, int64, uint64
+from .data_types import as_dtype, astype, float32, float64, int64, uint64
 from .data_types import bool as bool_
+from .manipulation import need_array
 from .transfer import contiguous
 
 Axis = int | tuple[int, ...] | None
 _bool = builtins.bool
-
-
-def _need_array(x: Array, op: str) -> None:
-    if not isinstance(x, Array):
-        raise TypeError(f"{op} takes a phalanx array, got {type(x).__name__}; use phalanx.asarray")
 
 
 def _need_elements(x: Array, axis: Axis, op: str) -> None:
@@ -29,11 +25,12 @@ def _need_elements(x: Array, axis: Axis, op: str) -> None:
 
 def _accumulate(x: Array, axis: Axis, dtype: DType | None, keepdims: _bool, op: str) -> Array:
     """Sum or product: in the dtype asked for, else in the standard's default."""
-    _need_array(x, op)
+    need_array(x, op)
     target = as_dtype(dtype)
-    if target is not None and target.kind not in "iu" and x.dtype is not target:
-        x = cast(x, target)
-    elif x.dtype is bool_:
+    # Integers need no conversion to other integers before: both wrap, so the sum is the same.
+    if target is not None and (x.dtype.kind not in "biu" or target.kind not in "iu"):
+        x = astype(x, target, copy=False)
+    if x.dtype is bool_:
         x = cast(x, int64)
     natural = {"i": int64, "u": uint64}.get(x.dtype.kind, x.dtype)
     result: Array = reduce(op, x, axis, keepdims, natural)
@@ -45,10 +42,12 @@ def sum(
 ) -> Array:
     """Sum over axes (default: all), in a tree of fixed shape: the same bits on every device.
 
-    Integers sum in 64 bits and wrap. The sum of no elements is 0.
+    Integers sum in 64 bits and wrap. ``dtype`` converts the elements first. The sum of no elements
+    is 0.
 
     Raises:
         IndexError: an axis that is not there.
+        TypeError: a real ``dtype`` for a complex array.
     """
     if dtype is None and type(x) is Array and x.dtype.kind in "fc":
         result: Array = reduce("sum", x, axis, keepdims, x.dtype)
@@ -65,7 +64,7 @@ def prod(
 
 def _floating(x: Array, op: str) -> Array:
     """The array itself, or integers in float64."""
-    _need_array(x, op)
+    need_array(x, op)
     if x.dtype.kind == "b":
         raise TypeError(f"{op} is not defined for bool; use phalanx.astype(x, phalanx.float64)")
     return cast(x, float64) if x.dtype.kind in "iu" else x
@@ -111,7 +110,7 @@ def std(
 
 
 def _extreme(x: Array, axis: Axis, keepdims: _bool, op: str) -> Array:
-    _need_array(x, op)
+    need_array(x, op)
     _need_elements(x, axis, op)
     if x.dtype.kind not in "iuf":
         raise TypeError(f"{op} is not defined for {x.dtype.name}: it has no order")
@@ -138,7 +137,9 @@ def min(x: Array, /, *, axis: Axis = None, keepdims: _bool = False) -> Array:
 
 
 def _place(x: Array, axis: int | None, keepdims: _bool, op: str) -> Array:
-    _need_array(x, op)
+    need_array(x, op)
+    if isinstance(axis, tuple):
+        raise TypeError(f"{op}: axis takes an int or None, got {axis}")
     _need_elements(x, axis, op)
     if x.dtype.kind not in "iuf":
         raise TypeError(f"{op} is not defined for {x.dtype.name}: it has no order")
@@ -164,21 +165,21 @@ def argmin(x: Array, /, *, axis: int | None = None, keepdims: _bool = False) -> 
 
 def any(x: Array, /, *, axis: Axis = None, keepdims: _bool = False) -> Array:
     """Whether some element over axes (default: all) is not zero; False of none. NaN is true."""
-    _need_array(x, "any")
+    need_array(x, "any")
     result: Array = reduce("any", x, axis, keepdims, bool_)
     return result
 
 
 def all(x: Array, /, *, axis: Axis = None, keepdims: _bool = False) -> Array:
     """Whether no element over axes (default: all) is zero; True of none. NaN is true."""
-    _need_array(x, "all")
+    need_array(x, "all")
     result: Array = reduce("all", x, axis, keepdims, bool_)
     return result
 
 
 def count_nonzero(x: Array, /, *, axis: Axis = None, keepdims: _bool = False) -> Array:
     """Number (int64) of elements over axes (default: all) that are not zero."""
-    _need_array(x, "count_nonzero")
+    need_array(x, "count_nonzero")
     result: Array = reduce("count_nonzero", x, axis, keepdims, int64)
     return result
 
@@ -200,7 +201,7 @@ def _axis_last(x: Array, axis: int) -> Array:
 def _cumulative(
     x: Array, axis: int | None, dtype: DType | None, include_initial: _bool, op: str
 ) -> Array:
-    _need_array(x, op)
+    need_array(x, op)
     if x.ndim == 0:
         raise ValueError(f"{op} needs at least one axis, got a 0-d array")
     if axis is None:
@@ -209,7 +210,7 @@ def _cumulative(
         axis = 0
     axis = normal_axis(axis, x, op)
     target = as_dtype(dtype) or {"i": int64, "u": uint64, "b": int64}.get(x.dtype.kind, x.dtype)
-    x = cast(x, target)
+    x = astype(x, target, copy=False)
     if not include_initial:
         return along_axis(op, x, axis, target)
     from .creation import full
@@ -279,7 +280,7 @@ def diff(
     from .elementwise import not_equal, subtract
     from .manipulation import concat
 
-    _need_array(x, "diff")
+    need_array(x, "diff")
     if n < 0:
         raise ValueError(f"diff takes n >= 0, got {n}")
     axis = normal_axis(axis, x, "diff")

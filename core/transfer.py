@@ -311,6 +311,7 @@ def to_numpy_protocol(x: Array, dtype: Any, copy: bool | None) -> npt.NDArray[An
 
     Raises:
         TypeError: the array lies on another device; copying it must be asked for.
+        ValueError: ``copy=False`` and a copy is needed.
     """
     import numpy as np
 
@@ -318,6 +319,9 @@ def to_numpy_protocol(x: Array, dtype: Any, copy: bool | None) -> npt.NDArray[An
         raise TypeError(
             f"an array on {x.device} does not convert to NumPy by itself; use phalanx.asnumpy(x)"
         )
+    own = numpy_dtype(x.dtype.name)
+    if copy is False and (x.dtype.name == "bfloat16" or (dtype is not None and dtype != own)):
+        raise ValueError(f"copy=False, but {x.dtype} must be copied to become NumPy's {dtype or own}")
     result = asnumpy(x) if copy or x.dtype.name == "bfloat16" else np.from_dlpack(x)
     return result if dtype is None else result.astype(dtype, copy=False)
 

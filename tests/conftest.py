@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,12 +25,17 @@ for name in ("PHALANX_DEVICE", "PHALANX_GPU"):
 
 import phalanx as px  # noqa: E402 - after the environment is set
 from fake_driver import FakeDriver  # noqa: E402 - after the path is set
-from phalanx.driver import DeviceKind  # noqa: E402
+from phalanx.driver import DeviceKind, Driver  # noqa: E402
 from phalanx.errors import DeviceError, PluginError  # noqa: E402
-from phalanx.plugins import host  # noqa: E402
+from phalanx.plugins import PluginHost, host, use_host  # noqa: E402
 
 #: Opaque handles and emulated streams; opaque handles and real streams; addresses, inline, a CPU.
 FAKES = ("fake:0", "fakestream:0", "fakehost:0")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Announce the marker of tests that need the CPU plugin."""
+    config.addinivalue_line("markers", "needs_cpu: needs the plugin of cpu:0")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -42,26 +48,29 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def drivers() -> Iterator[dict[str, FakeDriver]]:
-    """The fake drivers that every test may use, by name; nobody changes their settings."""
-    made = {
-        "fake": FakeDriver("fake"),
-        "fakestream": FakeDriver("fakestream", streams=True),
-        "fakehost": FakeDriver("fakehost", host_addressable=True, kind=DeviceKind.CPU),
-    }
-    for driver in made.values():
-        host().register_driver(driver)
-    yield made
-    for driver in made.values():
-        host().unregister_driver(driver)
+def _test_host() -> PluginHost:
+    """A host with the installed plugins and the fake drivers."""
+    found = PluginHost()
+    found.register_driver(FakeDriver("fake"))
+    found.register_driver(FakeDriver("fakestream", streams=True))
+    found.register_driver(FakeDriver("fakehost", host_addressable=True, kind=DeviceKind.CPU))
+    return found
 
 
 @pytest.fixture
-def make_driver(drivers: dict[str, FakeDriver]) -> Iterator[type[FakeDriver]]:
+def drivers(_test_host: PluginHost) -> Iterator[dict[str, Driver]]:
+    """All drivers by name, the fakes among them; nobody changes the settings of these."""
+    before = use_host(_test_host)
+    yield _test_host.drivers()
+    use_host(before)
+
+
+@pytest.fixture
+def make_driver(drivers: dict[str, Driver]) -> Iterator[Callable[..., FakeDriver]]:
     """Make and register fake drivers of one's own; they are gone after the test."""
     made: list[FakeDriver] = []
 
-    def make(name: str = "own", **options: object) -> FakeDriver:
+    def make(name: str = "own", **options: Any) -> FakeDriver:
         driver = FakeDriver(name, **options)
         host().register_driver(driver)
         made.append(driver)
@@ -87,7 +96,7 @@ def cpu_or_skip() -> px.Device:
 
 
 @pytest.fixture(params=[*FAKES, pytest.param("cpu:0", marks=pytest.mark.needs_cpu)])
-def device(request: pytest.FixtureRequest, drivers: dict[str, FakeDriver]) -> Iterator[px.Device]:
+def device(request: pytest.FixtureRequest, drivers: dict[str, Driver]) -> Iterator[px.Device]:
     """Each fake device and the real CPU in turn, as the current device."""
     if request.param == "cpu:0":
         cpu_or_skip()
@@ -96,14 +105,21 @@ def device(request: pytest.FixtureRequest, drivers: dict[str, FakeDriver]) -> It
 
 
 @pytest.fixture
-def fake(drivers: dict[str, FakeDriver]) -> Iterator[px.Device]:
+def fake(drivers: dict[str, Driver]) -> Iterator[px.Device]:
     """``fake:0`` as the current device: opaque handles, emulated streams."""
     with px.device("fake:0") as found:
         yield found
 
 
 @pytest.fixture
-def asynchronous(drivers: dict[str, FakeDriver]) -> Iterator[px.Device]:
+def asynchronous(drivers: dict[str, Driver]) -> Iterator[px.Device]:
     """``fakestream:0`` as the current device: a worker thread per stream."""
     with px.device("fakestream:0") as found:
+        yield found
+
+
+@pytest.fixture
+def cpu(drivers: dict[str, Driver]) -> Iterator[px.Device]:
+    """The real CPU as the current device."""
+    with px.device(cpu_or_skip()) as found:
         yield found

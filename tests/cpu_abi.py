@@ -20,9 +20,9 @@ FOREVER = 2**64 - 1
 CONTIGUOUS, STRIDED, ANY = 0, 1, 2
 ABI_MISMATCH, INVALID_ARGUMENT, OUT_OF_MEMORY, TIMEOUT, OUT_OF_RANGE, UNAVAILABLE = 7, 2, 3, 5, 6, 8
 DTYPES = (
-    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 "
-    "complex64 complex128"
-).split()
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "bfloat16", "float32", "float64", "complex64", "complex128"),
+)
 _DLPACK_CODE = {"b": 6, "i": 0, "u": 1, "f": 2, "c": 5}
 
 
@@ -167,7 +167,9 @@ def descriptor(array: np.ndarray[Any, Any], *, bfloat16: bool = False) -> tuple[
     tensor.data = ffi.cast("void *", array.ctypes.data)
     tensor.device.device_type = 1
     tensor.ndim = array.ndim
-    tensor.dtype.code = 4 if bfloat16 and array.dtype == np.uint16 else _DLPACK_CODE[array.dtype.kind]
+    tensor.dtype.code = (
+        4 if bfloat16 and array.dtype == np.uint16 else _DLPACK_CODE[array.dtype.kind]
+    )
     tensor.dtype.bits = array.itemsize * 8
     tensor.dtype.lanes = 1
     tensor.shape = shape

@@ -1,4 +1,5 @@
-/* Stand-ins for the runtime around the sort, search, selection and index kernels, for their tests. */
+/* Stand-ins for the runtime around the sort, search, selection and index kernels, for their tests.
+ */
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-"""Builds the sort, search, selection and index kernels for their tests and calls them on NumPy arrays."""
+"""Builds the sort, search, selection and index kernels and calls them on NumPy arrays."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 import pytest
 
@@ -136,7 +135,8 @@ def build(folder: Path, isa: str, sources: Sequence[str], lists: Sequence[str]) 
     )
     path = ffi.compile(tmpdir=str(folder))
     spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)

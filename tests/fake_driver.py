@@ -25,6 +25,7 @@ from phalanx.errors import DeviceLostError, LaunchError, OutOfMemoryError
 from phalanx.optable import OPS, Structure
 
 POISON = 0xDB
+POISONED_SIZE = 1 << 22  # bytes at the start of a block; all of a large one would take long
 _NEEDS_FP64 = ("float64", "complex128")
 _ASYNC = Capability.STREAMS | Capability.EVENT_TIMING
 
@@ -111,6 +112,7 @@ class FakeDriver(Driver):
         self._kind, self._score = kind, score
         self._lock = threading.Lock()
         self._blocks: dict[int, HostArray] = {}
+        self._owners: dict[int, int] = {}
         self._next_handle = 0  # 0 is a legal handle
         self._workers: dict[int, list[Worker]] = {}
         self._table: dict[tuple[str, tuple[str, ...], Layout], px.Kernel] = {}
@@ -171,26 +173,29 @@ class FakeDriver(Driver):
         assert size > 0
         with self._lock:
             self.alloc_calls += 1
-            room = self.memory - self.foreign - self.used()
+            room = self.memory_info(index)[0]
             if self.alloc_calls in self.faults.alloc or size > room:
                 raise OutOfMemoryError(f"{self.name}:{index}: no {size} bytes", size=size)
-            whole = np.full(size + 64, POISON, np.uint8)
+            whole = np.empty(size + 64, np.uint8)
             block = whole[-whole.ctypes.data % 64 :][:size]
+            block[:POISONED_SIZE] = POISON
             handle = block.ctypes.data if self.host_addressable else self._next_handle
             self._next_handle += 1
             self._blocks[handle] = block
+            self._owners[handle] = index
         return int(handle)
 
     def free(self, index: int, handle: int) -> None:
         with self._lock:
-            self._blocks.pop(handle).fill(POISON)
+            assert self._owners.pop(handle) == index
+            self._blocks.pop(handle)[:POISONED_SIZE] = POISON
 
-    def used(self) -> int:
-        """Bytes that the core holds now, on all devices of the driver."""
-        return sum(block.size for block in self._blocks.values())
+    def used(self, index: int = 0) -> int:
+        """Bytes that the core holds now."""
+        return sum(self._blocks[h].size for h, owner in list(self._owners.items()) if owner == index)
 
     def memory_info(self, index: int) -> tuple[int, int]:
-        return self.memory - self.foreign - self.used(), self.memory
+        return self.memory - self.foreign - self.used(index), self.memory
 
     def copy(
         self,
@@ -352,6 +357,7 @@ class FakeDriver(Driver):
         if os.getpid() == self._pid:
             self._workers[index].remove(handle)
             handle.stop()
+            handle.raise_error()
 
     def stream_query(self, index: int, handle: Worker | None) -> bool:
         self._check_process()

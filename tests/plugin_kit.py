@@ -1,4 +1,4 @@
-"""What the tests of plugins, devices and libraries share: fake drivers, real tiny distributions, acme."""
+"""What the tests of plugins and devices share: fake drivers, tiny distributions, acme."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from importlib.metadata import EntryPoint, PathDistribution
 from pathlib import Path
 from typing import Any
 
+from phalanx.abi_build import HEADER
 from phalanx.driver import Capability, DeviceInfo, DeviceKind, Direction, Driver, Feature, Layout
 from phalanx.plugins import PluginHost, use_host
 
@@ -25,7 +26,7 @@ def info(name: str = "Fake One", kind: DeviceKind = DeviceKind.CPU, **fields: An
 
 
 class FakeDriver(Driver):
-    """A driver of devices that are only described; ``infos`` may hold errors in place of descriptions."""
+    """A driver of devices that are only described; ``infos`` may hold errors in their place."""
 
     capabilities = Capability(0)
 
@@ -148,10 +149,9 @@ def run_python(
 def build_acme(folder: Path, *defines: str) -> Path:
     """Compile the acme library, or one of its faulty variants, against the header alone."""
     out = folder / f"lib{'_'.join(['acme', *defines]).lower()}.so"
-    header = Path(sys.modules["phalanx.abi_build"].__file__ or "").parent / "include"
     compiler = (sysconfig.get_config_var("CC") or "cc").split()[0]
     relaxed = ["-Wno-unused-parameter", "-Wno-unused-function", "-Wno-unused-const-variable"]
     command = [compiler, "-std=c11", "-Wall", "-Wextra", "-Werror", *(relaxed if defines else [])]
-    command += ["-shared", "-fPIC", "-O1", f"-I{header}", *(f"-D{name}" for name in defines)]
+    command += ["-shared", "-fPIC", "-O1", f"-I{HEADER.parent}", *(f"-D{name}" for name in defines)]
     subprocess.run([*command, str(ACME), "-o", str(out)], check=True, timeout=120)
     return out

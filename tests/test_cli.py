@@ -38,7 +38,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     native = (
         "import phalanx.hookspecs\nfrom phalanx.device_plugins.native import load_library\n"
         "@phalanx.hookspecs.hookimpl\n"
-        f"def phalanx_drivers():\n    print('noise')\n    return (load_library({str(library)!r}),)\n"
+        "def phalanx_drivers():\n    print('noise')\n"
+        f"    return (load_library({str(library)!r}),)\n"
     )
     modules = {
         "cli_acme": native,
@@ -50,7 +51,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "cli_twin": plugin_source("acme"),
         "cli_slow": "import time; time.sleep(60)",
         "cli_commands": (
-            "import click\n@click.command()\ndef hello():\n    'Say hello.'\n    click.echo('hello')\n"
+            "import click\n@click.command()\n"
+            "def hello():\n    'Say hello.'\n    click.echo('hello')\n"
             "not_a_command = 3\n"
         ),
     }
@@ -174,7 +176,7 @@ class TestWhy:
     def test_not_usable(self, site: Path) -> None:
         done = phalanx("why", "gpu:0", site=site, plugins="acme")
         assert done.returncode == 1
-        assert "none of kind gpu: acme:0 is of kind accelerator" in " ".join(done.stdout.split())
+        assert "what it has: acme:0 (accelerator)" in " ".join(done.stdout.split())
         assert max(map(len, done.stdout.splitlines())) <= 80
 
     def test_json(self, site: Path) -> None:

@@ -1,4 +1,4 @@
-"""The searchsorted, nonzero, compress, wrap_index, gather and scatter kernels of the CPU library."""
+"""The search, selection and indexing kernels of the CPU library against NumPy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ import pytest
 _spec = importlib.util.spec_from_file_location(
     "cpu_sort_library", Path(__file__).with_name("cpu_sort_library.py")
 )
-assert _spec is not None and _spec.loader is not None
+assert _spec is not None
+assert _spec.loader is not None
 _support: Any = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(_support)
 
@@ -28,7 +29,9 @@ ONE_PER_SIZE = ("bool", "bfloat16", "float32", "int64", "complex128")
 
 
 @pytest.fixture(scope="session", params=_support.ISAS)
-def library(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def library(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Any]:
     sources = ["search.c", "select.c", "index.c"]
     yield from _support.libraries(tmp_path_factory, request.param, sources, LISTS)
 
@@ -53,7 +56,9 @@ def some(dtype: str, n: int, seed: int = 0) -> Array:
 
 
 def same(a: Array, b: Array) -> None:
-    np.testing.assert_array_equal(np.ascontiguousarray(a).view(np.uint8), np.ascontiguousarray(b).view(np.uint8))
+    np.testing.assert_array_equal(
+        np.ascontiguousarray(a).view(np.uint8), np.ascontiguousarray(b).view(np.uint8)
+    )
 
 
 @pytest.mark.parametrize("share", [0.0, 0.03, 0.5, 0.97, 1.0])
@@ -101,7 +106,9 @@ def test_searchsorted(kernels: Any, dtype: str, right: bool) -> None:
         np.testing.assert_array_equal(out, expected)
         spread, wide = np.repeat(x, 2)[::2], np.zeros((values.size, 2), np.int64)
         turned = np.ascontiguousarray(values[::-1])[::-1]
-        kernels.call("searchsorted", [(spread, dtype), (turned, dtype), (wide[:, 1], "int64")], [right])
+        kernels.call(
+            "searchsorted", [(spread, dtype), (turned, dtype), (wide[:, 1], "int64")], [right]
+        )
         np.testing.assert_array_equal(wide[:, 1], expected)
 
 
@@ -124,14 +131,18 @@ def test_wrap_index_names_the_first_index_out_of_range(kernels: Any, bad: int) -
         flat[place] = bad
         flat[place + 1 :] = np.where(np.arange(flat.size - place - 1) % 5 == 0, 99, 0)
         for view in (x, x[...]):
-            with pytest.raises(_support.KernelError, match=rf"index {bad} at place {place} .*extent 11;") as info:
-                kernels.call("wrap_index", [(view, "int64"), (np.empty(shape, np.int64), "int64")], [11, 1])
+            with pytest.raises(
+                _support.KernelError, match=rf"index {bad} at place {place} .*extent 11;"
+            ) as info:
+                kernels.call(
+                    "wrap_index", [(view, "int64"), (np.empty(shape, np.int64), "int64")], [11, 1]
+                )
             assert info.value.args[0] == INDEX_OUT_OF_RANGE
 
 
 def test_wrap_index_of_an_empty_axis(kernels: Any) -> None:
+    x = np.zeros(3, np.int64)
     with pytest.raises(_support.KernelError, match="extent 0"):
-        x = np.zeros(3, np.int64)
         kernels.call("wrap_index", [(x, "int64"), (x.copy(), "int64")], [0, 1])
     kernels.call("wrap_index", [(np.empty(0, np.int64), "int64")] * 2, [0, 1])
 
@@ -165,7 +176,9 @@ def test_gather_and_scatter(
         offsets = offsets % 60_000
     grid = np.full(inner, start, np.int64)
     for axis, (stride, extent) in enumerate(zip(strides, inner, strict=True)):
-        grid = grid + (np.arange(extent) * stride).reshape([-1 if a == axis else 1 for a in range(len(inner))])
+        grid = grid + (np.arange(extent) * stride).reshape(
+            [-1 if a == axis else 1 for a in range(len(inner))]
+        )
     places = grid[None] + offsets.reshape(-1, *[1] * len(inner))
     outs = [np.zeros((m, *inner), memory.dtype), np.zeros((*inner, m), memory.dtype)]
     outs[1] = np.moveaxis(outs[1], -1, 0)

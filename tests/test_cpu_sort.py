@@ -1,4 +1,4 @@
-"""The sort and argsort kernels of the CPU library against NumPy's stable sorts, on every instruction set."""
+"""The sort and argsort kernels of the CPU library against NumPy's stable sorts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ import pytest
 _spec = importlib.util.spec_from_file_location(
     "cpu_sort_library", Path(__file__).with_name("cpu_sort_library.py")
 )
-assert _spec is not None and _spec.loader is not None
+assert _spec is not None
+assert _spec.loader is not None
 _support: Any = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(_support)
 
@@ -34,12 +35,14 @@ SOURCES = [
     )
 ]
 DTYPES = ("bool", *_support.REAL)
-SIZES = (0, 1, 2, 3, 15, 16, 17, 255, 256, 257, 1000, 65537)
+SIZES = (0, 1, 2, 3, 15, 16, 17, 255, 256, 257, 1000, 1001)
 PATTERNS = ("random", "sorted", "reversed", "equal", "few", "special")
 
 
 @pytest.fixture(scope="session", params=_support.ISAS)
-def library(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def library(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Any]:
     yield from _support.libraries(tmp_path_factory, request.param, SOURCES, ["phx_sort_kernels"])
 
 
@@ -67,7 +70,7 @@ def make(dtype: str, pattern: str, n: int) -> Array:
     elif kind.kind == "f":
         x = (rng.standard_normal(n) * 100).astype(kind)
     elif dtype == "bfloat16":
-        x = (rng.standard_normal(n).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+        x = (rng.standard_normal(n).astype("f4").view(np.uint32) >> 16).astype(np.uint16)
     else:
         info = np.iinfo(kind)
         x = rng.integers(info.min, info.max, n, dtype=kind, endpoint=True)
@@ -85,7 +88,7 @@ def make(dtype: str, pattern: str, n: int) -> Array:
 
 
 def specials(dtype: str) -> Array:
-    """Extremes; for floats also both zeros, infinities and NaNs of several payloads and both signs."""
+    """Extremes; for floats also zeros, infinities and NaNs of several payloads, of both signs."""
     kind = storage(dtype)
     if dtype == "bool":
         return np.array([True, False])
@@ -95,7 +98,9 @@ def specials(dtype: str) -> Array:
     if kind.kind == "f":
         info = np.finfo(kind)
         values = [0.0, -0.0, np.inf, -np.inf, info.tiny, -info.tiny, info.max, info.min]
-        nans = bits_of(np.array([np.inf, -np.inf, np.inf], kind)) + np.arange(1, 4, dtype=f"u{kind.itemsize}")
+        nans = bits_of(np.array([np.inf, -np.inf, np.inf], kind)) + np.arange(
+            1, 4, dtype=f"u{kind.itemsize}"
+        )
         return np.concatenate([np.array(values, kind), nans.view(kind)])
     integers = np.iinfo(kind)
     return np.array([integers.min, integers.max, integers.min + 1, integers.max - 1, 0, 1], kind)
@@ -146,14 +151,17 @@ def check(sorts: Any, x: Array, dtype: str, descending: bool) -> None:
 def test_vectors(library: Any, dtype: str, pattern: str) -> None:
     library.threads(2)
     for n in SIZES:
-        for descending in (False, True) if n < 1001 else (len(pattern) % 2 == 0,):
+        for descending in (False, True) if n < 256 else (n % 2 == 0,):
             check(library, make(dtype, pattern, n), dtype, descending)
+    if pattern in ("random", "special"):
+        check(library, make(dtype, pattern, 65_537), dtype, pattern == "random")
 
 
-@pytest.mark.parametrize("dtype", ["uint8", "float16", "int32", "float32", "float64", "uint64"])
-def test_long_vectors(sorts: Any, dtype: str) -> None:
-    for pattern in ("random", "few", "special"):
-        check(sorts, make(dtype, pattern, 300_000), dtype, pattern == "few")
+@pytest.mark.parametrize("dtype", ["uint8", "float16", "int32", "float32", "float64"])
+def test_long_vectors(library: Any, dtype: str) -> None:
+    for threads, pattern in ((1, "special"), (2, "few"), (2, "random")):
+        library.threads(threads)
+        check(library, make(dtype, pattern, 300_000), dtype, pattern == "few")
 
 
 @pytest.mark.parametrize("shift", [0, 13, 40])
@@ -168,7 +176,7 @@ def test_argsort_of_keys_that_differ_in_low_or_high_bits(sorts: Any, shift: int)
 
 def test_every_size_of_the_networks(sorts: Any) -> None:
     for dtype in ("uint32", "int64"):
-        for n in range(1, 600, 1):
+        for n in range(1, 600, 3):
             x = make(dtype, "random", n)
             out = np.empty_like(x)
             sorts.call("sort", [(x, dtype), (out, dtype)], [0])

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from phalanx import devices as d
 from phalanx._warm import Device
 from phalanx.aliases import same_hardware
 from phalanx.driver import DeviceKind
 from phalanx.errors import DeviceError, DeviceNotFoundError
 from plugin_kit import FakeDriver, fresh_host, info
+
+# The package's function of the same name hides the module from an import statement.
+d = importlib.import_module("phalanx.devices")
 
 GPU, CPU, ACCELERATOR = DeviceKind.GPU, DeviceKind.CPU, DeviceKind.ACCELERATOR
 CARD = bytes(range(16))
@@ -290,9 +293,13 @@ class TestCurrentDevice:
 
     @pytest.mark.usefixtures("machine")
     def test_a_block_restores_after_an_exception(self) -> None:
-        with pytest.raises(ZeroDivisionError), d.device("gpu"):
-            d.set_device("npu:0")
-            1 / 0  # noqa: B018
+        def work() -> None:
+            with d.device("gpu"):
+                d.set_device("npu:0")
+                raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            work()
         assert d.get_device().name == "cpu:0"
         with pytest.raises(DeviceNotFoundError), d.device("nobody:0"):
             pytest.fail("the block must not run")

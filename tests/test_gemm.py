@@ -356,7 +356,7 @@ def test_one_rounding_per_step(lib: Any, exponent: int) -> None:
 
 
 def test_midpoint_of_subnormals(lib: Any) -> None:
-    """A sum just below a midpoint of float32 subnormals, which lies on it once rounded to double."""
+    """A sum just below a midpoint of subnormals, and on it once it is rounded to double."""
     x = np.array([2.0**-65 * (1 + 2.0**-19), 2.0**-75 * (1 + 2.0**-23)], np.float32)
     y = np.array([2.0**-65, 2.0**-75 * (1 - 2.0**-23)], np.float32)
     got = _check(lib, "f32", np.tile(x, (5, 1)), np.tile(y[:, None], (1, 6)))

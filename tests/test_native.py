@@ -8,6 +8,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+import phalanx as px
 import pytest
 from phalanx import device_plugins
 from phalanx.abi import ffi
@@ -188,6 +190,45 @@ class TestStranger:
         assert details["ABI"] == "built for 1.0"
         assert details["library"] == "libacme.so 1.2.3 (Acme Corporation, Apache-2.0)"
         assert details["capability"].startswith("4 kernels ready")
+
+
+class TestArrays:
+    """A stranger's library under the public functions."""
+
+    @pytest.fixture
+    def device(self, build: Build) -> Iterator[px.Device]:
+        with fresh_host(load_library(build())):
+            device = find_device("acme:0")
+            with px.device(device):
+                yield device
+
+    def test_arithmetic_in_all_layouts(self, device: px.Device) -> None:
+        host = np.arange(24, dtype=np.float32).reshape(4, 6)
+        x = px.asarray(host)
+        assert x.device is device
+        for view in (np.s_[:, :], np.s_[::2, 1:], np.s_[::-1, ::-2], np.s_[:, 0], np.s_[2, 3]):
+            np.testing.assert_array_equal(px.asnumpy(x[view] + x[view]), host[view] + host[view])
+            np.testing.assert_array_equal(px.asnumpy(-x[view]), -host[view])
+        np.testing.assert_array_equal(px.asnumpy(x * x[:, :1]), host * host[:, :1])
+        np.testing.assert_array_equal(px.asnumpy(2.5 * x), np.float32(2.5) * host)
+
+    def test_an_op_that_the_library_lacks(self, device: px.Device) -> None:
+        x = px.asarray([1.0, 2.0], dtype=px.float32)
+        with pytest.raises(UnsupportedOpError, match=r"acme:0 has no kernel for exp\(float32"):
+            px.exp(x)
+
+    def test_its_kernels_are_listed(self, device: px.Device) -> None:
+        assert {kernel.op for kernel in px.kernels(device=device)} == {
+            "add",
+            "multiply",
+            "negative",
+            "wrap_index",
+        }
+
+    def test_out_of_memory(self, device: px.Device) -> None:
+        with pytest.raises(OutOfMemoryError, match="acme:0"):
+            px.empty((1 << 30,), dtype=px.float32)
+        assert px.asnumpy(px.asarray([1.0], dtype=px.float32)) == 1
 
 
 def kernel_row(driver: NativeDriver, op: str) -> Any:

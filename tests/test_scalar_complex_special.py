@@ -64,7 +64,7 @@ SPECIAL = {
         -inf inf, inf inf ~inf nan, inf nan inf nan, nan 0 nan ~0, nan 2 nan nan, nan nan nan
         nan""",
     "tanh": """
-        0 0 0 0, 2 inf nan nan, 0 inf 0 nan, 2 nan nan nan, 0 nan 0 nan, inf 1 1 0, inf 2 1 -0,
+        0 0 0 0, 2 inf nan nan, 0 inf 0 nan, 2 nan nan nan, 0 nan 0 nan, inf 1 1 0, inf 2 1 0,
         inf inf 1 ~0, inf nan 1 ~0, nan 0 nan 0, nan 2 nan nan, nan nan nan nan""",
     "acos": """
         0 0 pi/2 -0, -0 0 pi/2 -0, 0 nan pi/2 nan, 2 inf pi/2 -inf, 2 nan nan nan, -inf 2 pi

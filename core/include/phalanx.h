@@ -14,7 +14,8 @@
  * - Every function may be called from any thread; the host never destroys an object that it still uses.
  * - Memory is named by (handle, byte offset). On devices whose memory has addresses the handle is the
  *   address; elsewhere it is any token, a cl_mem for example.
- * - Sizes and offsets are bytes, strides and counts are elements, times are nanoseconds.
+ * - Sizes and offsets are bytes, strides and counts are elements, times are nanoseconds. A timeout of
+ *   UINT64_MAX waits for ever, 0 only asks.
  *
  * The text between the two "cffi" markers is also what the Python host parses: declarations only.
  */
@@ -233,7 +234,7 @@ typedef struct {
     phx_error *(*device_close)(phx_device *device);
     phx_error *(*device_synchronize)(phx_device *device, uint64_t timeout_ns);
     phx_error *(*memory_info)(phx_device *device, uint64_t *out_free, uint64_t *out_total);
-    phx_error *(*alloc)(phx_device *device, uint64_t size, uint64_t alignment, void **out); /* never null */
+    phx_error *(*alloc)(phx_device *device, uint64_t size, uint64_t alignment, void **out); /* size > 0; never null */
     phx_error *(*free)(phx_device *device, void *handle);
     phx_error *(*copy)(phx_device *device, phx_stream *stream, int32_t direction, void *dst, uint64_t dst_offset,
                        const void *src, uint64_t src_offset, uint64_t size);
@@ -244,14 +245,14 @@ typedef struct {
 
     /* Tier "async": PHX_CAP_STREAMS. */
     phx_error *(*stream_create)(phx_device *device, int32_t priority, phx_stream **out);
-    phx_error *(*stream_destroy)(phx_stream *stream); /* work already in it is finished first */
+    phx_error *(*stream_destroy)(phx_stream *stream); /* finishes its work; an error it returns is that work's */
     phx_error *(*stream_query)(phx_stream *stream, int32_t *out_idle);
     phx_error *(*stream_synchronize)(phx_stream *stream, uint64_t timeout_ns);
     phx_error *(*stream_wait_event)(phx_device *device, phx_stream *stream, phx_event *event);
     phx_error *(*event_create)(phx_device *device, phx_event **out);
     phx_error *(*event_destroy)(phx_event *event);
     phx_error *(*event_record)(phx_event *event, phx_stream *stream);
-    phx_error *(*event_query)(phx_event *event, int32_t *out_done);
+    phx_error *(*event_query)(phx_event *event, int32_t *out_done); /* an event never recorded is done */
     phx_error *(*event_synchronize)(phx_event *event, uint64_t timeout_ns);
     phx_error *(*event_elapsed)(phx_event *begin, phx_event *end, uint64_t *out_ns); /* PHX_CAP_EVENT_TIMING */
     phx_error *(*stream_host_call)(phx_device *device, phx_stream *stream, void (*fn)(void *), void *arg); /* PHX_CAP_HOST_CALL */

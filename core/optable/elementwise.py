@@ -27,7 +27,9 @@ _PARTS = Bound(
     {**dict.fromkeys(FLOATING, 0.5), "complex64": 0.501, "complex128": 1.0},
     "real: IEEE 754-2019, 5.4; complex: measured against mpmath, tests/test_scalar_complex.py",
 )
-_ONCE = Bound(dict.fromkeys(FLOATING, 0.5), "the exact value rounded once: core/scalar/real_basic.h")
+_ONCE = Bound(
+    dict.fromkeys(FLOATING, 0.5), "the exact value rounded once: core/scalar/real_basic.h"
+)
 _EXACT = Bound({}, "exact: no rounding takes place")
 _ANNEX_G = "complex special values: ISO C11 Annex G"
 

@@ -181,10 +181,11 @@ PHX_OUTLINE c128 phx_tanh_c128(c128 z) {
     if (y == 0.0) {
         return phx_complex_c128(phx_tanh_f64(x), y);
     }
+    /* The Array API wants the sign of y, where Annex G has that of sin 2y. */
+    if (phx_fabs(x) == PHX_INF) {
+        return phx_complex_c128(one, phx_copysign(0.0, y));
+    }
     if (!(phx_fabs(y) < PHX_INF)) {
-        if (phx_fabs(x) == PHX_INF) {
-            return phx_complex_c128(one, phx_copysign(0.0, y));
-        }
         return phx_complex_c128(x == 0.0 ? x : PHX_NAN, PHX_NAN);
     }
     if (x != x) {

@@ -145,7 +145,8 @@ static void stop_hammer(hammer *h)
     h->stop = 1;
 }
 
-/* 0 if the block map, the lists and the statistics tell the same. */
+/* 0 if the block map, the lists and the statistics tell the same. A block that a thread was queueing at the
+ * moment of a fork stays queued in the child, and counts as allocated. */
 static int inconsistency(phx_pool *pool)
 {
     phx_pool_stats stats;
@@ -162,7 +163,7 @@ static int inconsistency(phx_pool *pool)
     free(blocks);
     if (n != stats.active_blocks + stats.pending_blocks + stats.free_blocks)
         return 3;
-    if (sum[PHX_BLOCK_USED] != stats.allocated || sum[PHX_BLOCK_PENDING] != stats.pending)
+    if (sum[PHX_BLOCK_USED] + sum[PHX_BLOCK_QUEUED] != stats.allocated || sum[PHX_BLOCK_PENDING] != stats.pending)
         return 4;
     return sum[PHX_BLOCK_FREE] != stats.free || stats.allocs - stats.frees != stats.active_blocks;
 }

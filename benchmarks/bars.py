@@ -1,0 +1,113 @@
+"""What is demanded of the ratios, as data, and how a run fares against it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .results import FASTEST, Case, Run, geometric_mean
+
+#: From so many elements up the work counts, below it the dispatch.
+LARGE = 2**16
+_OVERHEAD = ("dispatch add", "dispatch sum", "allocate")
+
+
+def is_large(case: Case) -> bool:
+    """Tell whether a case counts for the geometric mean."""
+    return case.elements >= LARGE and case.workload not in _OVERHEAD
+
+
+def _is_matmul_2048(case: Case) -> bool:
+    return case.workload == "matmul" and case.size == 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A least ratio over a peer on devices of a ``kind``, in each case or in the geometric mean."""
+
+    text: str
+    peer: str
+    least: float
+    applies: Callable[[Case], bool]
+    in_the_mean: bool = False
+    kind: str = "cpu"
+
+
+#: The bars for two cores.
+BARS = (
+    Bar("dispatch of a + b", "numpy", 1.0, lambda case: case.workload == "dispatch add"),
+    Bar(
+        "each workload from 2^16 up",
+        FASTEST,
+        1.0,
+        lambda case: is_large(case) and not _is_matmul_2048(case),
+    ),
+    Bar("their geometric mean", FASTEST, 1.5, is_large, in_the_mean=True),
+    Bar("float32 matmul 2048", "numpy", 0.9, _is_matmul_2048),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A bar judged on one device: ``got`` is the lowest ratio or the mean, ``None`` if not timed.
+
+    ``missed`` are the cases below the bar, or without a timing of the device.
+    """
+
+    bar: Bar
+    device: str
+    got: float | None
+    missed: tuple[tuple[str, int], ...]
+
+    @property
+    def is_met(self) -> bool:
+        """Whether every case or the mean reaches the bar."""
+        return self.got is not None and self.got >= self.bar.least and not self.missed
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain data."""
+        return {
+            "bar": self.bar.text,
+            "device": self.device,
+            "peer": self.bar.peer,
+            "least": self.bar.least,
+            "got": self.got,
+            "met": self.is_met,
+            "missed": [list(place) for place in self.missed],
+        }
+
+
+def judge(run: Run) -> list[Verdict]:
+    """Judge every bar that the cases of a run can answer; needs the bar's peer."""
+    verdicts = []
+    for device, about in run.devices.items():
+        for bar in BARS:
+            cases = [case for case in run.cases if bar.applies(case)]
+            has_peer = bar.peer in run.peers or (bar.peer == FASTEST and run.peers)
+            if cases and has_peer and about.get("kind") == bar.kind:
+                verdicts.append(_judge(bar, device, cases, list(run.peers)))
+    return verdicts
+
+
+def _judge(bar: Bar, device: str, cases: list[Case], peers: list[str]) -> Verdict:
+    ratios = {(c.workload, c.size): c.ratio(device, bar.peer, peers) for c in cases}
+    known = [ratio for ratio in ratios.values() if ratio is not None]
+    untimed = {(c.workload, c.size) for c in cases if c.seconds(device) is None}
+    if bar.in_the_mean:
+        return Verdict(bar, device, geometric_mean(known), tuple(sorted(untimed)))
+    low = {place for place, ratio in ratios.items() if ratio is not None and ratio < bar.least}
+    return Verdict(bar, device, min(known, default=None), tuple(sorted(low | untimed)))
+
+
+def means(run: Run) -> dict[str, dict[str, float | None]]:
+    """Return the geometric means of the large cases by device, then by peer and ``FASTEST``."""
+    peers, cases = list(run.peers), [case for case in run.cases if is_large(case)]
+    return {
+        device: {
+            peer: geometric_mean(
+                ratio for c in cases if (ratio := c.ratio(device, peer, peers)) is not None
+            )
+            for peer in (*peers, FASTEST)
+        }
+        for device in run.devices
+    }

@@ -1,0 +1,200 @@
+"""``phalanx bench``."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from phalanx.cli.output import plain_errors
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from .contestants import PEERS, PhalanxContestant, open_peers
+from .measure import Plan
+from .workloads import WORKLOADS, Workload, chosen, size_text
+
+if TYPE_CHECKING:
+    from .contestants import Contestant
+    from .results import Run
+
+_QUICK = Plan(repeats=7, least_repeats=3, sample_seconds=3e-4, case_seconds=1.0)
+
+
+def _size(text: str) -> int:
+    """Read a number of elements: ``1048576`` or ``2^20``."""
+    base, power, exponent = text.partition("^")
+    try:
+        size = int(base) ** int(exponent) if power and len(exponent) < 3 else int(text)
+    except (ValueError, OverflowError):
+        size = 0
+    if not 1 <= size <= 2**31:
+        raise click.BadParameter(f"{text!r} is no size; write 1048576 or 2^20, at most 2^31")
+    return size
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  phalanx bench                          everything, about two minutes
+  phalanx bench --quick                  two sizes, few repeats
+  phalanx bench -k softmax -k sort       workloads by a part of their name
+  phalanx bench --size 2^22 -k add
+  phalanx bench --device gpu:0 --device cpu:0 --peer numpy
+  phalanx bench --json new.json --compare old.json
+
+\b
+Exit code: 0, or 2 for wrong usage, 1 if the device does not work.
+A missed bar is shown and is no error: timings belong to the machine.
+"""
+)
+@click.option("--device", "-d", "devices", multiple=True, help="Default: the current device.")
+@click.option(
+    "--peer",
+    "peers",
+    multiple=True,
+    type=click.Choice(list(PEERS)),
+    help="Compare with this library.  [default: all that are installed]",
+)
+@click.option("--workload", "-k", "names", multiple=True, help="A part of a workload's name.")
+@click.option(
+    "--size", "sizes", multiple=True, type=_size, metavar="N", help="Elements, or rows of a matrix."
+)
+@click.option("--repeats", type=click.IntRange(min=2), help="Rounds of each case at most.")
+@click.option("--quick", is_flag=True, help="Two sizes, few repeats: an impression.")
+@click.option("--json", "out", metavar="FILE", help="Save everything; - prints it to stdout.")
+@click.option(
+    "--compare",
+    "old",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Show what changed since a run saved with --json.",
+)
+@plain_errors
+def bench(
+    devices: tuple[str, ...],
+    peers: tuple[str, ...],
+    names: tuple[str, ...],
+    sizes: tuple[int, ...],
+    repeats: int | None,
+    quick: bool,
+    out: str | None,
+    old: Path | None,
+) -> None:
+    """Measure Phalanx against NumPy and PyTorch, side by side in one run.
+
+    Every contestant computes the same values, which is checked first; then all take turns, and the
+    table shows the ratios of the medians. Making the result's memory and releasing it counts.
+    """
+    former = _read(old) if old else None
+    cases = chosen(names, sizes, quick)
+    if not cases:
+        known = ", ".join(work.name for work in WORKLOADS)
+        raise click.UsageError(f"no workload of this name exists at this size; there are: {known}")
+    rivals, missing = open_peers(list(dict.fromkeys(peers)) or list(PEERS))
+    if peers and missing:
+        name, reason = next(iter(missing.items()))
+        raise click.BadParameter(f"{name} is not installed: {reason}", param_hint="--peer")
+    runners = _open(devices)
+    plan = _QUICK if quick else Plan()
+    if repeats is not None:
+        least = min(plan.least_repeats, repeats)
+        plan = Plan(repeats, least, plan.sample_seconds, plan.case_seconds)
+    console = Console(stderr=out == "-", highlight=False)
+    run = _measure(cases, runners, rivals, plan, missing)
+    _report(run, former, console)
+    if out:
+        _save(run, out, console)
+
+
+def _open(names: Iterable[str]) -> list[PhalanxContestant]:
+    from phalanx.devices import get_device
+
+    found = [PhalanxContestant(name) for name in names or (str(get_device()),)]
+    return list({runner.name: runner for runner in found}.values())
+
+
+def _read(path: Path) -> Run:
+    from .results import from_dict
+
+    try:
+        return from_dict(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:
+        raise click.BadParameter(f"{path}: {error}", param_hint="--compare") from error
+
+
+def _effort(work: Workload, size: int) -> float:
+    """Return about how long a case lasts, in units of the smallest."""
+    return 1.0 + (size**3 / 2**29 if work.is_matrix else size / 2**20)
+
+
+def _measure(
+    cases: list[tuple[Workload, int]],
+    runners: list[PhalanxContestant],
+    rivals: list[Contestant],
+    plan: Plan,
+    missing: dict[str, str],
+) -> Run:
+    from .machine import describe
+    from .results import Run, measure_case
+
+    run = Run(
+        {runner.name: runner.about() for runner in runners},
+        {rival.name: rival.about() for rival in rivals},
+        missing,
+        describe([rival.name for rival in rivals]),
+        asdict(plan),
+    )
+    columns = (
+        TextColumn("{task.description:20}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(compact=True),
+    )
+    begin = time.perf_counter()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("", total=sum(_effort(*case) for case in cases))
+        done = 0.0
+        for work, size in cases:
+            progress.update(task, description=f"{work.name} {size_text(size)}")
+            effort = _effort(work, size)
+
+            def advance(share: float, effort: float = effort) -> None:
+                progress.advance(task, share * effort)
+
+            run.cases.append(measure_case(work, size, [*runners, *rivals], plan, advance=advance))
+            done += effort
+            progress.update(task, completed=done)
+    run.settings["seconds"] = round(time.perf_counter() - begin, 1)
+    return run
+
+
+def _report(run: Run, former: Run | None, console: Console) -> None:
+    from .report import show, show_comparison
+
+    show(run, console)
+    if former is not None:
+        show_comparison(run, former, console)
+
+
+def _save(run: Run, out: str, console: Console) -> None:
+    from .bars import judge, means
+
+    verdicts = [verdict.to_dict() for verdict in judge(run)]
+    data = run.to_dict() | {"geometric_means": means(run), "bars": verdicts}
+    text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+    if out == "-":
+        sys.stdout.write(text)
+        return
+    path = Path(out)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise click.FileError(out, hint=str(error)) from error
+    console.print(f"saved: {path}", markup=False)

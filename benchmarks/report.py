@@ -1,0 +1,201 @@
+"""Tables of 80 columns: ratios per device, bars, and a comparison with a former run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from .bars import Verdict, judge, means
+from .results import FASTEST, Case, Run, geometric_mean
+from .workloads import size_text
+
+#: A spread above this is marked: the machine was busy.
+NOISY = 0.15
+#: A load per core above this is told: threads then wait for their cores.
+BUSY = 0.25
+#: With more peers than this, their times would not fit into 80 columns; the JSON has them.
+_PEERS_WITH_TIMES = 2
+
+
+def seconds_text(seconds: float | None) -> str:
+    """Return a time with three digits and a unit."""
+    if seconds is None:
+        return "-"
+    for unit, factor in (("ns", 1e9), ("µs", 1e6), ("ms", 1e3)):
+        if (value := seconds * factor) < 999.5:
+            return f"{value:.{max(0, 3 - len(str(int(value))))}f} {unit}"
+    return f"{seconds:.3g} s"
+
+
+def show(run: Run, console: Console) -> None:
+    """Print everything about a run."""
+    _heading(run, console)
+    verdicts = judge(run)
+    for device in run.devices:
+        missed = {place for v in verdicts if v.device == device for place in v.missed}
+        console.print(_ratios(run, device, missed))
+        _reasons(run, device, console)
+    noisy = any(case.spread > NOISY for case in run.cases)
+    console.print(
+        "Medians. A ratio is the peer's time by the device's: above 1 the device is faster. "
+        "Best: the faster peer. !: below the bar."
+        + (" ~ noisy: samples differ widely." if noisy else "")
+    )
+    if run.cases:
+        console.print(_means(run))
+    if verdicts:
+        console.print(_bars(verdicts))
+
+
+def _heading(run: Run, console: Console) -> None:
+    hardware = run.machine.get("hardware", {})
+    caches = ", ".join(f"{name} {size}" for name, size in hardware.get("caches", {}).items())
+    cpu = str(hardware.get("cpu", "unknown processor"))
+    console.print(f"[bold]{escape(cpu)}[/], {hardware.get('cores', '?')} cores ({escape(caches)})")
+    load, cores = hardware.get("load", 0.0), hardware.get("cores", 1)
+    if load > BUSY * cores:
+        console.print(
+            f"  [yellow]The machine was busy (load {load}): ratios of work that several threads "
+            "share say little.[/]"
+        )
+    for name, about in (*run.devices.items(), *run.peers.items()):
+        told = {"kind"} | ({"hardware"} if about.get("hardware") == cpu else set())
+        details = ", ".join(f"{k} {v}" for k, v in about.items() if v and k not in told)
+        console.print(f"  {escape(name)}: {escape(details)}")
+    for name, reason in run.missing.items():
+        console.print(f"  [yellow]{escape(name)} is missing[/]: {escape(reason)}")
+
+
+def _table(title: str, headers: Sequence[str]) -> Table:
+    made = Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
+    for place, header in enumerate(headers):
+        made.add_column(escape(header), justify="left" if place == 0 else "right", no_wrap=True)
+    return made
+
+
+def _ratios(run: Run, device: str, missed: set[tuple[str, int]]) -> Table:
+    peers = list(run.peers)
+    timed = peers if len(peers) <= _PEERS_WITH_TIMES else []
+    best = [FASTEST] if len(peers) > 1 else []
+    headers = ["Workload", "Size", device, *timed, *(f"/ {name}" for name in peers)]
+    made = _table(f"Speed of {device}", [*headers, *("/ best" for _ in best)])
+    last = ""
+    for case in run.cases:
+        ratios = [_ratio(case, device, peer, peers, missed) for peer in (*peers, *best)]
+        times = [_time(case, name) for name in (device, *timed)]
+        size = size_text(case.size) + ("~" if case.spread > NOISY else " ")
+        made.add_row(case.workload if case.workload != last else "", size, *times, *ratios)
+        last = case.workload
+    return made
+
+
+def _time(case: Case, name: str) -> str:
+    outcome = case.outcomes[name]
+    if outcome.timing is not None:
+        return seconds_text(outcome.timing.median)
+    return f"[yellow]{outcome.status}[/]"
+
+
+def _ratio(
+    case: Case, device: str, peer: str, peers: Sequence[str], missed: set[tuple[str, int]]
+) -> str:
+    ratio = case.ratio(device, peer, peers)
+    if ratio is None:
+        return "-"
+    is_judged = peer == FASTEST or len(peers) == 1
+    if is_judged and (case.workload, case.size) in missed:
+        return f"[bold red]! {_ratio_text(ratio)}[/]"
+    text = _ratio_text(ratio)
+    return text if ratio < 1.0 else f"[green]{text}[/]"
+
+
+def _ratio_text(ratio: float) -> str:
+    """Return a ratio cut to two decimals: what is just below a bar must not look met."""
+    return f"{math.floor(ratio * 100.0) / 100.0:.2f}" if ratio < 100.0 else f"{ratio:.0f}"
+
+
+def _reasons(run: Run, device: str, console: Console) -> None:
+    """Say why something was not timed, each reason once."""
+    seen: dict[str, list[str]] = {}
+    for case in run.cases:
+        for name in (device, *run.peers):
+            outcome = case.outcomes[name]
+            if outcome.status != "ok":
+                line = f"{name} {outcome.status}: {outcome.reason}"
+                seen.setdefault(line, []).append(f"{case.workload} {size_text(case.size)}")
+    for line, places in seen.items():
+        console.print(f"  [yellow]{escape(', '.join(places))}[/]: {escape(line)}")
+
+
+def _means(run: Run) -> Table:
+    peers = list(run.peers)
+    names = [*peers, FASTEST] if len(peers) > 1 else peers
+    headers = ["From 2^16 elements up", *(f"/ {n}".replace(FASTEST, "best") for n in names)]
+    made = _table("Geometric means", headers)
+    for device, found in means(run).items():
+        values = (found[name] for name in names)
+        row = ("-" if value is None else _ratio_text(value) for value in values)
+        made.add_row(escape(device), *row)
+    return made
+
+
+def _bars(verdicts: Sequence[Verdict]) -> Table:
+    made = _table("Bars", ["Bar", "Device", "Against", "At least", "Got", ""])
+    for v in verdicts:
+        got = "-" if v.got is None else _ratio_text(v.got)
+        count = f" in {len(v.missed)}" if v.missed and not v.bar.in_the_mean else ""
+        verdict = "[green]met[/]" if v.is_met else f"[bold red]missed{count}[/]"
+        made.add_row(v.bar.text, v.device, v.bar.peer, f"{v.bar.least:.2f}", got, verdict)
+    return made
+
+
+def show_comparison(run: Run, old: Run, console: Console) -> None:
+    """Print how the devices' times changed since a former run, and the peers' with them.
+
+    The change of the peers is that of the machine: the last column divides it out.
+    """
+    date = str(old.machine.get("date", "unknown date"))
+    was, now = (r.machine.get("hardware", {}).get("cpu") for r in (old, run))
+    if was != now:
+        console.print(f"[yellow]The former run was on another processor: {escape(str(was))}[/]")
+    for device in run.devices:
+        title = f"{device} against the run of {date}"
+        made = _table(title, ["Workload", "Size", "Then", "Now", "Then/now", "Peers", "Net"])
+        changes = list(_changes(run, old, device))
+        for case, then, here, machine in changes:
+            net = "-" if machine is None else f"{then / here / machine:.2f}"
+            peers = "-" if machine is None else f"{machine:.2f}"
+            times = (seconds_text(then), seconds_text(here), f"{then / here:.2f}")
+            made.add_row(case.workload, size_text(case.size), *times, peers, net)
+        mean = geometric_mean(then / here / (m or 1.0) for _, then, here, m in changes)
+        if mean is None:
+            console.print(f"{escape(title)}: no case in common")
+            continue
+        console.print(made)
+        console.print(f"Above 1 is faster now; net of the peers {mean:.2f} in the geometric mean.")
+
+
+def _changes(run: Run, old: Run, device: str) -> Iterator[tuple[Case, float, float, float | None]]:
+    """Yield each case of both runs with then, now, and the peers' mean of then / now."""
+    former = {(case.workload, case.size): case for case in old.cases}
+    for case in run.cases:
+        before = former.get((case.workload, case.size))
+        if before is None:
+            continue
+        then, now = before.seconds(device), case.seconds(device)
+        if then is None or now is None:
+            continue
+        pairs = ((before.seconds(peer), case.seconds(peer)) for peer in run.peers)
+        yield case, then, now, geometric_mean(a / b for a, b in pairs if a and b)

@@ -1,0 +1,241 @@
+"""A run: what was measured by whom on which machine; ratios, and the JSON form."""
+
+from __future__ import annotations
+
+import gc
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .contestants import Contestant, NumpyPeer
+from .measure import (
+    FAILURES,
+    Clock,
+    Entry,
+    LostRaceError,
+    Plan,
+    Timing,
+    fault,
+    prepare,
+    race,
+    settle,
+)
+from .workloads import HostArray, Operands, Workload
+
+SCHEMA = "phalanx-bench/1"
+#: The name of the fastest peer of a case in ratios.
+FASTEST = "fastest"
+SEED = 20250712
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a contestant fared.
+
+    ``status`` is ``"ok"`` with a timing, or ``"unsupported"``, ``"failed"`` or ``"wrong"`` with a
+    reason.
+    """
+
+    status: str
+    reason: str = ""
+    timing: Timing | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data; times are seconds per call."""
+        found: dict[str, Any] = {"status": self.status}
+        if self.reason:
+            found["reason"] = self.reason
+        if self.timing is not None:
+            found |= {
+                "median": self.timing.median,
+                "lowest": min(self.timing.samples),
+                "spread": self.timing.spread,
+                "calls": self.timing.calls,
+                "samples": list(self.timing.samples),
+            }
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A workload at one size, with the outcome of every contestant."""
+
+    workload: str
+    size: int
+    elements: int
+    expression: str
+    outcomes: dict[str, Outcome]
+
+    def seconds(self, name: str) -> float | None:
+        """Return the median of a contestant, ``None`` if it was not timed."""
+        outcome = self.outcomes.get(name)
+        return outcome.timing.median if outcome is not None and outcome.timing else None
+
+    def ratio(self, device: str, peer: str, peers: Sequence[str]) -> float | None:
+        """Return the peer's time by the device's; ``FASTEST`` is the fastest of ``peers``."""
+        own = self.seconds(device)
+        names = peers if peer == FASTEST else (peer,)
+        times = [t for name in names if (t := self.seconds(name)) is not None]
+        return min(times) / own if own and times else None
+
+    @property
+    def spread(self) -> float:
+        """The largest spread of any contestant."""
+        return max((o.timing.spread for o in self.outcomes.values() if o.timing), default=0.0)
+
+
+@dataclass(slots=True)
+class Run:
+    """All cases of one run and what they depend on."""
+
+    devices: dict[str, dict[str, str]]
+    peers: dict[str, dict[str, str]]
+    missing: dict[str, str] = field(default_factory=dict)
+    machine: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
+    cases: list[Case] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form: raw samples, and the ratios drawn from them."""
+        return {
+            "schema": SCHEMA,
+            **self.machine,
+            "settings": self.settings,
+            "devices": self.devices,
+            "peers": self.peers,
+            "missing": self.missing,
+            "cases": [self._case(case) for case in self.cases],
+        }
+
+    def _case(self, case: Case) -> dict[str, Any]:
+        peers = list(self.peers)
+        return {
+            "workload": case.workload,
+            "size": case.size,
+            "elements": case.elements,
+            "expression": case.expression,
+            "outcomes": {name: o.to_dict() for name, o in case.outcomes.items()},
+            "ratios": {
+                d: {p: case.ratio(d, p, peers) for p in (*peers, FASTEST)} for d in self.devices
+            },
+        }
+
+
+def from_dict(data: Any) -> Run:
+    """Read the JSON form.
+
+    Raises:
+        ValueError: not one of ours, or of another version.
+    """
+    found = data.get("schema") if isinstance(data, dict) else None
+    if found != SCHEMA:
+        raise ValueError(f"no result of `phalanx bench --json` (schema {found!r}, need {SCHEMA!r})")
+    try:
+        cases = [
+            Case(
+                str(case["workload"]),
+                int(case["size"]),
+                int(case["elements"]),
+                str(case["expression"]),
+                {name: _outcome(value) for name, value in case["outcomes"].items()},
+            )
+            for case in data["cases"]
+        ]
+        machine = {
+            key: data[key] for key in ("date", "packages", "hardware", "system") if key in data
+        }
+        return Run(
+            data["devices"], data["peers"], data["missing"], machine, data["settings"], cases
+        )
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError(f"damaged result of `phalanx bench --json`: {error!r}") from error
+
+
+def _outcome(data: dict[str, Any]) -> Outcome:
+    timing = None
+    if data.get("samples"):
+        timing = Timing(int(data["calls"]), tuple(float(s) for s in data["samples"]))
+    return Outcome(str(data["status"]), str(data.get("reason", "")), timing)
+
+
+def geometric_mean(values: Iterable[float]) -> float | None:
+    """Return the geometric mean, ``None`` of nothing."""
+    logs = [math.log(value) for value in values]
+    return math.exp(math.fsum(logs) / len(logs)) if logs else None
+
+
+def measure_case(
+    work: Workload,
+    size: int,
+    contestants: Sequence[Contestant],
+    plan: Plan,
+    *,
+    advance: Callable[[float], None] | None = None,
+    clock: Clock = time.perf_counter,
+    rest: Callable[[], None] = settle,
+) -> Case:
+    """Check what every contestant computes, then time those that are right; frees all afterwards.
+
+    What is right is what NumPy computes, whether it takes part or not.
+    """
+    operands = work.operands(size, np.random.default_rng([SEED, size]))
+    reference = NumpyPeer()
+    want = np.asarray(prepare(work, reference, operands, clock).once())
+    outcomes: dict[str, Outcome] = {}
+    entries: list[Entry] = []
+    for contestant in contestants:
+        admitted = _admit(work, contestant, operands, want, clock)
+        if isinstance(admitted, Entry):
+            entries.append(admitted)
+        else:
+            outcomes[contestant.name] = admitted
+    del operands, want
+    outcomes |= _run_race(entries, plan, rest, advance)
+    gc.collect()
+    for contestant in contestants:
+        contestant.release()
+    return Case(work.name, size, work.elements(size), work.expression, outcomes)
+
+
+def _run_race(
+    entries: list[Entry],
+    plan: Plan,
+    rest: Callable[[], None],
+    advance: Callable[[float], None] | None,
+) -> dict[str, Outcome]:
+    """Time the entries and release them; who fails leaves the race, and it begins anew."""
+    outcomes: dict[str, Outcome] = {}
+    while entries:
+        try:
+            timings = race(entries, plan, rest, advance)
+        except LostRaceError as lost:
+            outcomes[lost.name] = Outcome("failed", _line(lost.__cause__ or lost))
+            entries[:] = [entry for entry in entries if entry.contestant.name != lost.name]
+            continue
+        outcomes |= {name: Outcome("ok", timing=timing) for name, timing in timings.items()}
+        entries.clear()
+    return outcomes
+
+
+def _admit(
+    work: Workload, contestant: Contestant, operands: Operands, want: HostArray, clock: Clock
+) -> Entry | Outcome:
+    """Make a contestant ready if it computes what it should; else say why not."""
+    try:
+        entry = prepare(work, contestant, operands, clock)
+        with contestant.scope():
+            got = contestant.to_numpy(entry.once())
+    except NotImplementedError as error:
+        return Outcome("unsupported", _line(error))
+    except FAILURES as error:
+        return Outcome("failed", _line(error))
+    wrong = fault(got, want, work.has_values)
+    return Outcome("wrong", wrong) if wrong else entry
+
+
+def _line(error: BaseException) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())

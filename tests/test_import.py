@@ -1,0 +1,245 @@
+"""What ``import phalanx`` loads, what may import what, and whether all of the package is listed."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from plugin_kit import make_distribution, run_python
+
+import phalanx as px
+
+CORE = Path(px.__file__).resolve().parent
+ROOT = Path(__file__).resolve().parent.parent
+ROOMS = ("core", "device_plugins", "kernels_cpu", "benchmarks")
+
+
+def sources(room: str) -> list[Path]:
+    return sorted((ROOT / room).rglob("*.py"))
+
+
+def imported(path: Path) -> Iterator[tuple[str, int, bool]]:
+    """Every module that a file imports: absolute name, line, and whether at import time for real."""
+    folder = "phalanx" if path.is_relative_to(ROOT / "core") else f"phalanx.{path.relative_to(ROOT).parts[0]}"
+    base = ROOT / ("core" if folder == "phalanx" else folder.removeprefix("phalanx."))
+    package = ".".join([folder, *path.relative_to(base).parent.parts])
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    lazy = set()
+    for node in ast.walk(tree):
+        guarded = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        if guarded or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lazy |= {id(child) for child in ast.walk(node)}
+    for node in ast.walk(tree):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            prefix = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            whole = ".".join([*prefix, *([node.module] if node.module else [])])
+            names = [whole, *(f"{whole}.{alias.name}" for alias in node.names)]
+        for name in names:
+            yield name, node.lineno, id(node) not in lazy
+
+
+def below(name: str, *packages: str) -> bool:
+    return any(name == p or name.startswith(f"{p}.") for p in packages)
+
+
+class TestWhatImportLoads:
+    def test_no_plugin_no_heavy_library(self) -> None:
+        """Also no NumPy: it is imported with the first array that needs it."""
+        code = "import sys, phalanx; print(*sorted(sys.modules))"
+        result = run_python("-W", "error", "-c", code)
+        assert result.returncode == 0, result.stderr
+        loaded = result.stdout.split()
+        for heavy in ("numpy", "pluggy", "cffi", "_cffi_backend", "click", "rich", "importlib.metadata", "ctypes"):
+            assert heavy not in loaded or heavy == "ctypes", heavy
+        for part in loaded:
+            assert not below(part, "phalanx.device_plugins", "phalanx.kernels_cpu", "phalanx.cli", "phalanx.benchmarks")
+
+    def test_import_lists_no_device(self) -> None:
+        code = "import phalanx; from phalanx.devices import listed_devices; print(listed_devices())"
+        assert run_python("-c", code).stdout.strip() == "()"
+
+    def test_works_when_every_plugin_is_broken(self, tmp_path: Path) -> None:
+        bodies = {
+            "raises": "raise RuntimeError('broken at import')",
+            "exits": "import sys; sys.exit(3)",
+            "syntax": "def broken(:",
+            "nothing": "",
+            "hook": "import phalanx.hookspecs as h\n@h.hookimpl\ndef phalanx_drivers(): raise OSError('no libfoo.so')",
+        }
+        for name, body in bodies.items():
+            make_distribution(tmp_path, f"broken-{name}", plugins={name: f"plugin_{name}"}, modules={f"plugin_{name}": body})
+        code = (
+            "import phalanx as px\n"
+            "try:\n    px.zeros(1)\nexcept px.DeviceNotFoundError as error:\n    print(error)\n"
+            "from fake_driver import FakeDriver\nfrom phalanx.plugins import host\n"
+            "host().register_driver(FakeDriver('fake'))\n"
+            "print(px.asnumpy(px.arange(3, device='fake:0') + 1).tolist())\n"
+        )
+        allowed = ",".join(bodies)
+        result = run_python("-c", code, path=tmp_path, PHALANX_PLUGINS=allowed)
+        assert result.returncode == 0, result.stderr
+        assert result.stdout.splitlines()[-1] == "[1, 2, 3]"
+        for words in ("broken at import", "no libfoo.so", "raises", "exits", "syntax"):
+            assert words in result.stdout
+
+    def test_unknown_attribute(self) -> None:
+        with pytest.raises(AttributeError, match="no attribute 'exponential'"):
+            px.exponential  # noqa: B018
+
+    def test_hooks_are_loaded_when_asked_for(self) -> None:
+        import pluggy
+
+        assert isinstance(px.hookimpl, pluggy.HookimplMarker)
+        assert isinstance(px.hookspec, pluggy.HookspecMarker)
+
+
+class TestNamespace:
+    def test_all_is_sorted_and_complete(self) -> None:
+        assert list(px.__all__) == sorted(px.__all__)
+        assert len(set(px.__all__)) == len(px.__all__)
+        missing = [name for name in px.__all__ if not hasattr(px, name)]
+        assert missing == []
+
+    def test_public_names_that_are_bound_are_in_all(self) -> None:
+        tree = ast.parse((CORE / "__init__.py").read_text(encoding="utf-8"))
+        bound = set()
+        for node in tree.body:
+            if isinstance(node, ast.ImportFrom) and node.module != "__future__":
+                bound |= {alias.asname or alias.name for alias in node.names}
+            elif isinstance(node, ast.Assign):
+                bound |= {t.id for t in node.targets if isinstance(t, ast.Name)}
+        public = {n for n in bound if not n.startswith("_") and n != "TYPE_CHECKING"}
+        assert public - set(px.__all__) == set()
+
+    def test_no_star_imports(self) -> None:
+        for room in ROOMS:
+            for path in sources(room):
+                assert not any(name.endswith(".*") for name, _, _ in imported(path)), path
+
+
+class TestImportRules:
+    """Section 3 of the design: which room may import which."""
+
+    def test_core_knows_no_room_but_itself(self) -> None:
+        for path in sources("core"):
+            for name, line, _ in imported(path):
+                rooms = ("phalanx.device_plugins", "phalanx.kernels_cpu", "phalanx.kernels_opencl", "phalanx.kernels_cuda", "phalanx.conformance", "phalanx.benchmarks")
+                assert not below(name, *rooms), f"{path}:{line} imports {name}"
+
+    def test_core_uses_only_what_it_may(self) -> None:
+        allowed = {"phalanx", "numpy", "pluggy", "cffi", "ml_dtypes", *sys.stdlib_module_names}
+        for path in sources("core"):
+            extra = {"click", "rich"} if path.is_relative_to(ROOT / "core" / "cli") else set()
+            for name, line, _ in imported(path):
+                top = name.partition(".")[0]
+                assert top in allowed | extra, f"{path}:{line} imports {name}"
+
+    def test_op_table_needs_only_the_standard_library(self) -> None:
+        """The build of the kernels reads it before the package is installed."""
+        for path in (ROOT / "core" / "optable").glob("*.py"):
+            for name, line, _ in imported(path):
+                inside = below(name, "phalanx.optable")
+                assert inside or name.partition(".")[0] in sys.stdlib_module_names, f"{path}:{line} imports {name}"
+
+    def test_kernels_import_the_core_only(self) -> None:
+        for path in sources("kernels_cpu"):
+            for name, line, _ in imported(path):
+                assert not below(name, "phalanx.device_plugins", "phalanx.conformance", "phalanx.benchmarks"), f"{path}:{line}"
+
+    def test_plugins_do_not_import_each_other(self) -> None:
+        """Only ``native``, which is no plugin of its own, may be built upon."""
+        plugins = {p.stem for p in (ROOT / "device_plugins").glob("*.py")} - {"__init__", "native"}
+        for path in sources("device_plugins"):
+            others = [f"phalanx.device_plugins.{p}" for p in plugins - {path.stem}]
+            for name, line, _ in imported(path):
+                assert not below(name, "phalanx.conformance", *others), f"{path}:{line} imports {name}"
+
+    def test_no_import_by_folder_name(self) -> None:
+        for room in (*ROOMS, "tests", "examples"):
+            for path in sources(room):
+                for name, line, _ in imported(path) if room in ROOMS else ():
+                    assert not below(name, "core", "kernels_cpu", "device_plugins"), f"{path}:{line} imports {name}"
+
+    def test_no_vendor_decides_in_the_core(self) -> None:
+        vendors = ("cuda", "nvidia", "intel", "amd", "opencl", "apple", "rocm")
+        for path in sources("core"):
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            for node in ast.walk(tree):
+                if isinstance(node, ast.If | ast.IfExp | ast.While):
+                    test = ast.unparse(node.test).lower()
+                    assert not any(v in test for v in vendors), f"{path}:{node.lineno}: {test}"
+
+    def test_only_the_plugin_host_catches_everything(self) -> None:
+        for path in sources("core"):
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            for node in ast.walk(tree):
+                if isinstance(node, ast.ExceptHandler):
+                    kind = ast.unparse(node.type) if node.type else "everything"
+                    broad = kind in ("everything", "Exception", "BaseException")
+                    assert not broad or path.stem in ("guard", "loading", "plugins", "probe"), f"{path}:{node.lineno}"
+
+
+class TestPackaging:
+    @pytest.fixture(scope="class")
+    def project(self) -> dict[str, object]:
+        with (ROOT / "pyproject.toml").open("rb") as file:
+            return tomllib.load(file)
+
+    def test_every_package_folder_is_listed(self, project: dict) -> None:
+        settings = project["tool"]["setuptools"]
+        mapping = {folder: package for package, folder in settings["package-dir"].items()}
+        found = set()
+        for folder, package in mapping.items():
+            for init in (ROOT / folder).rglob("__init__.py"):
+                inner = init.parent.relative_to(ROOT / folder).parts
+                found.add(".".join([package, *inner]))
+        assert found == set(settings["packages"])
+
+    def test_every_code_folder_is_mapped(self, project: dict) -> None:
+        mapped = set(project["tool"]["setuptools"]["package-dir"].values())
+        packages = {p.parent.name for p in ROOT.glob("*/__init__.py")} - {"tests", "build"}
+        assert packages == mapped
+
+    def test_data_files_are_listed(self, project: dict) -> None:
+        patterns = project["tool"]["setuptools"]["package-data"]["phalanx"]
+        listed = {p for pattern in patterns for p in (ROOT / "core").glob(pattern)}
+        kinds = (".h", ".json", ".pyi", ".typed")
+        private = {p for p in (ROOT / "core").glob("_pool*.h")}
+        data = {p for p in (ROOT / "core").rglob("*") if p.suffix in kinds or p.name == "py.typed"}
+        assert data - private - listed == set()
+
+    def test_version_is_one(self, project: dict) -> None:
+        assert px.__version__ == project["project"]["version"]
+
+    def test_every_module_imports(self) -> None:
+        for path in sources("core"):
+            relative = path.relative_to(ROOT / "core").with_suffix("")
+            if relative.name == "__main__":
+                continue
+            parts = [p for p in relative.parts if p != "__init__"]
+            importlib.import_module(".".join(["phalanx", *parts]))
+
+    def test_every_module_says_what_it_is(self) -> None:
+        for room in ROOMS:
+            for path in sources(room):
+                doc = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+                assert doc, f"{path} has no docstring"
+
+    def test_no_file_is_too_long(self) -> None:
+        kinds = {".py", ".pyx", ".pxi", ".c", ".h", ".md", ".pyi"}
+        long = {}
+        for room in (*ROOMS, "tests", "docs", "examples"):
+            for path in (ROOT / room).rglob("*"):
+                if path.suffix in kinds and "__pycache__" not in path.parts:
+                    lines = len(path.read_text(encoding="utf-8").splitlines())
+                    if lines > 500:
+                        long[str(path.relative_to(ROOT))] = lines
+        assert long == {}

@@ -1,0 +1,234 @@
+"""Which kernel serves an op: ``core/registry.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from fake_driver import FakeDriver
+
+import phalanx as px
+from phalanx.optable import OPS
+from phalanx.registry import support
+
+Make = Callable[..., FakeDriver]
+
+
+@pytest.fixture(autouse=True)
+def _no_mode() -> Iterator[None]:
+    yield
+    px.use_deterministic_algorithms(None)
+
+
+class TestKernels:
+    def test_of_one_op(self, device: px.Device) -> None:
+        found = px.kernels(op="exp", device=device)
+        assert {k.op for k in found} == {"exp"}
+        assert ("float32", "float32") in {k.dtypes for k in found}
+        assert {k.layout for k in found} <= {px.Layout.CONTIGUOUS, px.Layout.STRIDED, px.Layout.ANY}
+        assert all(k.provider and k.determinism in ("bitwise", "reproducible", "none") for k in found)
+
+    def test_of_all_ops(self, device: px.Device) -> None:
+        assert {k.op for k in px.kernels()} == set(OPS), "the device has a kernel for every op"
+
+    def test_every_overload_has_a_kernel(self, device: px.Device) -> None:
+        found = {(k.op, k.dtypes) for k in px.kernels(device=device.name)}
+        wanted = {(row.name, s.dtypes) for row in OPS.values() for s in row.signatures}
+        assert wanted - found == set()
+
+    def test_missing_ones_are_not_listed(self, make_driver: Make) -> None:
+        make_driver(missing=["exp"])
+        assert px.kernels("exp", "own:0") == ()
+
+    def test_unknown_op(self, fake: px.Device) -> None:
+        with pytest.raises(ValueError, match=r"no op 'expp'.*did you mean exp"):
+            px.kernels("expp")
+        with pytest.raises(ValueError, match="phalanx ops"):
+            px.kernels("qqqqqq")
+
+    def test_unknown_device(self, drivers: dict[str, FakeDriver]) -> None:
+        with pytest.raises(px.DeviceNotFoundError):
+            px.kernels("exp", "nothing:0")
+
+    def test_repr_shows_provenance(self, fake: px.Device) -> None:
+        assert repr(px.kernels("sum")[0]) == "<Kernel sum(int8, int64) any bitwise from phalanx tests>"
+        assert "unknown" in repr(px.Kernel("sum", ("int8", "int64"), px.Layout.ANY))
+        assert not px.kernels("sum")[0].is_native
+
+    @pytest.mark.needs_cpu
+    def test_cpu_kernels_are_native(self) -> None:
+        from conftest import cpu_or_skip
+
+        assert all(k.is_native for k in px.kernels(device=cpu_or_skip()))
+
+
+class TestDeterminism:
+    @pytest.mark.parametrize(
+        ("cls", "mode", "runs"),
+        [
+            ("bitwise", "bitwise", True),
+            ("bitwise", "reproducible", True),
+            ("reproducible", "bitwise", False),
+            ("reproducible", "reproducible", True),
+            ("none", "reproducible", False),
+            ("none", "bitwise", False),
+            ("none", None, True),
+        ],
+    )
+    def test_mode_refuses_kernels_below(
+        self, make_driver: Make, cls: str, mode: str | None, runs: bool
+    ) -> None:
+        make_driver(determinism=cls)
+        x = px.ones(3, device="own:0")
+        px.use_deterministic_algorithms(mode)
+        for call in (px.exp, px.sum, px.sort, lambda a: a + 1):
+            if runs:
+                call(x)
+                continue
+            with pytest.raises(px.UnsupportedOpError) as caught:
+                call(x)
+            text = str(caught.value)
+            assert "on own:0" in text
+            assert repr(cls) in text
+            assert "to_device" in text
+
+    def test_mode_changes_kernels_that_were_chosen_before(self, make_driver: Make) -> None:
+        make_driver(determinism="none")
+        x = px.ones(3, device="own:0")
+        px.exp(x)
+        px.sum(x)
+        assert px.use_deterministic_algorithms("bitwise") is None
+        for call in (px.exp, px.sum):
+            with pytest.raises(px.UnsupportedOpError):
+                call(x)
+        assert px.use_deterministic_algorithms(None) == "bitwise"
+        assert float(px.sum(px.exp(x * 0))) == 3.0
+
+    def test_unknown_mode(self) -> None:
+        with pytest.raises(ValueError, match="unknown mode 'exact'"):
+            px.use_deterministic_algorithms("exact")
+
+    @pytest.mark.needs_cpu
+    def test_cpu_is_bitwise_throughout_but_for_what_it_says(self) -> None:
+        from conftest import cpu_or_skip
+
+        below = {k.op for k in px.kernels(device=cpu_or_skip()) if k.determinism != "bitwise"}
+        assert below <= {"matmul", "softmax"}, below
+
+
+class TestSupport:
+    def how(self, device: px.Device, op: str) -> dict[tuple[str, ...], str]:
+        return {s.dtypes: s.how for s in support(device, op)}
+
+    def test_native(self, device: px.Device) -> None:
+        rows = list(support(device, "exp"))
+        assert {r.how for r in rows} == {"native"}
+        assert {r.determinism for r in rows} == {"bitwise"}
+        assert all(r.provider for r in rows)
+
+    def test_covers_every_overload_once(self, fake: px.Device) -> None:
+        keys = [(s.op, s.dtypes) for s in support(fake)]
+        assert len(keys) == len(set(keys)) == sum(len(row.signatures) for row in OPS.values())
+
+    def test_missing_falls_back_with_a_reason(self, make_driver: Make) -> None:
+        make_driver(missing=["exp", "softmax"])
+        device = px.devices("own")[0]
+        assert set(self.how(device, "exp").values()) == {"fallback"}
+        assert set(self.how(device, "softmax").values()) == {"decomposed"}
+        reasons = {s.reason for s in support(device, "exp")}
+        assert reasons == {"own was told to miss exp"}
+
+    def test_without_fp64(self, make_driver: Make) -> None:
+        make_driver(fp64=False)
+        device = px.devices("own")[0]
+        how = self.how(device, "add")
+        assert how["float32", "float32", "float32"] == "native"
+        assert how["float64", "float64", "float64"] == "fallback"
+        (row,) = (s for s in support(device, "add") if s.dtypes[0] == "complex128")
+        assert row.reason == "the device has no fp64"
+
+    def test_nobody_has_it(self, make_driver: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+        make_driver(missing=["exp"])
+        monkeypatch.setattr("phalanx.fallback.fallback_device", lambda device: None)
+        assert set(self.how(px.devices("own")[0], "exp").values()) == {"unsupported"}
+
+    def test_driver_that_compiles_lists_nothing_but_supports(
+        self, make_driver: Make, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        driver = make_driver()
+        monkeypatch.setattr(driver, "kernels", lambda index: ())
+        assert set(self.how(px.devices("own")[0], "exp").values()) == {"native"}
+
+    def test_unknown_op(self, fake: px.Device) -> None:
+        with pytest.raises(ValueError, match="did you mean"):
+            list(support(fake, "additon"))
+
+
+class TestDevicesWithoutFp64:
+    def test_float32_works(self, make_driver: Make) -> None:
+        make_driver(fp64=False)
+        x = px.asarray([1.5, 2.0], dtype=px.float32, device="own:0")
+        assert px.asnumpy(px.exp(x) * 0 + x).tolist() == [1.5, 2.0]
+
+    def test_float64_says_what_to_do(self, make_driver: Make) -> None:
+        make_driver(fp64=False)
+        with pytest.raises(px.UnsupportedOpError, match="own:0 has no kernel for copy"):
+            px.ones(3, device="own:0")
+
+    def test_namespace_info_leaves_float64_out(self, make_driver: Make) -> None:
+        make_driver(fp64=False)
+        names = set(px.__array_namespace_info__().dtypes(device="own:0"))
+        assert "float32" in names
+        assert not names & {"float64", "complex128"}
+
+
+class TestDriverErrors:
+    def test_compile_error_reaches_the_user(self, make_driver: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+        driver = make_driver()
+        x = px.ones(3, device="own:0")
+
+        def fails(*args: object) -> None:
+            raise px.CompileError("exp does not compile", log="line 3: error", source="3: x")
+
+        monkeypatch.setattr(driver, "kernel", fails)
+        with pytest.raises(px.CompileError) as caught:
+            px.exp(x)
+        assert (caught.value.log, caught.value.source) == ("line 3: error", "3: x")
+        monkeypatch.undo()
+        assert px.asnumpy(px.exp(x * 0)).tolist() == [1.0] * 3
+
+    def test_kernel_that_cannot_be_launched(self, make_driver: Make) -> None:
+        driver = make_driver()
+        x = px.ones(3, device="own:0")
+        with pytest.raises(NotImplementedError, match="'own' returned a kernel that it cannot launch"):
+            px.Driver.launch(driver, 0, px.kernels("exp", "own:0")[0], [x], [x], (), stream=px.Stream("own:0"))
+
+    def test_defaults_of_optional_calls(self, make_driver: Make) -> None:
+        driver = make_driver()
+        stream = px.Stream("own:0")
+        assert px.Driver.fill(driver, 0, 0, 0, 8, b"\0", stream=stream) is False
+        assert px.Driver.memory_info(driver, 0) == (0, 0)
+        assert tuple(px.Driver.kernels(driver, 0)) == ()
+        assert px.Driver.supports(driver, 0, "exp", ("float32", "float32")) is True
+        assert px.Driver.supports(driver, 0, "exp", ("int8", "int8")) is False
+        assert px.Driver.open(driver, 0) is None
+        assert px.Driver.close(driver, 0) is None
+        optional = {
+            "stream_create": (0,),
+            "stream_destroy": (1,),
+            "stream_query": (1,),
+            "stream_synchronize": (1,),
+            "stream_wait_event": (1, 2),
+            "event_create": (),
+            "event_destroy": (1,),
+            "event_record": (1, 2),
+            "event_query": (1,),
+            "event_synchronize": (1,),
+            "event_elapsed": (1, 2),
+            "trim": (),
+        }
+        for name, arguments in optional.items():
+            with pytest.raises(NotImplementedError):
+                getattr(px.Driver, name)(driver, 0, *arguments)
+        with pytest.raises(NotImplementedError, match="native"):
+            px.Driver.check_native_error(driver, 0, "exp")
