@@ -7,6 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find core kernels_cpu device_plugins benchmarks -type f \
 	\( -name '*.py' -o -name '*.pyi' -o -name '*.pyx' -o -name '*.pxi' -o -name '*.c' -o -name '*.h' -o -name '*.json' \))
+C_SOURCES := $(shell find core kernels_cpu tests benchmarks -name '*.c' -o -name '*.h')
 TORCH ?= torch==2.13.0
 
 .PHONY: help demo test cover bench lint types wheel clean
@@ -45,7 +46,7 @@ bench: $(VENV)/.test ## ratios of speed against NumPy and PyTorch
 lint: $(VENV)/.dev ## style of Python and C
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/clang-format --dry-run --Werror $(CLANG_FILES)
+	$(BIN)/clang-format --dry-run --Werror $(C_SOURCES)
 
 types: $(VENV)/.dev $(VENV)/.test ## types of the installed wheel
 	$(BIN)/mypy -p phalanx

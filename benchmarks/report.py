@@ -164,7 +164,7 @@ def _bars(verdicts: Sequence[Verdict]) -> Table:
 def show_comparison(run: Run, old: Run, console: Console) -> None:
     """Print how the devices' times changed since a former run, and the peers' with them.
 
-    The change of the peers is that of the machine: the last column divides it out.
+    The change of the fastest peer is that of the machine: the last column divides it out.
     """
     date = str(old.machine.get("date", "unknown date"))
     was, now = (r.machine.get("hardware", {}).get("cpu") for r in (old, run))
@@ -172,7 +172,7 @@ def show_comparison(run: Run, old: Run, console: Console) -> None:
         console.print(f"[yellow]The former run was on another processor: {escape(str(was))}[/]")
     for device in run.devices:
         title = f"{device} against the run of {date}"
-        made = _table(title, ["Workload", "Size", "Then", "Now", "Then/now", "Peers", "Net"])
+        made = _table(title, ["Workload", "Size", "Then", "Now", "Then/now", "Peer", "Net"])
         changes = list(_changes(run, old, device))
         for case, then, here, machine in changes:
             net = "-" if machine is None else f"{then / here / machine:.2f}"
@@ -184,11 +184,13 @@ def show_comparison(run: Run, old: Run, console: Console) -> None:
             console.print(f"{escape(title)}: no case in common")
             continue
         console.print(made)
-        console.print(f"Above 1 is faster now; net of the peers {mean:.2f} in the geometric mean.")
+        console.print(
+            f"Above 1 is faster now; net of the fastest peer {mean:.2f} in the geometric mean."
+        )
 
 
 def _changes(run: Run, old: Run, device: str) -> Iterator[tuple[Case, float, float, float | None]]:
-    """Yield each case of both runs with then, now, and the peers' mean of then / now."""
+    """Yield each case of both runs with then, now, and the fastest peer's then / now."""
     former = {(case.workload, case.size): case for case in old.cases}
     for case in run.cases:
         before = former.get((case.workload, case.size))
@@ -197,5 +199,7 @@ def _changes(run: Run, old: Run, device: str) -> Iterator[tuple[Case, float, flo
         then, now = before.seconds(device), case.seconds(device)
         if then is None or now is None:
             continue
-        pairs = ((before.seconds(peer), case.seconds(peer)) for peer in run.peers)
-        yield case, then, now, geometric_mean(a / b for a, b in pairs if a and b)
+        pairs = [(before.seconds(peer), case.seconds(peer)) for peer in run.peers]
+        known = [(a, b) for a, b in pairs if a and b]
+        machine = min(a for a, _ in known) / min(b for _, b in known) if known else None
+        yield case, then, now, machine

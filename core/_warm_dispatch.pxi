@@ -16,9 +16,15 @@ cdef int fill_entry(Device device, Entry *e, str op, tuple dtypes) except -1:
     contiguous = registry.find_kernel(device, op, dtypes, Layout.CONTIGUOUS)
     strided = registry.find_kernel(device, op, dtypes, Layout.STRIDED)
     e.out = dtype_from_name(dtypes[len(dtypes) - 1]).code
-    if contiguous is None or strided is None:
+    if (contiguous is None or op == "copy") and strided is None:  # copy serves all other ops
         e.state = ENTRY_OTHER
         return 0
+    if contiguous is None:
+        contiguous = strided  # it takes contiguous operands too, in the strided form
+        e.only = ONLY_STRIDED
+    elif strided is None:
+        strided = contiguous
+        e.only = ONLY_CONTIGUOUS
     device._kernels[op, dtypes, "contiguous"] = contiguous
     device._kernels[op, dtypes, "strided"] = strided
     e.contiguous = <PyObject *>contiguous
@@ -56,7 +62,7 @@ cdef Array run_elementwise(Device device, Entry *e, str op, int n, void **operan
             simple = False
             break
         first = a
-    if simple and first is not None and e.state == ENTRY_NATIVE:
+    if simple and first is not None and e.state == ENTRY_NATIVE and e.only != ONLY_STRIDED:
         if out is None:
             out = new_array(device, <DType>_dtypes[e.out], first.t.ndim, first.t.shape, s)
         elif not out.contiguous or not same_shape(first, out):
@@ -159,6 +165,10 @@ cdef int launch_planned(Device device, Entry *e, str op, Stream s, int n, void *
     cdef Array a
     cdef int i
     cdef bint linear = is_linear(p, n + 1)
+    if e.only == ONLY_STRIDED:
+        linear = False
+    elif e.only == ONLY_CONTIGUOUS and not linear:
+        return launch_copied(device, e, op, s, n, operands, launch, out)
     if e.state != ENTRY_NATIVE:
         return launch_python(device, e, op, s, n, operands, launch, out, p, linear)
     s.seq += 1
@@ -186,6 +196,26 @@ cdef int launch_planned(Device device, Entry *e, str op, Stream s, int n, void *
                            launch.scalars, p.count, <Kernel>e.contiguous)
     return call_native(device, s, e.strided_run, e.strided_row, tensors, n, 1, NULL, 0,
                        launch.scalars, p.count, <Kernel>e.strided)
+
+
+cdef int launch_copied(Device device, Entry *e, str op, Stream s, int n, void **operands,
+                       Launch *launch, Array out) except -1:
+    """Serve a contiguous kernel with operands of any strides: copy them, and the result back."""
+    cdef list copies = []
+    cdef void *dense[3]
+    cdef Array copied
+    cdef int i
+    for i in range(n):
+        dense[i] = NULL
+        if operands[i] != NULL:
+            copied = new_array(device, (<Array>operands[i]).dtype, out.t.ndim, out.t.shape, s)
+            assign(copied, <Array>operands[i])
+            copies.append(copied)
+            dense[i] = <void *>copied
+    copied = new_array(device, out.dtype, out.t.ndim, out.t.shape, s)
+    run_general(device, e, op, n, dense, launch, copied, s)
+    assign(out, copied)
+    return 0
 
 
 cdef int launch_python(Device device, Entry *e, str op, Stream s, int n, void **operands,

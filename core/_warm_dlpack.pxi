@@ -114,9 +114,10 @@ cdef class Imported:
 
     @property
     def aligned(self):
-        """Whether the first element lies at a multiple of the item size."""
+        """Whether the first element lies at a multiple of the item size; of a handle, as far as known."""
         cdef const DLTensor *t = self.tensor()
-        return (<uintptr_t>t.data + t.byte_offset) % max(1, t.dtype.bits // 8) == 0
+        base = <uintptr_t>t.data if t.device.device_type == DLPACK_CPU else 0
+        return (base + t.byte_offset) % max(1, t.dtype.bits // 8) == 0
 
     def __dealloc__(self):
         if self.versioned != NULL and self.versioned.deleter != NULL:
@@ -276,6 +277,23 @@ cdef object scalar_value(const DLTensor *t):
     from .scalars import from_bytes
 
     return from_bytes((<char *>t.data)[:dtype.itemsize], dtype.name)
+
+
+def read_in_place(Array x not None):
+    """Return the only element of an array that the host can address; waits for its last write."""
+    cdef DLTensor t = x.t
+    wait_on_host(x.buffer, False)
+    t.data = <char *>t.data + t.byte_offset
+    cdef int code = x.dtype.code
+    if code == INT64:
+        return (<int64_t *>t.data)[0]
+    if code == FLOAT64:
+        return (<double *>t.data)[0]
+    if code == FLOAT32:
+        return <double>(<float *>t.data)[0]
+    if code == BOOL:
+        return (<uint8_t *>t.data)[0] != 0
+    return scalar_value(&t)
 
 
 def scalar_bytes(value, DType dtype not None):

@@ -274,9 +274,14 @@ cdef int raise_device_mismatch(Function f, Array a, Array b) except -1:
 
 
 cdef int check_writable(Array x) except -1:
+    cdef int i
     if x.buffer.readonly:
         raise ValueError("the array's memory is read-only (it belongs to another library); copy it "
                          "with phalanx.asarray(x, copy=True)")
+    for i in range(x.t.ndim):
+        if x.t.strides[i] == 0 and x.t.shape[i] > 1 and x.count:
+            raise ValueError(f"elements of the array share memory along axis {i} (it was broadcast): "
+                             "copy it with phalanx.asarray(x, copy=True) before writing")
     return 0
 
 
@@ -341,6 +346,11 @@ def fill(Array target not None, value):
     cdef Launch launch
     check_writable(target)
     if target.count == 0:
+        return
+    if target.contiguous and entry_of(_copy, target.device, target.dtype).state == ENTRY_OTHER:
+        from . import transfer
+
+        transfer.fill_from_host(target, scalar_bytes(value, target.dtype))
         return
     launch.scalars = 1
     encode_scalar(&launch, 0, value, target.dtype)

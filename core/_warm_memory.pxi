@@ -272,6 +272,7 @@ cdef class Pool:
         while phx_pool_take_empty_segment(self.pool, &info):
             self.device.driver.free(self.device.index, <uintptr_t>info.handle)
             released = True
+        self._trim_driver()
         if released:
             self._add_segment(size, stream)
         return released
@@ -300,7 +301,13 @@ cdef class Pool:
         while phx_pool_take_empty_segment(self.pool, &info):
             total += info.size
             self.device.driver.free(self.device.index, <uintptr_t>info.handle)
+        self._trim_driver()
         return total
+
+    def _trim_driver(self):
+        """Let the driver give back what it keeps for itself, if it can."""
+        if self.device.driver.capabilities & Capability.TRIM:
+            self.device.driver.trim(self.device.index)
 
     def set_limit(self, uint64_t size):
         """Refuse to reserve more than ``size`` bytes; 0 removes the limit."""

@@ -140,9 +140,15 @@ cdef enum:
     ENTRY_DRIVER = 2
     ENTRY_OTHER = 3  # decomposition or fallback, decided anew at each call
 
+cdef enum:
+    BOTH_LAYOUTS = 0
+    ONLY_CONTIGUOUS = 1
+    ONLY_STRIDED = 2
+
 cdef struct Entry:
     int state
     int out
+    int only  # which layouts the device has a kernel for
     phx_run_fn contiguous_run
     phx_run_fn strided_run
     const phx_kernel *contiguous_row

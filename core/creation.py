@@ -10,6 +10,7 @@ from ._warm import Array, Device, DType, fill, launch, view
 from ._warm import copy as copy_array
 from ._warm import empty as new_array
 from .data_types import as_dtype, default_dtype, float64, int64
+from .devices import find_device, get_device
 from .transfer import from_numpy, scalar_array, to_device
 
 Shape = int | tuple[int, ...]
@@ -17,13 +18,17 @@ Number = bool | int | float | complex
 
 
 def _where(device: str | Device | None) -> Device:
-    from .devices import find_device, get_device
-
     return get_device() if device is None else find_device(device)
 
 
 def _shape(shape: Shape | Array | Sequence[int]) -> tuple[int, ...]:
     """Return a shape as a tuple of ints; raises ``TypeError`` or ``ValueError`` that names it."""
+    if type(shape) is tuple:
+        for extent in shape:
+            if type(extent) is not int or extent < 0:
+                break
+        else:
+            return shape
     extents = (shape,) if hasattr(shape, "__index__") else shape
     try:
         result = tuple(e.__index__() for e in extents)  # type: ignore[union-attr]
@@ -129,27 +134,31 @@ def _from_host(obj: Any, dtype: DType | None, device: Device, copy: bool | None)
 
 
 def _within_range(data: Any, nested: Any, dtype: DType | None) -> Any:
-    """Python ints parsed again where NumPy chose a dtype that does not hold them, or another one
-    than asked for; raises ``OverflowError`` if the dtype (default int64) does not hold them."""
+    """Parse Python ints again where NumPy chose another dtype than asked for (default int64).
+
+    Raises:
+        OverflowError: the dtype does not hold one of them.
+    """
     import numpy as np
 
-    if data.dtype.kind in "iu" and dtype is not None and dtype.kind in "iu":
-        return np.asarray(nested, dtype=dtype.name)
-    if data.dtype.kind == "O" and (dtype is None or dtype.name != "bfloat16"):
-        if all(isinstance(v, int | float | complex) for v in data.flat):
+    wanted = "float64" if dtype is None or dtype.kind not in "iu" else dtype.name
+    if data.dtype.kind == "O" or data.dtype.name in ("uint64", "float64"):
+        if _only_ints(nested) and (dtype is None or dtype.kind in "iu"):
             return np.asarray(nested, dtype=dtype.name if dtype else "int64")
-    elif data.dtype.name == "uint64" and dtype is None:
-        first = nested
-        while isinstance(first, list | tuple):
-            first = first[0]
-        if isinstance(first, int):
-            return np.asarray(nested, dtype="int64")
+        if data.dtype.kind == "O" and all(isinstance(v, int | float) for v in data.flat):
+            return np.asarray(nested, dtype=wanted)
+    elif data.dtype.kind in "iu" and wanted != "float64":
+        return np.asarray(nested, dtype=wanted)
     return data
 
 
+def _only_ints(nested: Any) -> bool:
+    """Whether a nested sequence holds Python ints and nothing else; stops at the first other."""
+    return all(_only_ints(v) if isinstance(v, list | tuple) else isinstance(v, int) for v in nested)
+
+
 def _converted(data: Any, dtype: DType) -> Any:
-    """Host data in another dtype by the rules of ``astype``: before they reach a device, which may
-    lack the dtype that they had."""
+    """Convert host data by the rules of ``astype``, as the device may lack the dtype they have."""
     import numpy as np
 
     from .data_types import iinfo
@@ -280,11 +289,12 @@ def arange(
     if target.kind == "b":
         raise TypeError("arange is not defined for bool; compare with a number instead")
     gap = stop - start
-    count = max(0, -(-gap // step) if integral else math.ceil(gap / step))
+    count = int(max(0, -(-gap // step) if integral else math.ceil(gap / step)))
     if target.kind in "iu":
-        start, step = int(start), int(step)
-        _check_ends(start, start + (count - 1) * step, count, target)
-    return _ruled(start, step, int(count), target, _where(device))
+        first, width = int(start), int(step)
+        _check_ends(first, first + (count - 1) * width, count, target)
+        start, step = first, width
+    return _ruled(start, step, count, target, _where(device))
 
 
 def _check_ends(first: int, last: int, count: int, dtype: DType) -> None:

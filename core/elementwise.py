@@ -132,6 +132,14 @@ def where(condition: Array, x1: Array | Number, x2: Array | Number, /) -> Array:
     """
     if not isinstance(condition, Array) or condition.dtype.kind != "b":
         raise TypeError("where takes a boolean condition; write where(x != 0, ...)")
+    if (
+        isinstance(x1, Array)
+        and isinstance(x2, Array)
+        and x1.dtype is x2.dtype
+        and x1.device is x2.device is condition.device
+    ):
+        same: Array = ternary("where", condition, x1, x2, x1.dtype, condition.device)
+        return same
     key = _common(x1, x2, condition)
     first = cast(x1, key) if isinstance(x1, Array) else x1
     second = cast(x2, key) if isinstance(x2, Array) else x2

@@ -6,9 +6,9 @@ See ``host_numpy``: on devices that the host cannot address it is a fallback und
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from ._warm import Array, Device, DType
+from ._warm import Array, Device, DType, normal_axis
 from .creation import arange
 from .data_types import as_dtype, astype, float64
 from .host_numpy import on_host
@@ -26,8 +26,37 @@ def _transform(name: str, x: Array, kind: str, **options: Any) -> Array:
     if x.dtype.kind not in kind:
         names = {"c": "complex", "f": "real floating", "fc": "floating"}[kind]
         raise TypeError(f"{name} takes a {names} array, got {x.dtype}")
+    _check_lengths(name, x, **options)
     result: Array = on_host(f"fft.{name}", getattr(np.fft, name), x, **options)
     return result
+
+
+def _check_lengths(
+    name: str,
+    x: Array,
+    *,
+    norm: str,
+    axis: int | None = None,
+    n: int | None = None,
+    axes: Sequence[int] | None = None,
+    s: Sequence[int] | None = None,
+) -> None:
+    """Raise an error that names the transform for what NumPy would refuse without saying where."""
+    if norm not in get_args(Norm):
+        raise ValueError(f'{name}: norm is "backward", "ortho" or "forward", got {norm!r}')
+    if axes is None:
+        axes = range(x.ndim) if axis is None else (axis,)
+    places = [normal_axis(a, x, name) for a in axes]
+    lengths = (n,) * len(places) if s is None else s
+    if len(lengths) != len(places):
+        raise ValueError(f"{name}: s {s} and axes {tuple(axes)} differ in length")
+    for place, asked in zip(places, lengths, strict=True):
+        length = x.shape[place] if asked is None else asked
+        if length < 1:
+            raise ValueError(
+                f"{name} of shape {x.shape} along axis {place}: the length must be positive, "
+                f"got {length}"
+            )
 
 
 def fft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
@@ -153,7 +182,8 @@ def ifftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
 def _places(x: Array, axes: int | Sequence[int] | None) -> tuple[int, ...]:
     if axes is None:
         return tuple(range(x.ndim))
-    return (axes,) if isinstance(axes, int) else tuple(axes)
+    chosen = (axes,) if isinstance(axes, int) else axes
+    return tuple(normal_axis(a, x, "fftshift") for a in chosen)
 
 
 __all__ = [

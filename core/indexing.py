@@ -6,7 +6,7 @@ import math
 import operator
 from typing import Any
 
-from ._warm import Array, assign, cast, empty, fill, launch, normal_axis, view
+from ._warm import Array, assign, cast, empty, fill, launch, normal_axis, reduce, view
 from ._warm import copy as copy_array
 from .data_types import int64
 from .errors import DeviceMismatchError
@@ -205,22 +205,23 @@ def _integer(k: Key, extent: int, axis: int, x: Array) -> int:
 
 def _select(x: Array, mask: Array) -> Array:
     """The elements where a mask of the same shape is true, in C order."""
-    from .manipulation import reshape
-
     _same_device(x, mask)
-    flat = reshape(contiguous(x), (x.size, 1))
-    flags = reshape(contiguous(mask), (x.size,))
+    flags = _flat(mask)
     count = _count(flags)
-    result = empty((count, 1), x.dtype, x.device)
+    result: Array = empty((count,), x.dtype, x.device)
     if count:
-        launch("compress", (flat, flags), (result,))
-    return reshape(result, (count,))
+        rows = view(contiguous(x), (x.size, 1), (1, 1))
+        launch("compress", (rows, flags), (view(result, (count, 1), (1, 1)),))
+    return result
+
+
+def _flat(mask: Array) -> Array:
+    result: Array = view(contiguous(mask), (mask.size,), (1,))
+    return result
 
 
 def _count(flags: Array) -> int:
-    from .reductions import count_nonzero
-
-    return int(count_nonzero(flags)) if flags.size else 0
+    return int(reduce("count_nonzero", flags, None, False, int64)) if flags.size else 0
 
 
 def _same_device(x: Array, key: Array) -> None:
@@ -245,11 +246,9 @@ def _fill_where(x: Array, mask: Array, value: Any) -> None:
 
 def nonzero_flat(mask: Array) -> Array:
     """The places (int64) of the true elements of a mask in C order."""
-    from .manipulation import reshape
-
-    flags = reshape(contiguous(mask), (mask.size,))
+    flags = _flat(mask)
     count = _count(flags)
-    result = empty((count,), int64, mask.device)
+    result: Array = empty((count,), int64, mask.device)
     if count:
         launch("nonzero", (flags,), (result,))
     return result

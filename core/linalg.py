@@ -22,6 +22,7 @@ from .manipulation import (
     reshape,
     stack,
 )
+from .transfer import asnumpy
 
 
 class EigResult(NamedTuple):
@@ -221,7 +222,7 @@ def pinv(x: Array, /, *, rtol: float | Array | None = None) -> Array:
     """Return the Moore-Penrose inverses; values below ``rtol`` times the largest count as 0."""
     _matrices(x, "pinv")
     if isinstance(rtol, Array):
-        return _lapack("pinv", x, rtol=rtol)  # type: ignore[return-value]
+        return _lapack("pinv", x, rtol=asnumpy(rtol))  # type: ignore[return-value]
     from .data_types import finfo
 
     limit = max(x.shape[-2:]) * finfo(x.dtype).eps if rtol is None else rtol

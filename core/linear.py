@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ._warm import Array, assign, cast, empty, fill, launch, normal_axis
+from ._warm import Array, assign, cast, empty, fill, launch, matrix_product, normal_axis
 from .data_types import result_type
 from .errors import DeviceMismatchError
 from .manipulation import broadcast_shapes, broadcast_to, expand_dims, permute_dims, reshape
@@ -36,6 +36,9 @@ def matmul(x1: Array, x2: Array, /) -> Array:
     Raises:
         ValueError: 0-d operands, or extents that do not fit.
     """
+    plain = matrix_product(x1, x2)
+    if plain is not None:
+        return plain
     x1, x2 = _operands(x1, x2, "matmul")
     if x1.ndim == 0 or x2.ndim == 0:
         raise ValueError("matmul takes arrays with at least one axis; multiply 0-d arrays with *")

@@ -14,6 +14,8 @@ from ._warm import (
     current_stream,
     dtype_from_name,
     empty,
+    fill,
+    read_in_place,
     reinterpret,
     wait_for_host,
     wrap_host,
@@ -163,13 +165,15 @@ def _span(x: Array, whole: bool) -> tuple[int, int]:
 
 def scalar_array(value: bool | int | float | complex, dtype: str, device: Device) -> Array:
     """Return a 0-d array that holds a Python number."""
-    from ._warm import scalar_bytes
-
-    kind = dtype_from_name(dtype)
-    result = empty((), kind, device)
-    room = ctypes.create_string_buffer(scalar_bytes(value, kind), kind.itemsize)
-    copy_from_host(result, ctypes.addressof(room))
+    result = empty((), dtype_from_name(dtype), device)
+    fill(result, value)
     return result
+
+
+def fill_from_host(x: Array, element: bytes) -> None:
+    """Fill a contiguous array with one element, for devices without a kernel that could."""
+    room = ctypes.create_string_buffer(element * x.size, x.nbytes)
+    copy_from_host(x, ctypes.addressof(room))
 
 
 # Python numbers
@@ -179,6 +183,8 @@ def item(x: Array) -> Any:
     """Return the only element as a Python number."""
     if x.size != 1:
         raise ValueError(f"item() needs exactly one element, got shape {x.shape}")
+    if x.device.host_addressable:
+        return read_in_place(x)
     return from_bytes(read_bytes(x), x.dtype.name)
 
 

@@ -35,6 +35,8 @@ INCLUDES = (SOURCES, ROOT / "core" / "include", ROOT / "core" / "scalar", GENERA
 FLAGS = (
     *("-O3", "-g0", "-std=c11", "-pthread", "-fvisibility=hidden", "-fno-strict-aliasing"),
     *("-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"),
+    # gcc 12 makes a*b - c*d beside a*d + b*c of straight-line code fused, in spite of the former
+    "-fno-tree-slp-vectorize",
     "-Werror=implicit-function-declaration",
 )
 #: The library starts threads, so it stays in the process once it is there.

@@ -53,6 +53,26 @@ _DEAR = frozenset(
 )
 #: Dear for complex numbers only: branches, scaling, square roots.
 _DEAR_COMPLEX = frozenset(("sqrt", "divide", "reciprocal", "sign", "abs"))
+_BIG = "phx_trig_needs_big_{s}(a)"
+#: Ops whose functions in core/scalar have a main part without branches, ``phx_<op>_main_<suffix>``:
+#: the type in which their operands are looked at, and for each operand the test that sends a block
+#: of them to the complete function.
+_GUARDS = {
+    **{(op, s): (s, _BIG.format(s=s)) for op in ("sin", "cos", "tan") for s in ("f32", "f64")},
+    ("multiply", "c64"): ("f32", "!phx_isfinite_f32(a)", "!phx_isfinite_f32(a)"),
+    ("multiply", "c128"): ("f64", "!phx_is_moderate(a)", "!phx_is_moderate(a)"),
+    ("square", "c64"): ("f32", "!phx_isfinite_f32(a)"),
+    ("square", "c128"): ("f64", "!phx_is_moderate(a)"),
+    ("divide", "c64"): ("c64", "!phx_isfinite_c64(a)", "phx_reciprocal_needs_care_c64(a)"),
+    ("divide", "c128"): (
+        "c128",
+        "phx_square_needs_care_c128(a)",
+        "phx_reciprocal_needs_care_c128(a)",
+    ),
+    ("reciprocal", "c64"): ("c64", "phx_reciprocal_needs_care_c64(a)"),
+    ("reciprocal", "c128"): ("c128", "phx_reciprocal_needs_care_c128(a)"),
+    ("abs", "c128"): ("f64", "!phx_is_moderate(a)"),
+}
 _DIVISIONS = frozenset(("floor_divide", "remainder", "divide", "reciprocal", "sqrt"))
 
 _GROUP = {
@@ -121,7 +141,7 @@ class _Group:
 
 
 def _dtype(signature: Any) -> str:
-    """The dtype that an overload is filed under: the last operand's (``where`` has a mask first)."""
+    """The dtype that files an overload: the last operand's (``where`` has a mask first)."""
     return str(signature.inputs[-1])
 
 
@@ -210,7 +230,7 @@ class Renderer:
             self._row(op, signature, _GROUP[dtype], f"cpu_copy_{_ITEMSIZE[dtype]}")
         elif expression == "a ? b : c":
             self._row(op, signature, _GROUP[dtype], f"cpu_where_{_ITEMSIZE[dtype]}")
-        elif _is_dear(op, kind):
+        elif _is_dear(op, kind) or (op.name, SUFFIX[dtype]) in _GUARDS:
             self._add_dear(op, signature, expression)
         else:
             self._add_plain(op, signature, expression)
@@ -249,15 +269,14 @@ class Renderer:
             self._add_half(op, signature, expression, f"{_GROUP['float32']}_dear")
             return
         group = f"{_GROUP[dtype]}_dear"
-        loop = f"{op.name}_{SUFFIX[dtype]}_unit"
-        self._add_unit_loop(group, loop, [SUFFIX[d] for d in signature.dtypes], expression)
+        types = [SUFFIX[d] for d in signature.dtypes]
+        loop = self._add_unit_loop(group, op.name, types, expression)
         self._row(op, signature, group, loop, "CPU_MAP_UNIT")
 
     def _add_half(self, op: Any, signature: Any, expression: str, group: str) -> None:
         predicate = signature.outputs[0] == "bool"
-        float32 = f"{op.name}_f32_unit"
         types = ["f32"] * op.arity + ["b" if predicate else "f32"]
-        self._add_unit_loop(group, float32, types, expression)
+        float32 = self._add_unit_loop(group, op.name, types, expression)
         suffix = SUFFIX[_dtype(signature)]
         loop = f"{op.name}_{suffix}_unit"
         self._group(group).loops[loop] = (
@@ -265,11 +284,19 @@ class Renderer:
         )
         self._row(op, signature, group, loop, "CPU_MAP_UNIT")
 
-    def _add_unit_loop(self, group: str, loop: str, types: list[str], expression: str) -> None:
-        macro = ("CPU_UNARY_UNIT", "CPU_BINARY_UNIT", "CPU_TERNARY_UNIT")[len(types) - 2]
-        self._group(group).loops.setdefault(
-            loop, f"{macro}({loop}, {', '.join(types)}, {expression})"
-        )
+    def _add_unit_loop(self, group: str, op: str, types: list[str], expression: str) -> str:
+        """Define the loop over contiguous operands, unless it is there, and return its name."""
+        suffix = types[-2]
+        loop = f"{op}_{suffix}_unit"
+        macro = f"CPU_{('UNARY', 'BINARY', 'TERNARY')[len(types) - 2]}_UNIT"
+        extra = ""
+        if (op, suffix) in _GUARDS:
+            main = f"phx_{op}_main_{suffix}({', '.join('ab'[: len(types) - 1])})"
+            macro = macro.replace("CPU", "CPU_GUARDED")
+            extra = ", ".join(("", main, *_GUARDS[op, suffix]))
+        text = f"{macro}({loop}, {', '.join(types)}, {expression}{extra})"
+        self._group(group).loops.setdefault(loop, text)
+        return loop
 
     def _add_cast(self, op: Any, signature: Any) -> None:
         source, target = signature.inputs[0], signature.outputs[0]

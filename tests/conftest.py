@@ -1,4 +1,4 @@
-"""Fixtures: the fake devices, and a ``device`` that runs a test on each of them and on the real CPU.
+"""Fixtures: the fake devices, and a ``device`` that runs a test on each of them and on the CPU.
 
 ``PHALANX_TEST_DEVICES=fake`` leaves all plugins out, so that the suite proves ``core/`` alone.
 """
@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 
 TESTS = Path(__file__).parent
-if str(TESTS) not in sys.path:  # the helpers beside the tests: --import-mode=importlib does not add it
+if (
+    str(TESTS) not in sys.path
+):  # the helpers beside the tests: --import-mode=importlib does not add it
     sys.path.insert(0, str(TESTS))
 
 ONLY_FAKES = os.environ.get("PHALANX_TEST_DEVICES") == "fake"

@@ -153,8 +153,18 @@ _REAL: dict[str, Callable[..., HostArray]] = {
     "remainder": np.vectorize(_remainder, otypes=[float]),
     **{
         op: getattr(np, op)
-        for op in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
-        + ("isfinite", "isinf", "isnan", "signbit")
+        for op in (
+            "equal",
+            "not_equal",
+            "less",
+            "less_equal",
+            "greater",
+            "greater_equal",
+            "isfinite",
+            "isinf",
+            "isnan",
+            "signbit",
+        )
     },
 }
 
@@ -165,15 +175,41 @@ _ROUNDED: dict[str, Callable[..., HostArray]] = {
     "square": lambda a: a * a,
     **{
         op: getattr(np, op)
-        for op in ("add", "subtract", "multiply", "divide", "sqrt", "exp", "expm1", "log", "log1p")
-        + ("log2", "log10", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh")
-        + ("asinh", "acosh", "atanh", "atan2", "hypot", "logaddexp", "pow")
+        for op in (
+            "add",
+            "subtract",
+            "multiply",
+            "divide",
+            "sqrt",
+            "exp",
+            "expm1",
+            "log",
+            "log1p",
+            "log2",
+            "log10",
+            "sin",
+            "cos",
+            "tan",
+            "asin",
+            "acos",
+            "atan",
+            "sinh",
+            "cosh",
+            "tanh",
+            "asinh",
+            "acosh",
+            "atanh",
+            "atan2",
+            "hypot",
+            "logaddexp",
+            "pow",
+        )
     },
 }
 
 
 def is_rounded(op: str, dtype: str) -> bool:
-    """Whether the result of an op on a real dtype is rounded, so that ``wide`` gives the reference."""
+    """Whether the result on a real dtype is rounded, so that ``wide`` gives the reference."""
     return op in _ROUNDED and host_dtype(dtype).kind in "fV"
 
 
@@ -219,8 +255,25 @@ _MPMATH: dict[str, Callable[..., Any]] = {
     "pow": mpmath.power,
     **{
         op: getattr(mpmath, op)
-        for op in ("sqrt", "exp", "expm1", "log", "log1p", "sin", "cos", "tan", "sinh", "cosh")
-        + ("tanh", "asin", "acos", "atan", "asinh", "acosh", "atanh")
+        for op in (
+            "sqrt",
+            "exp",
+            "expm1",
+            "log",
+            "log1p",
+            "sin",
+            "cos",
+            "tan",
+            "sinh",
+            "cosh",
+            "tanh",
+            "asin",
+            "acos",
+            "atan",
+            "asinh",
+            "acosh",
+            "atanh",
+        )
     },
 }
 

@@ -1,4 +1,4 @@
-"""A driver over host memory of its own, whose kernels are NumPy: all of ``core/`` runs without a device.
+"""A driver over host memory of its own with kernels in NumPy: ``core/`` runs without a device.
 
 Handles are small numbers and not addresses, freed memory is poisoned and its handle forgotten, and
 kernels check that their operands lie inside the memory and in the canonical form, so that a mistake
@@ -16,23 +16,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import phalanx as px
 from fake_kernels import HostArray, compute, numpy_type
 from fake_streams import FakeEvent, Marker, Worker
-
-import phalanx as px
 from phalanx.driver import Capability, DeviceInfo, DeviceKind, Direction, Driver, Feature, Layout
 from phalanx.errors import DeviceLostError, LaunchError, OutOfMemoryError
 from phalanx.optable import OPS, Structure
 
 POISON = 0xDB
-POISONED_SIZE = 1 << 22  # bytes at the start of a block; all of a large one would take long
+#: Bytes at the start of a block that are poisoned; all of a large one would take long.
+POISONED_SIZE = 1 << 22
 _NEEDS_FP64 = ("float64", "complex128")
 _ASYNC = Capability.STREAMS | Capability.EVENT_TIMING
 
 
 @dataclass
 class Faults:
-    """What fails on purpose. ``alloc`` holds the numbers (from 1) of the ``alloc`` calls that fail."""
+    """What fails on purpose; ``alloc`` holds the numbers, from 1, of the calls that fail."""
 
     launch: dict[str, BaseException] = field(default_factory=dict)
     alloc: set[int] = field(default_factory=set)
@@ -162,8 +162,8 @@ class FakeDriver(Driver):
     def _check_process(self) -> None:
         if self._streams and os.getpid() != self._pid:
             raise DeviceLostError(
-                f"{self.name}: the device was opened before the fork, and its streams are threads of "
-                "the parent; start the process with the method 'spawn'"
+                f"{self.name}: the device was opened before the fork, and its streams are threads "
+                "of the parent; start the process with the method 'spawn'"
             )
 
     # Memory
@@ -192,7 +192,9 @@ class FakeDriver(Driver):
 
     def used(self, index: int = 0) -> int:
         """Bytes that the core holds now."""
-        return sum(self._blocks[h].size for h, owner in list(self._owners.items()) if owner == index)
+        return sum(
+            self._blocks[h].size for h, owner in list(self._owners.items()) if owner == index
+        )
 
     def memory_info(self, index: int) -> tuple[int, int]:
         return self.memory - self.foreign - self.used(index), self.memory
@@ -232,13 +234,20 @@ class FakeDriver(Driver):
 
     # Kernels
 
-    def kernel(self, index: int, op: str, dtypes: tuple[str, ...], layout: Layout) -> px.Kernel | None:
+    def kernel(
+        self, index: int, op: str, dtypes: tuple[str, ...], layout: Layout
+    ) -> px.Kernel | None:
         if self.supports(index, op, dtypes) is not True:
             return None
         key = (op, dtypes, layout)
         if key not in self._table:
             self._table[key] = px.Kernel(
-                op, dtypes, layout, determinism=self.determinism, provider="phalanx tests", handle=key
+                op,
+                dtypes,
+                layout,
+                determinism=self.determinism,
+                provider="phalanx tests",
+                handle=key,
             )
         return self._table[key]
 
@@ -279,7 +288,9 @@ class FakeDriver(Driver):
             for x, name in zip(inputs, kernel.dtypes, strict=False)
         ]
         results = [_tensor(x) for x in outputs]
-        self.launches.append(Launch(index, op, kernel.dtypes, kernel.layout, tuple(a.shape for a in arrays)))
+        self.launches.append(
+            Launch(index, op, kernel.dtypes, kernel.layout, tuple(a.shape for a in arrays))
+        )
 
         def task() -> None:
             fault = self.faults.launch.get(op)
@@ -289,7 +300,9 @@ class FakeDriver(Driver):
 
         self._submit(index, stream, task, what=f"{op}({', '.join(kernel.dtypes)})")
 
-    def _run(self, kernel: px.Kernel, operands: list[Any], results: list[_Tensor], params: Any) -> None:
+    def _run(
+        self, kernel: px.Kernel, operands: list[Any], results: list[_Tensor], params: Any
+    ) -> None:
         if kernel.op == "gather":
             slices, offsets = operands
             self._gather(slices, self._view(offsets), self._view(results[0]))
@@ -363,7 +376,9 @@ class FakeDriver(Driver):
         self._check_process()
         return self._worker(index, handle).idle()
 
-    def stream_synchronize(self, index: int, handle: Worker | None, timeout: float | None = None) -> None:
+    def stream_synchronize(
+        self, index: int, handle: Worker | None, timeout: float | None = None
+    ) -> None:
         self._check_process()
         self._worker(index, handle).synchronize(timeout)
 

@@ -8,7 +8,6 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
-
 from phalanx.driver import Layout
 from phalanx.optable import OPS, Structure
 
@@ -22,10 +21,18 @@ def numpy_type(name: str) -> np.dtype[Any]:
 
 
 def compute(
-    op: str, layout: Layout, inputs: Sequence[HostArray], outputs: Sequence[HostArray], params: tuple[int, ...]
+    op: str,
+    layout: Layout,
+    inputs: Sequence[HostArray],
+    outputs: Sequence[HostArray],
+    params: tuple[int, ...],
 ) -> None:
-    """Run an op; scalar operands are 0-d arrays. Raises ``AssertionError`` for a form that no kernel
-    has to accept, and ``IndexError`` for an index out of range."""
+    """Run an op; scalar operands are 0-d arrays.
+
+    Raises:
+        AssertionError: a form of operands that no kernel has to accept.
+        IndexError: an index out of range.
+    """
     with np.errstate(all="ignore"):
         structure = OPS[op].structure
         if structure is Structure.ELEMENTWISE:
@@ -50,7 +57,9 @@ def _check_elementwise(layout: Layout, inputs: Sequence[HostArray], out: HostArr
         assert a.ndim == 0 or a.shape == out.shape, (a.shape, out.shape)
     assert out.ndim <= 64
     steps = [abs(s) for s in out.strides]
-    assert steps == sorted(steps, reverse=True), f"the output's axes are not in order: {out.strides}"
+    assert steps == sorted(steps, reverse=True), (
+        f"the output's axes are not in order: {out.strides}"
+    )
     assert 1 not in out.shape, f"an axis of one element was left: {out.shape}"
     for i in range(out.ndim - 1):
         runs = [a.strides[i] == a.strides[i + 1] * a.shape[i + 1] for a in (*inputs, out) if a.ndim]
@@ -64,7 +73,12 @@ def elementwise(op: str, operands: Sequence[HostArray], to: np.dtype[Any]) -> Ho
     """The function in NumPy; bfloat16 is computed in float32 and rounded once."""
     if op == "cast":
         return cast(operands[0], to)
-    if any(a.dtype == BFLOAT16 for a in operands) and op not in ("nextafter", "copysign", "where", "copy"):
+    if any(a.dtype == BFLOAT16 for a in operands) and op not in (
+        "nextafter",
+        "copysign",
+        "where",
+        "copy",
+    ):
         wide = [a.astype(np.float32) if a.dtype == BFLOAT16 else a for a in operands]
         return np.asarray(_ELEMENTWISE.get(op, getattr(np, op, None))(*wide)).astype(to)
     result = np.asarray(_ELEMENTWISE.get(op, getattr(np, op, None))(*operands))
@@ -154,7 +168,9 @@ def _sort(op: str, inputs: Sequence[HostArray], out: HostArray, params: tuple[in
     out[...] = np.take_along_axis(x, order, axis=-1) if op == "sort" else order
 
 
-def _searchsorted(op: str, inputs: Sequence[HostArray], out: HostArray, params: tuple[int, ...]) -> None:
+def _searchsorted(
+    op: str, inputs: Sequence[HostArray], out: HostArray, params: tuple[int, ...]
+) -> None:
     ordered, values = (a.astype(np.float32) if a.dtype in _HALF else a for a in inputs)
     assert ordered.ndim == values.ndim == 1
     out[...] = np.searchsorted(ordered, values, "right" if params[0] else "left")
@@ -166,7 +182,9 @@ def _nonzero(op: str, inputs: Sequence[HostArray], out: HostArray, params: tuple
     out[...] = np.flatnonzero(inputs[0])
 
 
-def _compress(op: str, inputs: Sequence[HostArray], out: HostArray, params: tuple[int, ...]) -> None:
+def _compress(
+    op: str, inputs: Sequence[HostArray], out: HostArray, params: tuple[int, ...]
+) -> None:
     x, mask = inputs
     assert x.ndim == 2
     assert x.flags.c_contiguous
@@ -174,7 +192,9 @@ def _compress(op: str, inputs: Sequence[HostArray], out: HostArray, params: tupl
     out[...] = x[mask]
 
 
-def _wrap_index(op: str, inputs: Sequence[HostArray], out: HostArray, params: tuple[int, ...]) -> None:
+def _wrap_index(
+    op: str, inputs: Sequence[HostArray], out: HostArray, params: tuple[int, ...]
+) -> None:
     (x,) = inputs
     n, stride = params
     assert x.shape == out.shape

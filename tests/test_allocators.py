@@ -5,9 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 
-import pytest
-
 import phalanx as px
+import pytest
 
 
 @pytest.fixture
@@ -73,7 +72,9 @@ class TestLimit:
         limited = px.LimitAllocator(pool, 1000)
         px.set_allocator(limited, device)
         x = px.empty(900, dtype=px.uint8)
-        with pytest.raises(px.OutOfMemoryError, match=rf"{device}: 200 bytes.*900 of 1000") as caught:
+        with pytest.raises(
+            px.OutOfMemoryError, match=rf"{device}: 200 bytes.*900 of 1000"
+        ) as caught:
             px.empty(200, dtype=px.uint8)
         assert (caught.value.verdict, caught.value.size) == ("limit", 200)
         del x

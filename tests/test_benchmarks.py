@@ -407,7 +407,7 @@ class TestReport:
         )
         text = printed(report.show_comparison, new, old)
         assert "4.00" in text
-        assert "net of the peers 2.00" in text
+        assert "net of the fastest peer 2.00" in text
         assert "sort" not in text
         old.machine["hardware"]["cpu"] = "Two"
         assert "another processor: Two" in printed(report.show_comparison, new, old)

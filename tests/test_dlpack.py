@@ -9,10 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import phalanx as px
 import pytest
 from fake_driver import FakeDriver
-
-import phalanx as px
 
 CPU = (1, 0)
 DTYPES = [
@@ -35,7 +34,9 @@ def host(request: pytest.FixtureRequest, drivers: object) -> Any:
 class Exporter:
     """An object of another library: hands on what an array exports, as old or as new as wanted."""
 
-    def __init__(self, source: Any, *, old: bool = False, device: tuple[int, int] | None = None) -> None:
+    def __init__(
+        self, source: Any, *, old: bool = False, device: tuple[int, int] | None = None
+    ) -> None:
         self.source, self.old, self.device = source, old, device
         self.wishes: list[dict[str, Any]] = []
 
@@ -75,7 +76,15 @@ class TestImport:
 
     def test_views(self, host: px.Device) -> None:
         base = np.arange(24.0).reshape(2, 3, 4)
-        for view in (base[::-1], base[:, 1:, ::2], base.T, base[:, ::-1, ::-2], base[1, 2, 3:].reshape(()), base[:0], base[..., None]):
+        for view in (
+            base[::-1],
+            base[:, 1:, ::2],
+            base.T,
+            base[:, ::-1, ::-2],
+            base[1, 2, 3:].reshape(()),
+            base[:0],
+            base[..., None],
+        ):
             x = px.from_dlpack(view)
             assert px.asnumpy(x).tolist() == view.tolist()
             assert px.asnumpy(x + 1).tolist() == (view + 1).tolist()
@@ -149,7 +158,9 @@ class TestImport:
         x = px.from_dlpack(data)
         assert px.asnumpy(x).tolist() == [1, 2, 3, 4]
         raw[:] = 0
-        assert px.asnumpy(x).tolist() == [1, 2, 3, 4], "the kernels would have met a misaligned address"
+        assert px.asnumpy(x).tolist() == [1, 2, 3, 4], (
+            "the kernels would have met a misaligned address"
+        )
         with pytest.raises(BufferError, match="not aligned"):
             px.from_dlpack(data, copy=False)
 
@@ -193,7 +204,9 @@ class TestImport:
             _fields_ = ()
 
         exporter = Capsule(_capsule(device=(7, 3)), (7, 3))
-        with pytest.raises(BufferError, match=r"no Phalanx device stands for DLPack device \(7, 3\)"):
+        with pytest.raises(
+            BufferError, match=r"no Phalanx device stands for DLPack device \(7, 3\)"
+        ):
             px.from_dlpack(exporter)
 
     def test_unknown_dtype(self, fake: px.Device) -> None:
@@ -213,7 +226,7 @@ class TestImport:
     def test_no_capsule_at_all(self, host: px.Device) -> None:
         with pytest.raises(BufferError, match="no unused DLPack capsule"):
             px.from_dlpack(Capsule(3))
-        with pytest.raises(TypeError, match="list has no __dlpack__; use phalanx.asarray"):
+        with pytest.raises(TypeError, match=r"list has no __dlpack__; use phalanx.asarray"):
             px.from_dlpack([1, 2])
 
 
@@ -254,11 +267,16 @@ def _capsule(
 ) -> Any:
     """A capsule over four float64 without strides, which means C order, and without a deleter."""
     data, shape = (ctypes.c_double * 4)(1, 2, 3, 4), (ctypes.c_int64 * 2)(2, (32 - offset) // 16)
-    tensor = _Tensor(ctypes.addressof(data), *device, 2, code, bits, 1, ctypes.addressof(shape), None, offset)
+    tensor = _Tensor(
+        ctypes.addressof(data), *device, 2, code, bits, 1, ctypes.addressof(shape), None, offset
+    )
     managed = _Versioned(major, 0, None, None, 0, tensor)
     _kept.append((data, shape, managed))
     make = ctypes.pythonapi.PyCapsule_New
-    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    make.restype, make.argtypes = (
+        ctypes.py_object,
+        [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p],
+    )
     return make(ctypes.addressof(managed), b"dltensor_versioned", None)
 
 
@@ -282,7 +300,14 @@ class TestExport:
 
     def test_views(self, host: px.Device) -> None:
         x = px.reshape(px.arange(24.0), (2, 3, 4))
-        for view in (x[::-1], x[:, 1:, ::2], x[1].T, x[1, 2, 3], x[:0], px.broadcast_to(x[0, 0], (5, 4))):
+        for view in (
+            x[::-1],
+            x[:, 1:, ::2],
+            x[1].T,
+            x[1, 2, 3],
+            x[:0],
+            px.broadcast_to(x[0, 0], (5, 4)),
+        ):
             assert np.from_dlpack(view).tolist() == view.tolist()
 
     def test_array_may_die_first(self, host: px.Device) -> None:
@@ -297,7 +322,9 @@ class TestExport:
         assert px.memory_stats()["requested"] == requested - 8000
 
     @pytest.mark.parametrize("version", [None, (0, 8), (1, 0), (1, 5)])
-    def test_capsule_that_nobody_consumes(self, host: px.Device, version: tuple[int, int] | None) -> None:
+    def test_capsule_that_nobody_consumes(
+        self, host: px.Device, version: tuple[int, int] | None
+    ) -> None:
         x = px.ones(500)
         requested = px.memory_stats()["requested"]
         capsule = x.__dlpack__(max_version=version)
@@ -352,12 +379,16 @@ class TestExport:
         assert x.__dlpack_device__() == (12, 0)
         y = np.from_dlpack(x, device="cpu")
         assert y.tolist() == [0, 1, 2, 3, 4, 5]
-        with pytest.raises(BufferError, match=r"fake:0 cannot be exported to DLPack device \(1, 0\)"):
+        with pytest.raises(
+            BufferError, match=r"fake:0 cannot be exported to DLPack device \(1, 0\)"
+        ):
             np.from_dlpack(x, device="cpu", copy=False)
         with pytest.raises(BufferError, match=r"\(2, 1\)"):
             x.__dlpack__(dl_device=(2, 1))
 
-    def test_to_the_host_without_a_cpu(self, fake: px.Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_to_the_host_without_a_cpu(
+        self, fake: px.Device, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr("phalanx.fallback.fallback_device", lambda device: None)
         with pytest.raises(BufferError, match="no CPU device"):
             px.zeros(1).__dlpack__(dl_device=CPU)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import elementwise_reference as reference
 import numpy as np
+import phalanx as px
 import pytest
 from array_kit import (
     FORMATS,
@@ -23,16 +24,13 @@ from array_kit import (
     unit,
     wild_values,
 )
-
-import phalanx as px
 from phalanx._warm import cast
 from phalanx._warm import copy as copy_array
 from phalanx.optable import ALL, FLOATING, INTEGER, OPS, REAL, Op, Signature, Structure
 
 ELEMENTWISE = [row for row in OPS.values() if row.structure is Structure.ELEMENTWISE]
 FUNCTIONS = [row for row in ELEMENTWISE if row.name not in ("copy", "cast")]
-#: Ops whose NumPy namesake, which the fake devices run, means the same for everyday values only to a
-#: few units in the last place.
+#: The fake devices run NumPy, which is good to a few units in the last place for everyday values.
 LOOSE_ULP = 8.0
 
 
@@ -93,7 +91,7 @@ def check(
 def check_complex(
     row: Op, signature: Signature, args: tuple[HostArray, ...], got: HostArray, slack: float
 ) -> None:
-    """Per part; those of pow, of expm1 and of NumPy's functions only against the size of the whole."""
+    """Per part; pow, expm1 and NumPy's functions only against the size of the whole."""
     name = signature.inputs[-1]
     real, imag = reference.complex_exact(row.name, args)
     bound = max(row.bound.ulp[name], slack) + 0.01
@@ -249,14 +247,14 @@ def test_operator_is_the_function(op: str, sign: str, device: px.Device) -> None
         x, y = (px.asarray(ordinary_values(name, 7, rng)) for _ in range(2))
         scope = {"x": x, "y": y}
         want = px.asnumpy(getattr(px, op)(x, y))
-        assert_same(eval(f"x {sign} y", scope), want, f"x {sign} y")  # noqa: S307 - our own text
+        assert_same(eval(f"x {sign} y", scope), want, f"x {sign} y")
         number = y[3].item()
         scope["n"] = number
         full = px.asarray(np.full(7, number, host_dtype(name)))
-        assert_same(eval(f"x {sign} n", scope), px.asnumpy(getattr(px, op)(x, full)), f"x {sign} n")  # noqa: S307
-        assert_same(eval(f"n {sign} x", scope), px.asnumpy(getattr(px, op)(full, x)), f"n {sign} x")  # noqa: S307
+        assert_same(eval(f"x {sign} n", scope), px.asnumpy(getattr(px, op)(x, full)), f"x {sign} n")
+        assert_same(eval(f"n {sign} x", scope), px.asnumpy(getattr(px, op)(full, x)), f"n {sign} x")
         if sign not in ("==", "!=", "<", "<=", ">", ">="):
-            exec(f"x {sign}= y", scope)  # noqa: S102
+            exec(f"x {sign}= y", scope)
             assert scope["x"] is x
             assert_same(x, want, f"x {sign}= y")
 
@@ -359,8 +357,8 @@ def test_in_place_keeps_the_dtype(device: px.Device) -> None:
     x = px.ones((2,), dtype=px.float32)
     with pytest.raises(TypeError, match="add in place: float64 does not go into float32"):
         x += px.ones((2,))
+    y = px.asarray([1])
     with pytest.raises(TypeError, match="a Python float does not go into int64; write x = x op y"):
-        y = px.asarray([1])
         y *= 0.5
     with pytest.raises(
         ValueError, match=r"shape \(2, 2\) does not fit into the array of shape \(2,\)"
@@ -477,6 +475,6 @@ def test_functions_describe_themselves() -> None:
         assert function.__doc__
         parameters = list(inspect.signature(function).parameters)
         assert len(parameters) == (3 if row.name in ("clip", "where") else row.arity)
-        assert pickle.loads(pickle.dumps(function)) is function  # noqa: S301 - our own bytes
+        assert pickle.loads(pickle.dumps(function)) is function
     assert repr(px.exp) == "<function phalanx.exp>"
     assert REAL[0] in (s.inputs[0] for s in px.add.row.signatures)

@@ -1,4 +1,4 @@
-"""The policy, the ledger, running on another device, and decomposition: ``core/fallback.py``, ``dispatch.py``."""
+"""The fallback policy, the ledger, running on another device, and decomposition."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import warnings
 from collections.abc import Callable, Iterator
 
 import numpy as np
+import phalanx as px
 import pytest
 from fake_driver import FakeDriver
-
-import phalanx as px
 from phalanx.fallback import fallback_device, recorded
 from phalanx.optable import OPS
 
@@ -66,7 +65,10 @@ class TestPolicy:
 
     def test_warn_runs_and_says_where(self, poor: px.Device) -> None:
         x = on(poor, [0.0, 1.0])
-        with px.fallback_policy("warn"), pytest.warns(px.FallbackWarning, match=r"exp.*poor:0.*runs on"):
+        with (
+            px.fallback_policy("warn"),
+            pytest.warns(px.FallbackWarning, match=r"exp.*poor:0.*runs on"),
+        ):
             y = px.exp(x)
         check(y, np.exp([0.0, 1.0]))
         assert len(px.fallback_report()) == 1
@@ -106,7 +108,10 @@ class TestPolicy:
         make_driver(missing=["exp"])
         monkeypatch.setattr("phalanx.fallback.fallback_device", lambda device: None)
         x = px.ones(1, device="own:0")
-        with px.fallback_policy("allow"), pytest.raises(px.UnsupportedOpError, match="no other device"):
+        with (
+            px.fallback_policy("allow"),
+            pytest.raises(px.UnsupportedOpError, match="no other device"),
+        ):
             px.exp(x)
 
     def test_stand_in_is_another_cpu(self, drivers: dict[str, FakeDriver]) -> None:
@@ -167,7 +172,10 @@ class TestLedger:
                 px.log1p(x)
             with recorded() as none:
                 pass
-        assert {(e.op, e.calls, e.bytes_moved) for e in entries} == {("exp", 2, 256), ("log1p", 1, 128)}
+        assert {(e.op, e.calls, e.bytes_moved) for e in entries} == {
+            ("exp", 2, 256),
+            ("log1p", 1, 128),
+        }
         assert none == []
 
     def test_native_ops_leave_no_trace(self, device: px.Device) -> None:
@@ -193,7 +201,10 @@ class TestStructures:
         check(x.T + 1.5, self.a.T + 1.5)
         check(x[::2, ::-1] * x[1::2, 1:2], self.a[::2, ::-1] * self.a[1::2, 1:2])
         check(2 - x[1], 2 - self.a[1])
-        check(px.exp(px.broadcast_to(x[:, :1], (4, 3))), np.exp(np.broadcast_to(self.a[:, :1], (4, 3))))
+        check(
+            px.exp(px.broadcast_to(x[:, :1], (4, 3))),
+            np.exp(np.broadcast_to(self.a[:, :1], (4, 3))),
+        )
         assert float(px.exp(on(poor, 0.0))) == 1.0
 
     def test_where_and_clip_with_scalars(self, poor: px.Device) -> None:
@@ -228,7 +239,10 @@ class TestStructures:
         x = on(poor, self.a)
         check(px.cumulative_sum(x, axis=0), np.cumsum(self.a, axis=0))
         check(px.sort(x, axis=0), np.sort(self.a, axis=0))
-        check(px.argsort(x, axis=1, descending=True), 5 - np.argsort(self.a[:, ::-1], axis=1, stable=True)[:, ::-1])
+        check(
+            px.argsort(x, axis=1, descending=True),
+            5 - np.argsort(self.a[:, ::-1], axis=1, stable=True)[:, ::-1],
+        )
         row = np.sort(self.a[0])
         check(px.searchsorted(on(poor, row), x[1:3, ::-1]), np.searchsorted(row, self.a[1:3, ::-1]))
 
@@ -267,7 +281,7 @@ class TestStructures:
         check(x, want)
 
     def test_scatter_leaves_neighbours_alone(self, poor: px.Device) -> None:
-        """Bringing the result back must not touch other arrays of the segment, which others may write."""
+        """What others write into the same segment meanwhile must stay."""
         arrays = [on(poor, np.full(100, float(i))) for i in range(10)]
         target = arrays[6]
         px.fallback_report(reset=True)

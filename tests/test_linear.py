@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 import numpy as np
+import phalanx as px
 import pytest
 from array_kit import LAYOUTS, HostArray, assert_same, generator, host_dtype, rounded
-
-import phalanx as px
 from phalanx.optable import COMPLEX, FLOATING, INTEGER, NUMERIC
 
 SHAPES = [
@@ -29,7 +28,14 @@ SHAPES = [
     ((4,), (2, 4, 5)),
     ((5, 2, 3, 4), (4,)),
 ]
-EMPTY = [((3, 0), (0, 5)), ((0, 4), (4, 5)), ((3, 4), (4, 0)), ((0,), (0,)), ((2, 0, 3), (3, 2)), ((0, 2, 3), (3, 4))]
+EMPTY = [
+    ((3, 0), (0, 5)),
+    ((0, 4), (4, 5)),
+    ((3, 4), (4, 0)),
+    ((0,), (0,)),
+    ((2, 0, 3), (3, 2)),
+    ((0, 2, 3), (3, 4)),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +49,9 @@ def matrix_of(name: str, shape: tuple[int, ...], *labels: object) -> HostArray:
     rng = generator("matrix", name, shape, *labels)
     low = 0 if name.startswith("u") else -3
     x = rng.integers(low, 4, shape)
-    return (x + (1j * rng.integers(-3, 4, shape) if name in COMPLEX else 0)).astype(host_dtype(name))
+    return (x + (1j * rng.integers(-3, 4, shape) if name in COMPLEX else 0)).astype(
+        host_dtype(name)
+    )
 
 
 def exact_product(a: HostArray, b: HostArray) -> HostArray:
@@ -106,7 +114,9 @@ def _nearest(exact: Fraction, name: str) -> np.floating:
 
 @pytest.mark.needs_cpu
 @pytest.mark.parametrize("name", FLOATING)
-@pytest.mark.parametrize("shape", [(1, 1, 1), (2, 3, 2), (5, 17, 3), (1, 40, 9), (9, 33, 1), (18, 6, 33)])
+@pytest.mark.parametrize(
+    "shape", [(1, 1, 1), (2, 3, 2), (5, 17, 3), (1, 40, 9), (9, 33, 1), (18, 6, 33)]
+)
 def test_order_of_evaluation(name: str, shape: tuple[int, int, int], cpu: px.Device) -> None:
     m, k, n = shape
     rng = generator("fused", name, shape)
@@ -199,11 +209,14 @@ def test_nan_and_infinity(name: str, cpu: px.Device) -> None:
 @pytest.mark.parametrize("name", ["int64", "float32", "complex128", "uint8"])
 def test_vecdot(name: str, device: px.Device) -> None:
     for left, right, axis in (
-        ((4,), (4,), -1), ((3, 4), (4,), -1), ((2, 3, 4), (2, 3, 4), -1), ((2, 3, 4), (2, 3, 4), -2),
-        ((5, 1, 4), (3, 4), -1), ((2, 0), (2, 0), -1), ((3, 2), (3, 2), -2), ((0, 4), (4,), -1),
+        ((4,), (4,), -1), ((3, 4), (4,), -1), ((2, 3, 4), (2, 3, 4), -1),
+        ((2, 3, 4), (2, 3, 4), -2), ((5, 1, 4), (3, 4), -1), ((2, 0), (2, 0), -1),
+        ((3, 2), (3, 2), -2), ((0, 4), (4,), -1),
     ):  # fmt: skip
         a, b = matrix_of(name, left), matrix_of(name, right, 2)
-        want = np.sum(np.moveaxis(np.conj(a), axis, -1) * np.moveaxis(b, axis, -1), axis=-1, dtype=a.dtype)
+        want = np.sum(
+            np.moveaxis(np.conj(a), axis, -1) * np.moveaxis(b, axis, -1), axis=-1, dtype=a.dtype
+        )
         got = px.vecdot(px.asarray(a), px.asarray(b), axis=axis)
         assert_same(got + 0, np.asarray(want) + a.dtype.type(0), f"{name} {left} {right} {axis}")
 
@@ -211,7 +224,16 @@ def test_vecdot(name: str, device: px.Device) -> None:
 @pytest.mark.parametrize("name", ["int64", "float32", "complex128", "uint8"])
 def test_tensordot(name: str, device: px.Device) -> None:
     a, b = matrix_of(name, (2, 3, 4)), matrix_of(name, (4, 3, 5), 2)
-    for axes in (1, ((2,), (0,)), ((1, 2), (1, 0)), ((1,), (1,)), ((-1,), (0,)), ((2, 1), (0, 1)), 0, ((), ())):
+    for axes in (
+        1,
+        ((2,), (0,)),
+        ((1, 2), (1, 0)),
+        ((1,), (1,)),
+        ((-1,), (0,)),
+        ((2, 1), (0, 1)),
+        0,
+        ((), ()),
+    ):
         want = np.tensordot(a, b, axes=axes)
         got = px.tensordot(px.asarray(a), px.asarray(b), axes=axes)
         assert_same(got + 0, want.astype(a.dtype) + a.dtype.type(0), f"{name} {axes}")
@@ -229,26 +251,76 @@ def test_tensordot(name: str, device: px.Device) -> None:
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda: px.ones((2, 3)) @ px.ones((2, 3)), ValueError, r"matmul of shapes \(2, 3\) and \(2, 3\): the inner extents 3 and 2 differ"),
+        (
+            lambda: px.ones((2, 3)) @ px.ones((2, 3)),
+            ValueError,
+            r"matmul of shapes \(2, 3\) and \(2, 3\): the inner extents 3 and 2 differ",
+        ),
         (lambda: px.ones(3) @ px.ones(4), ValueError, "inner extents 3 and 4"),
-        (lambda: px.ones(()) @ px.ones(3), ValueError, r"at least one axis; multiply 0-d arrays with \*"),
+        (
+            lambda: px.ones(()) @ px.ones(3),
+            ValueError,
+            r"at least one axis; multiply 0-d arrays with \*",
+        ),
         (lambda: px.ones((2, 3, 3)) @ px.ones((4, 3, 3)), ValueError, "do not broadcast"),
         (lambda: px.matmul(px.ones((2, 2)), 3), TypeError, "matmul takes phalanx arrays, got int"),
         (lambda: px.ones((2, 2)) @ 3, TypeError, "unsupported operand"),
-        (lambda: px.asarray([[True]]) @ px.asarray([[True]]), TypeError, "matmul is not defined for bool; convert with phalanx.astype"),
-        (lambda: px.ones((2, 2)) @ px.ones((2, 2), dtype=px.int32), TypeError, "float64 and int32 have no common dtype"),
-        (lambda: px.vecdot(px.ones(3), px.ones(3), axis=0), ValueError, "vecdot: axis counts from the end"),
-        (lambda: px.vecdot(px.ones(3), px.ones((2, 3)), axis=-2), ValueError, "vecdot: axis counts from the end"),
+        (
+            lambda: px.asarray([[True]]) @ px.asarray([[True]]),
+            TypeError,
+            "matmul is not defined for bool; convert with phalanx.astype",
+        ),
+        (
+            lambda: px.ones((2, 2)) @ px.ones((2, 2), dtype=px.int32),
+            TypeError,
+            "float64 and int32 have no common dtype",
+        ),
+        (
+            lambda: px.vecdot(px.ones(3), px.ones(3), axis=0),
+            ValueError,
+            "vecdot: axis counts from the end",
+        ),
+        (
+            lambda: px.vecdot(px.ones(3), px.ones((2, 3)), axis=-2),
+            ValueError,
+            "vecdot: axis counts from the end",
+        ),
         (lambda: px.vecdot(px.ones(3), px.ones(1)), ValueError, "vecdot: extents 3 and 1 differ"),
-        (lambda: px.vecdot(px.ones(3), [1, 2, 3]), TypeError, "vecdot takes phalanx arrays, got list"),
-        (lambda: px.tensordot(px.ones((2, 3)), px.ones((2, 3))[0], axes=2), ValueError, "tensordot: 2 axes of shapes"),
-        (lambda: px.tensordot(px.ones((2, 3)), px.ones((2, 3)), axes=1), ValueError, "tensordot: axes .* differ"),
-        (lambda: px.tensordot(px.ones((2, 3)), px.ones((2, 3)), axes=-1), ValueError, "tensordot: -1 axes"),
-        (lambda: px.tensordot(px.ones((2, 3)), px.ones((2, 3)), axes=((0,), (5,))), IndexError, "tensordot: axis 5 is out of range"),
-        (lambda: px.tensordot(px.ones((2, 2)), px.ones((2, 2)), axes=((0, 0), (0, 1))), ValueError, "tensordot: axes .* name an axis twice"),
+        (
+            lambda: px.vecdot(px.ones(3), [1, 2, 3]),
+            TypeError,
+            "vecdot takes phalanx arrays, got list",
+        ),
+        (
+            lambda: px.tensordot(px.ones((2, 3)), px.ones((2, 3))[0], axes=2),
+            ValueError,
+            "tensordot: 2 axes of shapes",
+        ),
+        (
+            lambda: px.tensordot(px.ones((2, 3)), px.ones((2, 3)), axes=1),
+            ValueError,
+            "tensordot: axes .* differ",
+        ),
+        (
+            lambda: px.tensordot(px.ones((2, 3)), px.ones((2, 3)), axes=-1),
+            ValueError,
+            "tensordot: -1 axes",
+        ),
+        (
+            lambda: px.tensordot(px.ones((2, 3)), px.ones((2, 3)), axes=((0,), (5,))),
+            IndexError,
+            "tensordot: axis 5 is out of range",
+        ),
+        (
+            lambda: px.tensordot(px.ones((2, 2)), px.ones((2, 2)), axes=((0, 0), (0, 1))),
+            ValueError,
+            "tensordot: axes .* name an axis twice",
+        ),
     ],
-)  # fmt: skip
-def test_errors(make: Callable[[], object], error: type[Exception], message: str, device: px.Device) -> None:
+)
+def test_errors(
+    make: Callable[[], object], error: type[Exception], message: str, device: px.Device
+) -> None:
     with pytest.raises(error, match=message):
         make()
 
@@ -256,5 +328,8 @@ def test_errors(make: Callable[[], object], error: type[Exception], message: str
 def test_devices_do_not_mix(drivers: object) -> None:
     a, b = px.ones((2, 2), device="fake:0"), px.ones((2, 2), device="fake:1")
     for function in (px.matmul, px.vecdot, px.tensordot):
-        with pytest.raises(px.DeviceMismatchError, match=rf'{function.__name__} of arrays on fake:0 and fake:1.*to_device\("fake:0"\)'):
+        with pytest.raises(
+            px.DeviceMismatchError,
+            match=rf'{function.__name__} of arrays on fake:0 and fake:1.*to_device\("fake:0"\)',
+        ):
             function(a, b)

@@ -1,17 +1,14 @@
-"""The caching pool behind arrays, its statistics, limits and failures: ``core/memory.py``, ``_warm_memory.pxi``."""
+"""The caching pool behind arrays: reuse, statistics, limits and failures."""
 
 from __future__ import annotations
 
-import gc
 import threading
-import weakref
 from collections.abc import Callable
-
-import pytest
-from fake_driver import FakeDriver
-from plugin_kit import run_python
+from itertools import pairwise
 
 import phalanx as px
+import pytest
+from fake_driver import FakeDriver
 from phalanx.memory import format_size
 
 MIB = 1 << 20
@@ -42,7 +39,7 @@ class TestReuse:
         del arrays[::3]
         arrays += [px.full(n, -n, dtype=px.int32) for n in range(1, 100)]
         spans = sorted((*place(x), x.nbytes) for x in arrays)
-        for (handle, offset, size), (next_handle, next_offset, _) in zip(spans, spans[1:], strict=False):
+        for (handle, offset, size), (next_handle, next_offset, _) in pairwise(spans):
             assert handle != next_handle or offset + size <= next_offset
         assert all(set(values(x)) == {values(x)[0]} for x in arrays)
 
@@ -73,9 +70,13 @@ class TestReuse:
         px.synchronize()
         with first:
             px.empty_cache()  # asks the streams how far they are, as a full pool would
-            assert before in [place(a) for a in [px.empty(5000) for _ in range(60)]]
+            spans = [(*place(a), a.nbytes) for a in [px.empty(5000) for _ in range(60)]]
+            handle, offset = before
+            assert any(h == handle and o <= offset < o + size for h, o, size in spans)
 
-    def test_block_of_the_own_stream_is_reused_without_waiting(self, asynchronous: px.Device) -> None:
+    def test_block_of_the_own_stream_is_reused_without_waiting(
+        self, asynchronous: px.Device
+    ) -> None:
         """In order on one stream: the next use of the memory runs behind the last."""
         stream = px.Stream()
         with asynchronous.driver.paused(stream), stream:
@@ -179,7 +180,14 @@ class TestStatistics:
         assert x.nbytes == 777
 
     @pytest.mark.parametrize(
-        ("size", "text"), [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (5 << 30, "5.0 GiB"), (1 << 52, "4096.0 TiB")]
+        ("size", "text"),
+        [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1536, "1.5 KiB"),
+            (5 << 30, "5.0 GiB"),
+            (1 << 52, "4096.0 TiB"),
+        ],
     )
     def test_format_size(self, size: int, text: str) -> None:
         assert format_size(size) == text
@@ -230,7 +238,9 @@ class TestOutOfMemory:
         make_driver()
         px.set_memory_limit(8 * MIB, "own:0")
         kept = px.empty(5 * MIB, dtype=px.uint8, device="own:0")
-        with pytest.raises(px.OutOfMemoryError, match=r"limit of 8\.0 MiB.*set_memory_limit") as caught:
+        with pytest.raises(
+            px.OutOfMemoryError, match=r"limit of 8\.0 MiB.*set_memory_limit"
+        ) as caught:
             px.empty(5 * MIB, dtype=px.uint8, device="own:0")
         assert caught.value.verdict == "limit"
         px.set_memory_limit(None, "own:0")
@@ -320,9 +330,12 @@ class TestAbsurdRequests:
             px.empty(shape)
 
     @pytest.mark.parametrize(
-        "shape", [2**58, 2**59, 2**62, 2**63, 2**200, (2**32, 2**32), (2**40, 2**40, 2**40), (3, 2**62)]
+        "shape",
+        [2**58, 2**59, 2**62, 2**63, 2**200, (2**32, 2**32), (2**40, 2**40, 2**40), (3, 2**62)],
     )
-    def test_more_than_can_be_addressed(self, device: px.Device, shape: int | tuple[int, ...]) -> None:
+    def test_more_than_can_be_addressed(
+        self, device: px.Device, shape: int | tuple[int, ...]
+    ) -> None:
         with pytest.raises(px.OutOfMemoryError, match=device.name):
             px.empty(shape, dtype=px.complex128)
 
@@ -352,7 +365,9 @@ class TestAbsurdRequests:
             lambda x: px.linspace(0, 1, 2**61),
         ],
     )
-    def test_overflow_in_other_functions(self, fake: px.Device, make: Callable[[px.Array], px.Array]) -> None:
+    def test_overflow_in_other_functions(
+        self, fake: px.Device, make: Callable[[px.Array], px.Array]
+    ) -> None:
         with pytest.raises(px.OutOfMemoryError):
             make(px.ones(1))
 
@@ -375,126 +390,3 @@ class TestAbsurdRequests:
         assert buffer.size == 0
         assert px.empty((0, 5)).nbytes == 0
         assert "0 bytes" in repr(buffer)
-
-
-class TestRelease:
-    """Giving memory back is safe from anywhere."""
-
-    def test_from_a_finaliser(self, device: px.Device) -> None:
-        class Owner:
-            def __init__(self) -> None:
-                self.array = px.ones(5000)
-
-        before = px.memory_stats()["requested"]
-        owner = Owner()
-        weakref.finalize(owner, lambda array: None, owner.array[:3])
-        del owner
-        gc.collect()
-        assert px.memory_stats()["requested"] == before
-
-    def test_from_a_reference_cycle(self, device: px.Device) -> None:
-        class Node:
-            pass
-
-        gc.collect()
-        before = px.memory_stats()["requested"]
-        for _ in range(50):
-            a, b = Node(), Node()
-            a.other, b.other, a.array = b, a, px.ones(1000)
-        del a, b
-        gc.collect()
-        assert px.memory_stats()["requested"] == before
-
-    def test_during_collection_inside_an_allocation(self, fake: px.Device) -> None:
-        """The collector may run while the pool is at work on this thread."""
-
-        class Node:
-            pass
-
-        before = gc.get_threshold()
-        gc.set_threshold(1)
-        try:
-            for i in range(300):
-                node = Node()
-                node.me, node.array = node, px.full(i % 50 + 1, i)
-        finally:
-            gc.set_threshold(*before)
-        del node
-        gc.collect()
-        assert values(px.ones(3)) == [1.0] * 3
-
-    def test_from_other_threads(self, device: px.Device) -> None:
-        px.synchronize()
-        before = px.memory_stats()["requested"]
-        shared: list[list[px.Array]] = [[px.full(i + 1, i) for i in range(200)] for _ in range(8)]
-
-        def drop(mine: list[px.Array]) -> None:
-            while mine:
-                x = mine.pop()
-                assert float(x[0]) == len(mine)
-                del x
-                px.empty(len(mine) + 1, device=device)
-
-        threads = [threading.Thread(target=drop, args=(mine,)) for mine in shared]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(60)
-        assert all(not mine for mine in shared)
-        px.synchronize()
-        assert px.memory_stats()["requested"] == before
-
-    def test_after_the_driver_is_gone(self, make_driver: Make) -> None:
-        from phalanx.plugins import host
-
-        driver = make_driver("shortlived")
-        x = px.arange(10, device="shortlived:0")
-        host().unregister_driver(driver)
-        try:
-            with pytest.raises(px.DeviceNotFoundError):
-                px.ones(1, device="shortlived:0")
-            assert values(x + x) == [2 * i for i in range(10)]
-            del x
-            gc.collect()
-        finally:
-            host().register_driver(driver)
-
-    def test_release_hooks_run_once_and_may_fail(self, fake: px.Device) -> None:
-        code = (
-            "import phalanx as px\n"
-            "from phalanx.plugins import host\n"
-            "from fake_driver import FakeDriver\n"
-            "host().register_driver(FakeDriver('fake'))\n"
-            "x = px.ones(3, device='fake:0')\n"
-            "def fail(): raise KeyError('hook failed')\n"
-            "x.buffer.on_release(fail)\n"
-            "x.buffer.on_release(lambda: print('second hook'))\n"
-            "del x\n"
-            "print('alive')\n"
-        )
-        result = run_python("-c", code, PHALANX_PLUGINS="none")
-        assert result.returncode == 0, result.stderr
-        assert result.stdout.split("\n")[:2] == ["second hook", "alive"]
-        assert "hook failed" in result.stderr
-        assert "UnraisableHookArgs" not in result.stderr
-
-    def test_buffers_are_not_made_by_hand(self, fake: px.Device) -> None:
-        with pytest.raises(TypeError, match="allocator"):
-            px.Buffer()
-        with pytest.raises(TypeError, match="asarray"):
-            px.Array()
-
-    def test_borrowed_memory_is_not_freed(self, make_driver: Make) -> None:
-        driver = make_driver()
-        handle = driver.alloc(0, 64)
-        owner = type("Owner", (), {})()
-        gone = weakref.ref(owner)
-        buffer = px.Buffer.from_handle(own(), handle, 64, owner=owner, readonly=True)
-        del owner
-        gc.collect()
-        assert gone() is not None
-        assert (buffer.handle, buffer.size, buffer.readonly) == (handle, 64, True)
-        del buffer
-        gc.collect()
-        assert gone() is None
-        driver.free(0, handle)

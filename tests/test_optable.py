@@ -5,45 +5,72 @@ from __future__ import annotations
 import dataclasses
 import inspect
 
-import pytest
-
 import phalanx as px
-from phalanx.optable import ALL, BOOLEAN, COMPLEX, FLOATING, INTEGER, NUMERIC, OPS, REAL, kind_of
-from phalanx.optable import Determinism, Op, Signature, Structure
+import pytest
+from phalanx.optable import (
+    ALL,
+    BOOLEAN,
+    COMPLEX,
+    FLOATING,
+    INTEGER,
+    NUMERIC,
+    OPS,
+    REAL,
+    Determinism,
+    Op,
+    Signature,
+    Structure,
+    kind_of,
+)
 from phalanx.promotion import PAIRS
 
 #: The functions and objects of the main namespace: https://data-apis.org/array-api/2025.12/API_specification
 STANDARD = {
-    "constants": "e inf nan newaxis pi",
-    "creation": "arange asarray empty empty_like eye from_dlpack full full_like linspace meshgrid ones "
-    "ones_like tril triu zeros zeros_like",
-    "data types": "astype broadcast_arrays broadcast_shapes broadcast_to can_cast finfo iinfo isdtype result_type",
-    "dtypes": "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128",
-    "elementwise": "abs acos acosh add asin asinh atan atan2 atanh bitwise_and bitwise_left_shift "
-    "bitwise_invert bitwise_or bitwise_right_shift bitwise_xor ceil clip conj copysign cos cosh divide "
-    "equal exp expm1 floor floor_divide greater greater_equal hypot imag isfinite isinf isnan less "
-    "less_equal log log1p log2 log10 logaddexp logical_and logical_not logical_or logical_xor maximum "
-    "minimum multiply negative nextafter not_equal positive pow real reciprocal remainder round sign "
-    "signbit sin sinh square sqrt subtract tan tanh trunc",
-    "indexing": "take take_along_axis",
-    "inspection": "__array_namespace_info__ __array_api_version__",
-    "linear algebra": "matmul matrix_transpose tensordot vecdot",
-    "manipulation": "concat expand_dims flip moveaxis permute_dims repeat reshape roll squeeze stack tile unstack",
-    "searching": "argmax argmin count_nonzero nonzero searchsorted where",
-    "sets": "isin unique_all unique_counts unique_inverse unique_values",
-    "sorting": "argsort sort",
-    "statistics": "cumulative_prod cumulative_sum max mean min prod std sum var",
-    "utility": "all any diff",
+    "constants": ("e inf nan newaxis pi "),
+    "creation": (
+        "arange asarray empty empty_like eye from_dlpack full full_like linspace meshgrid "
+        "ones ones_like tril triu zeros zeros_like "
+    ),
+    "data types": (
+        "astype broadcast_arrays broadcast_shapes broadcast_to can_cast finfo iinfo "
+        "isdtype result_type "
+    ),
+    "dtypes": (
+        "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 "
+        "complex128 "
+    ),
+    "elementwise": (
+        "abs acos acosh add asin asinh atan atan2 atanh bitwise_and bitwise_left_shift "
+        "bitwise_invert bitwise_or bitwise_right_shift bitwise_xor ceil clip conj "
+        "copysign cos cosh divide equal exp expm1 floor floor_divide greater "
+        "greater_equal hypot imag isfinite isinf isnan less less_equal log log1p log2 "
+        "log10 logaddexp logical_and logical_not logical_or logical_xor maximum minimum "
+        "multiply negative nextafter not_equal positive pow real reciprocal remainder "
+        "round sign signbit sin sinh square sqrt subtract tan tanh trunc "
+    ),
+    "indexing": ("take take_along_axis "),
+    "inspection": ("__array_namespace_info__ __array_api_version__ "),
+    "linear algebra": ("matmul matrix_transpose tensordot vecdot "),
+    "manipulation": (
+        "concat expand_dims flip moveaxis permute_dims repeat reshape roll squeeze stack "
+        "tile unstack "
+    ),
+    "searching": ("argmax argmin count_nonzero nonzero searchsorted where "),
+    "sets": ("isin unique_all unique_counts unique_inverse unique_values "),
+    "sorting": ("argsort sort "),
+    "statistics": ("cumulative_prod cumulative_sum max mean min prod std sum var "),
+    "utility": ("all any diff "),
 }
 #: Attributes and methods of the array object.
 ARRAY = (
-    "dtype device mT ndim shape size T __abs__ __add__ __and__ __array_namespace__ __bool__ __complex__ "
-    "__dlpack__ __dlpack_device__ __eq__ __float__ __floordiv__ __ge__ __getitem__ __gt__ __index__ "
-    "__int__ __invert__ __iter__ __le__ __lshift__ __lt__ __matmul__ __mod__ __mul__ __ne__ __neg__ __or__ "
-    "__pos__ __pow__ __rshift__ __setitem__ __sub__ __truediv__ __xor__ to_device __iadd__ __isub__ "
-    "__imul__ __itruediv__ __ifloordiv__ __ipow__ __imatmul__ __imod__ __iand__ __ior__ __ixor__ "
-    "__ilshift__ __irshift__ __radd__ __rsub__ __rmul__ __rtruediv__ __rfloordiv__ __rpow__ __rmatmul__ "
-    "__rmod__ __rand__ __ror__ __rxor__ __rlshift__ __rrshift__"
+    "dtype device mT ndim shape size T __abs__ __add__ __and__ __array_namespace__ "
+    "__bool__ __complex__ __dlpack__ __dlpack_device__ __eq__ __float__ __floordiv__ "
+    "__ge__ __getitem__ __gt__ __index__ __int__ __invert__ __iter__ __le__ __lshift__ "
+    "__lt__ __matmul__ __mod__ __mul__ __ne__ __neg__ __or__ __pos__ __pow__ __rshift__ "
+    "__setitem__ __sub__ __truediv__ __xor__ to_device __iadd__ __isub__ __imul__ "
+    "__itruediv__ __ifloordiv__ __ipow__ __imatmul__ __imod__ __iand__ __ior__ __ixor__ "
+    "__ilshift__ __irshift__ __radd__ __rsub__ __rmul__ __rtruediv__ __rfloordiv__ "
+    "__rpow__ __rmatmul__ __rmod__ __rand__ __ror__ __rxor__ __rlshift__ __rrshift__ "
 )
 
 
@@ -92,7 +119,8 @@ class TestRows:
 
     def test_order_is_stated_where_rounding_shows_it(self, row: Op) -> None:
         rounding = row.name in (
-            "sum", "prod", "mean", "cumulative_sum", "cumulative_prod", "matmul", "softmax", "arange",
+            "sum", "prod", "mean", "cumulative_sum", "cumulative_prod", "matmul", "softmax",
+            "arange",
         )  # fmt: skip
         assert bool(row.order) is rounding
 
@@ -143,7 +171,13 @@ class TestTable:
             ("float16", "bfloat16"): "float32",
         }  # fmt: skip
         assert {pair: PAIRS[pair] for pair in expected} == expected
-        for pair in (("uint64", "int8"), ("bool", "int8"), ("int64", "float64"), ("bool", "float32"), ("int8", "complex64")):
+        for pair in (
+            ("uint64", "int8"),
+            ("bool", "int8"),
+            ("int64", "float64"),
+            ("bool", "float32"),
+            ("int8", "complex64"),
+        ):
             assert pair not in PAIRS
 
 
@@ -155,7 +189,9 @@ class TestStandard:
         assert set(STANDARD[group].split()) <= set(px.__all__)
 
     def test_array_object(self) -> None:
-        methods = set(ARRAY.split()) - {"__rmatmul__"}  # no other type has a matrix product with an array
+        methods = set(ARRAY.split()) - {
+            "__rmatmul__"
+        }  # no other type has a matrix product with an array
         assert [name for name in methods if not hasattr(px.Array, name)] == []
 
     def test_version(self) -> None:
@@ -183,11 +219,24 @@ class TestStandard:
 
     def test_info(self, device: px.Device) -> None:
         info = px.__array_namespace_info__()
-        assert info.capabilities() == {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
+        assert info.capabilities() == {
+            "boolean indexing": True,
+            "data-dependent shapes": True,
+            "max dimensions": 64,
+        }
         assert info.default_device() is device
         assert device in info.devices()
         assert info.default_dtypes()["indexing"] is px.int64
-        assert set(info.default_dtypes(device=device)) == {"real floating", "complex floating", "integral", "indexing"}
+        assert set(info.default_dtypes(device=device)) == {
+            "real floating",
+            "complex floating",
+            "integral",
+            "indexing",
+        }
         assert set(info.dtypes()) == set(STANDARD["dtypes"].split())
         assert set(info.dtypes(kind="unsigned integer")) == {"uint8", "uint16", "uint32", "uint64"}
-        assert set(info.dtypes(kind=("bool", "complex floating"))) == {"bool", "complex64", "complex128"}
+        assert set(info.dtypes(kind=("bool", "complex floating"))) == {
+            "bool",
+            "complex64",
+            "complex128",
+        }

@@ -1,4 +1,4 @@
-"""Reductions, scans, softmax and differences: orders of evaluation to the bit, axes, dtypes, edges."""
+"""Reductions, scans, softmax, differences: orders of evaluation to the bit, axes, dtypes, edges."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import phalanx as px
 import pytest
 from array_kit import (
     LAYOUTS,
@@ -18,8 +19,6 @@ from array_kit import (
     special_values,
     wild_values,
 )
-
-import phalanx as px
 from phalanx.optable import ALL, COMPLEX, FLOATING, INTEGER, NUMERIC, REAL
 
 CUBE = (3, 4, 5)
@@ -345,7 +344,7 @@ def test_zero_dimensions(device: px.Device) -> None:
 # ---- variance, running sums, softmax, differences ------------------------------------------------
 
 
-@pytest.mark.parametrize("name", FLOATING + ("int16", "uint8"))
+@pytest.mark.parametrize("name", [*FLOATING, "int16", "uint8"])
 @pytest.mark.parametrize("correction", [0, 1, 0.5, -1])
 def test_variance(name: str, correction: float, device: px.Device) -> None:
     x = generator(name).integers(0, 100, CUBE).astype(host_dtype(name))
@@ -373,14 +372,19 @@ def test_running_sums(name: str, initial: bool, device: px.Device) -> None:
     to = host_dtype(reduced_dtype(name))
     wide = x.astype(np.float64) if name in FLOATING else x
     for axis in (0, 1, -1):
-        for op, function in (("cumulative_sum", np.cumulative_sum), ("cumulative_prod", np.cumulative_prod)):
+        for op, function in (
+            ("cumulative_sum", np.cumulative_sum),
+            ("cumulative_prod", np.cumulative_prod),
+        ):
             options = {"dtype": to} if name not in FLOATING else {}
             want = function(wide, axis=axis, include_initial=initial, **options)
             got = getattr(px, op)(px.asarray(x), axis=axis, include_initial=initial)
             close(got, want.astype(to), f"{op} {axis}")
     for layout, make in LAYOUTS.items():
         got = px.cumulative_sum(make(x, device), axis=1, include_initial=initial)
-        want = np.cumulative_sum(wide, axis=1, include_initial=initial, **({"dtype": to} if name not in FLOATING else {}))
+        want = np.cumulative_sum(
+            wide, axis=1, include_initial=initial, **({"dtype": to} if name not in FLOATING else {})
+        )
         close(got, want.astype(to), layout)
 
 
@@ -421,24 +425,58 @@ def test_differences(name: str, device: px.Device) -> None:
     [
         (lambda: px.sum(3), TypeError, "sum takes a phalanx array, got int; use phalanx.asarray"),
         (lambda: px.max([1]), TypeError, "max takes a phalanx array, got list"),
-        (lambda: px.sum(px.ones(3), axis=1), IndexError, r"sum: axis 1 is out of range for shape \(3,\)"),
-        (lambda: px.sum(px.ones(3), axis=1.0), TypeError, "sum: axis takes an int, a tuple of ints or None"),
+        (
+            lambda: px.sum(px.ones(3), axis=1),
+            IndexError,
+            r"sum: axis 1 is out of range for shape \(3,\)",
+        ),
+        (
+            lambda: px.sum(px.ones(3), axis=1.0),
+            TypeError,
+            "sum: axis takes an int, a tuple of ints or None",
+        ),
         (lambda: px.sum(px.ones(3), axis=(0, -1)), ValueError, "sum: axis -1 is named twice"),
-        (lambda: px.argmax(px.ones((2, 2)), axis=(0, 1)), TypeError, "argmax: axis takes an int or None"),
-        (lambda: px.max(px.asarray([1j])), TypeError, "max is not defined for complex128: it has no order"),
+        (
+            lambda: px.argmax(px.ones((2, 2)), axis=(0, 1)),
+            TypeError,
+            "argmax: axis takes an int or None",
+        ),
+        (
+            lambda: px.max(px.asarray([1j])),
+            TypeError,
+            "max is not defined for complex128: it has no order",
+        ),
         (lambda: px.argmin(px.asarray([True])), TypeError, "argmin is not defined for bool"),
-        (lambda: px.mean(px.asarray([True])), TypeError, "mean is not defined for bool; use phalanx.astype"),
+        (
+            lambda: px.mean(px.asarray([True])),
+            TypeError,
+            "mean is not defined for bool; use phalanx.astype",
+        ),
         (lambda: px.var(px.asarray([1j])), TypeError, "var is not defined for complex"),
         (lambda: px.softmax(px.asarray([1j])), TypeError, "softmax is not defined for complex"),
         (lambda: px.softmax(px.ones(())), ValueError, "softmax needs at least one axis"),
-        (lambda: px.cumulative_sum(px.ones(())), ValueError, "cumulative_sum needs at least one axis"),
-        (lambda: px.cumulative_prod(px.ones((2, 2))), ValueError, r"needs an axis for shape \(2, 2\)"),
+        (
+            lambda: px.cumulative_sum(px.ones(())),
+            ValueError,
+            "cumulative_sum needs at least one axis",
+        ),
+        (
+            lambda: px.cumulative_prod(px.ones((2, 2))),
+            ValueError,
+            r"needs an axis for shape \(2, 2\)",
+        ),
         (lambda: px.diff(px.ones(3), n=-1), ValueError, "diff takes n >= 0, got -1"),
         (lambda: px.diff(px.ones(())), IndexError, "diff: axis -1 is out of range"),
-        (lambda: px.std(px.ones(3), axis=4), IndexError, r"axis 4 is out of range for shape \(3,\)"),
+        (
+            lambda: px.std(px.ones(3), axis=4),
+            IndexError,
+            r"axis 4 is out of range for shape \(3,\)",
+        ),
         (lambda: px.sum(px.ones(3), dtype="float31"), TypeError, "float31"),
     ],
 )
-def test_errors(make: Callable[[], object], error: type[Exception], message: str, device: px.Device) -> None:
+def test_errors(
+    make: Callable[[], object], error: type[Exception], message: str, device: px.Device
+) -> None:
     with pytest.raises(error, match=message):
         make()

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+import phalanx as px
 import pytest
 from fake_driver import FakeDriver
-
-import phalanx as px
 from phalanx.optable import OPS
 from phalanx.registry import support
 
@@ -26,7 +25,9 @@ class TestKernels:
         assert {k.op for k in found} == {"exp"}
         assert ("float32", "float32") in {k.dtypes for k in found}
         assert {k.layout for k in found} <= {px.Layout.CONTIGUOUS, px.Layout.STRIDED, px.Layout.ANY}
-        assert all(k.provider and k.determinism in ("bitwise", "reproducible", "none") for k in found)
+        assert all(
+            k.provider and k.determinism in ("bitwise", "reproducible", "none") for k in found
+        )
 
     def test_of_all_ops(self, device: px.Device) -> None:
         assert {k.op for k in px.kernels()} == set(OPS), "the device has a kernel for every op"
@@ -51,7 +52,9 @@ class TestKernels:
             px.kernels("exp", "nothing:0")
 
     def test_repr_shows_provenance(self, fake: px.Device) -> None:
-        assert repr(px.kernels("sum")[0]) == "<Kernel sum(int8, int64) any bitwise from phalanx tests>"
+        assert (
+            repr(px.kernels("sum")[0]) == "<Kernel sum(int8, int64) any bitwise from phalanx tests>"
+        )
         assert "unknown" in repr(px.Kernel("sum", ("int8", "int64"), px.Layout.ANY))
         assert not px.kernels("sum")[0].is_native
 
@@ -183,7 +186,9 @@ class TestDevicesWithoutFp64:
 
 
 class TestDriverErrors:
-    def test_compile_error_reaches_the_user(self, make_driver: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_compile_error_reaches_the_user(
+        self, make_driver: Make, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         driver = make_driver()
         x = px.ones(3, device="own:0")
 
@@ -200,8 +205,12 @@ class TestDriverErrors:
     def test_kernel_that_cannot_be_launched(self, make_driver: Make) -> None:
         driver = make_driver()
         x = px.ones(3, device="own:0")
-        with pytest.raises(NotImplementedError, match="'own' returned a kernel that it cannot launch"):
-            px.Driver.launch(driver, 0, px.kernels("exp", "own:0")[0], [x], [x], (), stream=px.Stream("own:0"))
+        with pytest.raises(
+            NotImplementedError, match="'own' returned a kernel that it cannot launch"
+        ):
+            px.Driver.launch(
+                driver, 0, px.kernels("exp", "own:0")[0], [x], [x], (), stream=px.Stream("own:0")
+            )
 
     def test_defaults_of_optional_calls(self, make_driver: Make) -> None:
         driver = make_driver()

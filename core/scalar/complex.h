@@ -12,6 +12,10 @@
  * part; finite / 0 is infinite), which the Array API 2025.12 leaves open. NaN results are the quiet
  * NaN of the prelude or of the machine: payload and sign are not specified.
  *
+ * multiply, divide, reciprocal, square and abs come in two parts, so that loops can vectorise:
+ * phx_<op>_needs_care_<C> (1 or 0), and phx_<op>_main_<C>, free of branches, for all others. The
+ * function without a suffix takes the right path; real_reduce.h shows the loop.
+ *
  * A prelude may define PHX_OUTLINE, the qualifier of the long functions, to keep them from being
  * inlined; the default is PHX_FN.
  */
@@ -131,10 +135,12 @@ PHX_FN f64 phx_scaled_quotient(phx_scaled n, phx_scaled d) {
     return phx_ldexp(phx_pair_quotient(n.v, d.v), n.e - d.e);
 }
 
-/* 0 or a number whose products and squares neither overflow nor lose bits */
+/* 0 or a number whose products and squares neither overflow nor lose bits: 2**-400 < |x| < 2**400 */
 PHX_FN i32 phx_is_moderate(f64 x) {
-    const f64 size = phx_fabs(x);
-    return (x == 0.0) | ((size > 3.8725919148493183e-121) & (size < 2.5822498780869086e+120));
+    const u64 size = phx_bits64(x) << 1;
+    const u64 low = (u64)(1023 - 400) << 53;
+    const u64 high = (u64)(1023 + 400) << 53;
+    return (size == 0) | (size - (low + 1) < high - (low + 1));
 }
 
 /* ---- multiply -------------------------------------------------------------------------------- */
@@ -173,11 +179,19 @@ PHX_OUTLINE c128 phx_multiply_wide(c128 z, c128 w) {
                             phx_scaled_value(phx_dot2_parts(a, d, b, c)));
 }
 
+PHX_FN i32 phx_multiply_needs_care_c128(c128 z, c128 w) {
+    return 1 ^ (phx_is_moderate(z.re) & phx_is_moderate(z.im) & phx_is_moderate(w.re) &
+                phx_is_moderate(w.im));
+}
+
+PHX_FN c128 phx_multiply_main_c128(c128 z, c128 w) {
+    return phx_complex_c128(phx_dot2(z.re, w.re, -z.im, w.im).hi,
+                            phx_dot2(z.re, w.im, z.im, w.re).hi);
+}
+
 PHX_FN c128 phx_multiply_c128(c128 z, c128 w) {
-    if (phx_is_moderate(z.re) & phx_is_moderate(z.im) & phx_is_moderate(w.re) &
-        phx_is_moderate(w.im)) {
-        return phx_complex_c128(phx_dot2(z.re, w.re, -z.im, w.im).hi,
-                                phx_dot2(z.re, w.im, z.im, w.re).hi);
+    if (!phx_multiply_needs_care_c128(z, w)) {
+        return phx_multiply_main_c128(z, w);
     }
     if (phx_isfinite_c128(z) & phx_isfinite_c128(w)) {
         return phx_multiply_wide(z, w);
@@ -186,6 +200,16 @@ PHX_FN c128 phx_multiply_c128(c128 z, c128 w) {
 }
 
 /* Products of f32 are exact in f64. */
+PHX_FN i32 phx_multiply_needs_care_c64(c64 z, c64 w) {
+    return 1 ^ ((phx_fabsf(z.re) < PHX_INFF) & (phx_fabsf(z.im) < PHX_INFF) &
+                (phx_fabsf(w.re) < PHX_INFF) & (phx_fabsf(w.im) < PHX_INFF));
+}
+
+PHX_FN c64 phx_multiply_main_c64(c64 z, c64 w) {
+    const f64 a = (f64)z.re, b = (f64)z.im, c = (f64)w.re, d = (f64)w.im;
+    return phx_complex_c64((f32)(a * c - b * d), (f32)(a * d + b * c));
+}
+
 PHX_FN c64 phx_multiply_c64(c64 z, c64 w) {
     const f64 a = (f64)z.re, b = (f64)z.im, c = (f64)w.re, d = (f64)w.im;
     const f64 re = a * c - b * d;
@@ -196,8 +220,13 @@ PHX_FN c64 phx_multiply_c64(c64 z, c64 w) {
     return phx_complex_c64((f32)re, (f32)im);
 }
 
-PHX_FN c64 phx_square_c64(c64 z) { return phx_multiply_c64(z, z); }
-PHX_FN c128 phx_square_c128(c128 z) { return phx_multiply_c128(z, z); }
+#define PHX_COMPLEX_SQUARE_(C)                                                                     \
+    PHX_FN i32 phx_square_needs_care_##C(C z) { return phx_multiply_needs_care_##C(z, z); }        \
+    PHX_FN C phx_square_main_##C(C z) { return phx_multiply_main_##C(z, z); }                      \
+    PHX_FN C phx_square_##C(C z) { return phx_multiply_##C(z, z); }
+PHX_COMPLEX_SQUARE_(c64)
+PHX_COMPLEX_SQUARE_(c128)
+#undef PHX_COMPLEX_SQUARE_
 
 /* ---- divide ---------------------------------------------------------------------------------- */
 
@@ -234,13 +263,20 @@ PHX_OUTLINE c128 phx_divide_wide(c128 z, c128 w) {
                             phx_scaled_quotient(phx_dot2_parts(b, c, a, minus_d), size));
 }
 
+PHX_FN i32 phx_divide_needs_care_c128(c128 z, c128 w) {
+    return phx_multiply_needs_care_c128(z, w) | ((w.re == 0.0) & (w.im == 0.0));
+}
+
+PHX_FN c128 phx_divide_main_c128(c128 z, c128 w) {
+    const phx_dd size = phx_dot2(w.re, w.re, w.im, w.im);
+    return phx_complex_c128(phx_pair_quotient(phx_dot2(z.re, w.re, z.im, w.im), size),
+                            phx_pair_quotient(phx_dot2(z.im, w.re, z.re, -w.im), size));
+}
+
 PHX_FN c128 phx_divide_c128(c128 z, c128 w) {
     const i32 zero = (w.re == 0.0) & (w.im == 0.0);
-    if (phx_is_moderate(z.re) & phx_is_moderate(z.im) & phx_is_moderate(w.re) &
-        phx_is_moderate(w.im) & !zero) {
-        const phx_dd size = phx_dot2(w.re, w.re, w.im, w.im);
-        return phx_complex_c128(phx_pair_quotient(phx_dot2(z.re, w.re, z.im, w.im), size),
-                                phx_pair_quotient(phx_dot2(z.im, w.re, z.re, -w.im), size));
+    if (!phx_divide_needs_care_c128(z, w)) {
+        return phx_divide_main_c128(z, w);
     }
     if (phx_isfinite_c128(z) & phx_isfinite_c128(w) & !zero) {
         return phx_divide_wide(z, w);
@@ -248,19 +284,34 @@ PHX_FN c128 phx_divide_c128(c128 z, c128 w) {
     return phx_divide_special(z, w);
 }
 
-PHX_FN c64 phx_divide_c64(c64 z, c64 w) {
+PHX_FN i32 phx_divide_needs_care_c64(c64 z, c64 w) {
+    return phx_multiply_needs_care_c64(z, w) | ((w.re == 0.0f) & (w.im == 0.0f));
+}
+
+PHX_FN c64 phx_divide_main_c64(c64 z, c64 w) {
     const f64 a = (f64)z.re, b = (f64)z.im, c = (f64)w.re, d = (f64)w.im;
     const f64 size = c * c + d * d;
-    const f64 re = (a * c + b * d) / size;
-    const f64 im = (b * c - a * d) / size;
-    if (phx_isfinite_c64(z) & (size > 0.0) & (size < PHX_INF)) {
-        return phx_complex_c64((f32)re, (f32)im);
+    return phx_complex_c64((f32)((a * c + b * d) / size), (f32)((b * c - a * d) / size));
+}
+
+PHX_FN c64 phx_divide_c64(c64 z, c64 w) {
+    if (!phx_divide_needs_care_c64(z, w)) {
+        return phx_divide_main_c64(z, w);
     }
     return phx_c128_to_c64(phx_divide_special(phx_c64_to_c128(z), phx_c64_to_c128(w)));
 }
 
-PHX_FN c64 phx_reciprocal_c64(c64 z) { return phx_divide_c64(phx_complex_c64(1.0f, 0.0f), z); }
-PHX_FN c128 phx_reciprocal_c128(c128 z) { return phx_divide_c128(phx_complex_c128(1.0, 0.0), z); }
+#define PHX_COMPLEX_RECIPROCAL_(C, F)                                                              \
+    PHX_FN i32 phx_reciprocal_needs_care_##C(C z) {                                                \
+        return phx_divide_needs_care_##C(phx_complex_##C((F)1, (F)0), z);                          \
+    }                                                                                              \
+    PHX_FN C phx_reciprocal_main_##C(C z) {                                                        \
+        return phx_divide_main_##C(phx_complex_##C((F)1, (F)0), z);                                \
+    }                                                                                              \
+    PHX_FN C phx_reciprocal_##C(C z) { return phx_divide_##C(phx_complex_##C((F)1, (F)0), z); }
+PHX_COMPLEX_RECIPROCAL_(c64, f32)
+PHX_COMPLEX_RECIPROCAL_(c128, f64)
+#undef PHX_COMPLEX_RECIPROCAL_
 
 /* ---- abs and sign ---------------------------------------------------------------------------- */
 
@@ -281,24 +332,27 @@ PHX_FN i32 phx_larger_exponent(c128 z) {
     return e < -1000 ? -1000 : e;
 }
 
+PHX_FN i32 phx_abs_needs_care_c128(c128 z) {
+    return 1 ^ (phx_is_moderate(z.re) & phx_is_moderate(z.im));
+}
+
+PHX_FN f64 phx_abs_main_c128(c128 z) {
+    const phx_dd p = phx_norm_pair(z.re, z.im);
+    return (z.re == 0.0) | (z.im == 0.0) ? phx_fabs(z.re) + phx_fabs(z.im) : p.hi + p.lo;
+}
+
 PHX_FN f64 phx_abs_c128(c128 z) {
     const i32 e = phx_larger_exponent(z);
-    f64 h;
     if (!phx_isfinite_c128(z)) {
         return phx_isinf_c128(z) ? PHX_INF : PHX_NAN;
     }
-    if ((z.re == 0.0) | (z.im == 0.0)) {
-        return phx_fabs(z.re) + phx_fabs(z.im);
-    }
-    if (phx_is_moderate(z.re) & phx_is_moderate(z.im)) {
-        const phx_dd p = phx_norm_pair(z.re, z.im);
-        return p.hi + p.lo;
+    if ((z.re == 0.0) | (z.im == 0.0) | !phx_abs_needs_care_c128(z)) {
+        return phx_abs_main_c128(z);
     }
     {
         const phx_dd p = phx_norm_pair(phx_ldexp(z.re, -e), phx_ldexp(z.im, -e));
-        h = p.hi + p.lo;
+        return phx_ldexp(p.hi + p.lo, e);
     }
-    return phx_ldexp(h, e);
 }
 
 /* Squares of f32 are exact in f64. */

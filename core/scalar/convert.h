@@ -76,6 +76,19 @@ PHX_FN f32 phx_f64_to_f32(f64 x) { return (f32)x; }
 PHX_FN f64 phx_f16_to_f64(u16 h) { return (f64)phx_f16_to_f32(h); }
 PHX_FN f64 phx_bf16_to_f64(u16 h) { return (f64)phx_bf16_to_f32(h); }
 
+/* nextafter of float16 and bfloat16, on their bits: their neighbours are none of float32's. y where
+ * x == y. */
+#define PHX_HALF_NEXTAFTER_(H, A_NAN)                                                              \
+    PHX_FN u16 phx_nextafter_##H(u16 x, u16 y) {                                                   \
+        const f32 a = phx_##H##_to_f32(x), b = phx_##H##_to_f32(y);                                \
+        const u16 away = (a < b) == (a > 0.0f) ? (u16)(x + 1u) : (u16)(x - 1u);                    \
+        const u16 r = a == 0.0f ? (u16)((y & 0x8000u) | 1u) : away;                                \
+        return a == b ? y : ((a == a) & (b == b) ? r : (u16)(A_NAN));                              \
+    }
+PHX_HALF_NEXTAFTER_(f16, 0x7e00u)
+PHX_HALF_NEXTAFTER_(bf16, 0x7fc0u)
+#undef PHX_HALF_NEXTAFTER_
+
 /* ---- integer to float ------------------------------------------------------------------------ */
 
 PHX_FN f64 phx_i64_to_f64(i64 x) {

@@ -14,6 +14,7 @@
 #define BUFFER_BYTES 16384 /* per operand of a tile: four of them stay in the first cache with the rest */
 #define MAX_ITEM 16
 #define TILE_COUNT 8192 /* elements of a tile without buffers */
+#define PIECE_BYTES 8192 /* of each operand of a piece of a row: four of them stay in the first cache */
 #define SHORT_AXIS 16   /* shorter rows than this are not worth a loop of their own */
 
 /* ---- contiguous -------------------------------------------------------------------------- */
@@ -73,20 +74,19 @@ static void run_map_streamed(void *ctx, int64_t begin, int64_t end) {
 }
 
 /* Whether the result is large, is no operand, and lies on multiples of its items. */
-static bool is_streamed(const map_job *job, int64_t count) {
-    const int out = job->operands - 1;
-    const int64_t itemsize = job->strides[out];
-    if (count * itemsize < STREAM_FROM || (uintptr_t)job->pointers[out] % (uint64_t)itemsize != 0)
-        return false;
+static bool is_streamed(char *const *pointers, int out, int64_t itemsize, int64_t count) {
+    if (count * itemsize < STREAM_FROM || (uintptr_t)pointers[out] % (uint64_t)itemsize != 0) return false;
     for (int i = 0; i < out; i++)
-        if (job->pointers[i] == job->pointers[out]) return false;
+        if (pointers[i] == pointers[out]) return false;
     return true;
 }
 
 phx_error *cpu_map(const cpu_kernel *self, const phx_call *call) {
     map_job job;
     const int64_t count = make_job(&job, self, call);
-    phx_parallel_for(count, grain_of(self), is_streamed(&job, count) ? run_map_streamed : run_map, &job);
+    const int out = job.operands - 1;
+    const bool streamed = is_streamed(job.pointers, out, job.strides[out], count);
+    phx_parallel_for(count, grain_of(self), streamed ? run_map_streamed : run_map, &job);
     return NULL;
 }
 
@@ -136,6 +136,8 @@ phx_error *cpu_map_unit(const cpu_kernel *self, const phx_call *call) {
 typedef struct {
     const cpu_kernel *kernel;
     bool unit_only; /* the loop takes unit strides only */
+    bool streamed;  /* the result is large and no operand */
+    int64_t piece;  /* elements that run_row_pieces takes at once */
     int operands, axes;
     int row_axis, column_axis; /* row_axis is -1 when there is one axis */
     char *pointers[MAX_OPERANDS];
@@ -255,17 +257,65 @@ static void move_row(char *dst, int64_t dst_stride, const char *src, int64_t src
     }
 }
 
+static bool is_copy(cpu_loop loop) {
+    return loop == cpu_copy_1 || loop == cpu_copy_2 || loop == cpu_copy_4 || loop == cpu_copy_8 ||
+           loop == cpu_copy_16;
+}
+
 typedef struct {
     char *pointers[MAX_OPERANDS];
     int64_t row_strides[MAX_OPERANDS], column_strides[MAX_OPERANDS];
 } tile;
 
-static void run_rows(const strided_job *job, const tile *t, int64_t rows, int64_t columns) {
+/* Small steps are undone by vectors faster than a loop takes its items one by one; larger ones are not, and near
+ * the limit of the memory it makes no difference. */
+static bool is_packed(const strided_job *job, const tile *t, int operand) {
+    const int64_t stride = t->column_strides[operand], itemsize = job->itemsizes[operand];
+    const bool small = stride == -itemsize || stride == 2 * itemsize || stride == 3 * itemsize ||
+                       stride == 4 * itemsize;
+    return small && magnitude(stride) <= 12 && operand != job->operands - 1 && !is_copy(job->kernel->loop);
+}
+
+/* A dense row by pieces: operands of small steps are packed first, so that the loop uses vectors; a large result
+ * goes past the caches. */
+static void run_row_pieces(const strided_job *job, const tile *t, char *const *row, int64_t columns,
+                           const bool *packed) {
+    _Alignas(64) char buffers[MAX_OPERANDS][PIECE_BYTES];
+    const int out = job->operands - 1;
+    const int64_t piece = job->piece;
     char *pointers[MAX_OPERANDS];
-    for (int64_t r = 0; r < rows; r++) {
-        for (int i = 0; i < job->operands; i++) pointers[i] = t->pointers[i] + r * t->row_strides[i];
-        job->kernel->loop(pointers, t->column_strides, columns);
+    int64_t strides[MAX_OPERANDS];
+    for (int64_t c = 0; c < columns; c += piece) {
+        const int64_t n = smaller(piece, columns - c);
+        for (int i = 0; i <= out; i++) {
+            strides[i] = packed[i] ? job->itemsizes[i] : t->column_strides[i];
+            pointers[i] = row[i] + c * t->column_strides[i];
+            if (!packed[i]) continue;
+            move_row(buffers[i], strides[i], pointers[i], t->column_strides[i], strides[i], n);
+            pointers[i] = buffers[i];
+        }
+        char *const place = pointers[out];
+        const bool streamed = job->streamed && n == piece && (uintptr_t)place % 64 == 0;
+        if (streamed) pointers[out] = buffers[out];
+        job->kernel->loop(pointers, strides, n);
+        if (streamed) cpu_stream_out(place, buffers[out], n * job->itemsizes[out]);
     }
+}
+
+static void run_rows(const strided_job *job, const tile *t, int64_t rows, int64_t columns) {
+    const int out = job->operands - 1;
+    char *pointers[MAX_OPERANDS];
+    bool packed[MAX_OPERANDS] = {false}, pieces = job->streamed;
+    for (int i = 0; i < out; i++) pieces |= packed[i] = is_packed(job, t, i);
+    pieces = pieces && t->column_strides[out] == job->itemsizes[out] && columns >= 2 * SHORT_AXIS;
+    for (int64_t r = 0; r < rows; r++) {
+        for (int i = 0; i <= out; i++) pointers[i] = t->pointers[i] + r * t->row_strides[i];
+        if (pieces)
+            run_row_pieces(job, t, pointers, columns, packed);
+        else
+            job->kernel->loop(pointers, t->column_strides, columns);
+    }
+    if (pieces && job->streamed) cpu_stream_fence();
 }
 
 /* Operands whose columns are not dense go through buffers, row by row. */
@@ -294,11 +344,6 @@ static void run_tile_rows(const strided_job *job, const tile *t, int64_t rows, i
         run_unit_rows(job, t, rows, columns);
     else
         run_rows(job, t, rows, columns);
-}
-
-static bool is_copy(cpu_loop loop) {
-    return loop == cpu_copy_1 || loop == cpu_copy_2 || loop == cpu_copy_4 || loop == cpu_copy_8 ||
-           loop == cpu_copy_16;
 }
 
 /* Turn transposed operands into dense rows first; a copy is done with that. */
@@ -373,6 +418,11 @@ static phx_error *map_strided(const cpu_kernel *self, const phx_call *call, bool
         job.pointers[i] = cpu_data(call->tensors[i]);
         job.itemsizes[i] = cpu_itemsize(call->tensors[i]);
     }
+    const int last = job.operands - 1;
+    job.streamed = is_streamed(job.pointers, last, job.itemsizes[last], cpu_count(out));
+    int64_t largest = 1;
+    for (int i = 0; i < job.operands; i++) largest = larger(largest, job.itemsizes[i]);
+    job.piece = PIECE_BYTES / largest;
     read_axes(&job, call);
     choose_axes(&job);
     choose_tiles(&job);

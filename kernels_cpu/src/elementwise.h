@@ -102,18 +102,6 @@ typedef c128 VAL_c128;
 #define PUT_c64(x) (x)
 #define PUT_c128(x) (x)
 
-/* Neighbours in float16 and bfloat16, on their bits; the float32 functions would round back to where they began. */
-#define CPU_HALF_NEXTAFTER(H, A_NAN)                                            \
-    PHX_FN u16 phx_nextafter_##H(u16 x, u16 y) {                                \
-        const f32 a = phx_##H##_to_f32(x), b = phx_##H##_to_f32(y);             \
-        const u16 away = (a < b) == (a > 0.0f) ? (u16)(x + 1u) : (u16)(x - 1u); \
-        const u16 r = a == 0.0f ? (u16)((y & 0x8000u) | 1u) : away;             \
-        return a == b ? y : ((a == a) & (b == b) ? r : (u16)(A_NAN));           \
-    }
-CPU_HALF_NEXTAFTER(f16, 0x7e00u)
-CPU_HALF_NEXTAFTER(bf16, 0x7fc0u)
-#undef CPU_HALF_NEXTAFTER
-
 #define CPU_IVDEP _Pragma("GCC ivdep")
 #define CPU_LOOP_ARGS char *const *p_, const int64_t *s_, int64_t n_
 
@@ -238,6 +226,65 @@ CPU_HALF_NEXTAFTER(bf16, 0x7fc0u)
         (void)s_;                                     \
         CPU_PASS_3_(A, B, C, O, EXPR, y_[i_], z_[i_]) \
     }
+
+/* Guarded ops: a block whose operands are all fit for the branch-free MAIN runs that, any other the complete EXPR;
+ * the bits are the same. RARE picks out an unfit `a` of type PART, which is the operand's type or that of its parts.
+ * The block is looked at before it is written, so the output may be an input. */
+#define CPU_GUARD_BLOCK 256
+
+#define CPU_ANY_RARE_(AT, BYTES, PART, RARE)                                              \
+    {                                                                                     \
+        const PART *x_ = (const PART *)(AT);                                              \
+        for (int64_t i_ = 0; i_ < (int64_t)((size_t)(BYTES) / sizeof(PART)); i_++) {      \
+            const PART a = x_[i_];                                                        \
+            rare_ |= (RARE) ? 1u : 0u;                                                    \
+        }                                                                                 \
+    }
+
+#define CPU_GUARDED_UNARY_UNIT(NAME, A, O, EXPR, MAIN, PART, RARE_A)                         \
+    static void NAME##_block(CPU_LOOP_ARGS) {                                                \
+        CPU_RARE_TYPE(PART) rare_ = 0;                                                       \
+        CPU_ANY_RARE_(p_[0], n_ * s_[0], PART, RARE_A)                                       \
+        if (rare_)                                                                           \
+            CPU_PASS_1_(A, O, EXPR)                                                          \
+        else                                                                                 \
+            CPU_PASS_1_(A, O, MAIN)                                                          \
+    }                                                                                        \
+    static void NAME(CPU_LOOP_ARGS) {                                                        \
+        static const int64_t sizes_[] = {sizeof(MEM_##A), sizeof(MEM_##O)};                  \
+        (void)s_;                                                                            \
+        for (int64_t k_ = 0; k_ < n_; k_ += CPU_GUARD_BLOCK) {                               \
+            char *const q_[] = {p_[0] + k_ * sizes_[0], p_[1] + k_ * sizes_[1]};             \
+            NAME##_block(q_, sizes_, n_ - k_ < CPU_GUARD_BLOCK ? n_ - k_ : CPU_GUARD_BLOCK); \
+        }                                                                                    \
+    }
+
+#define CPU_GUARDED_BINARY_UNIT(NAME, A, B, O, EXPR, MAIN, PART, RARE_A, RARE_B)             \
+    static void NAME##_block(CPU_LOOP_ARGS) {                                                \
+        CPU_RARE_TYPE(PART) rare_ = 0;                                                       \
+        CPU_ANY_RARE_(p_[0], n_ * s_[0], PART, RARE_A)                                       \
+        CPU_ANY_RARE_(p_[1], n_ * s_[1], PART, RARE_B)                                       \
+        if (rare_)                                                                           \
+            CPU_PASS_2_(A, B, O, EXPR, x_[i_], y_[i_])                                       \
+        else                                                                                 \
+            CPU_PASS_2_(A, B, O, MAIN, x_[i_], y_[i_])                                       \
+    }                                                                                        \
+    static void NAME(CPU_LOOP_ARGS) {                                                        \
+        static const int64_t sizes_[] = {sizeof(MEM_##A), sizeof(MEM_##B), sizeof(MEM_##O)}; \
+        (void)s_;                                                                            \
+        for (int64_t k_ = 0; k_ < n_; k_ += CPU_GUARD_BLOCK) {                               \
+            char *const q_[] = {p_[0] + k_ * sizes_[0], p_[1] + k_ * sizes_[1],              \
+                                p_[2] + k_ * sizes_[2]};                                     \
+            NAME##_block(q_, sizes_, n_ - k_ < CPU_GUARD_BLOCK ? n_ - k_ : CPU_GUARD_BLOCK); \
+        }                                                                                    \
+    }
+
+/* As wide as the parts, so that a vector of verdicts has the lanes of a vector of parts. */
+#define CPU_RARE_TYPE(PART) CPU_RARE_TYPE_##PART
+#define CPU_RARE_TYPE_f32 u32
+#define CPU_RARE_TYPE_f64 u64
+#define CPU_RARE_TYPE_c64 u32
+#define CPU_RARE_TYPE_c128 u64
 
 /* float16 and bfloat16 (H) by a loop of float32; PREDICATE says that the result is bool. */
 void cpu_half_f16(char *const *p, int64_t n, int inputs, bool predicate, cpu_loop loop);

@@ -11,6 +11,26 @@ typedef u16 item_2;
 typedef u32 item_4;
 typedef u64 item_8;
 
+/* Dense items from every STEP-th one, by a constant step so that vectors are loaded and shuffled. */
+#define PACK_(SIZE, STEP)                                                     \
+    if (s_[0] == (STEP) * SIZE) {                                             \
+        const item_##SIZE *in = (const item_##SIZE *)p_[0];                   \
+        for (int64_t i = 0; i < n_; i++) out[i] = in[(STEP) * i];             \
+        return;                                                               \
+    }
+
+#define DEFINE_PACK(SIZE)                                                               \
+    static void pack_##SIZE(CPU_LOOP_ARGS) {                                            \
+        item_##SIZE *restrict out = (item_##SIZE *)p_[1];                               \
+        PACK_(SIZE, 2)                                                                  \
+        PACK_(SIZE, 3)                                                                  \
+        PACK_(SIZE, 4)                                                                  \
+        PACK_(SIZE, -1)                                                                 \
+        const char *from = p_[0];                                                       \
+        for (int64_t i = 0; i < n_; i++, from += s_[0]) out[i] = *(item_##SIZE *)from;  \
+    }
+CPU_EACH_SIZE(DEFINE_PACK)
+
 #define DEFINE_COPY(SIZE)                                                \
     void cpu_copy_##SIZE(CPU_LOOP_ARGS) {                                \
         if (s_[1] == SIZE && s_[0] == SIZE) {                            \
@@ -21,6 +41,10 @@ typedef u64 item_8;
             const item_##SIZE value = *(const item_##SIZE *)p_[0];       \
             item_##SIZE *out = (item_##SIZE *)p_[1];                     \
             for (int64_t i = 0; i < n_; i++) out[i] = value;             \
+            return;                                                      \
+        }                                                                \
+        if (s_[1] == SIZE) {                                             \
+            pack_##SIZE(p_, s_, n_);                                     \
             return;                                                      \
         }                                                                \
         const char *from = p_[0];                                        \
