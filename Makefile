@@ -37,7 +37,7 @@ test: $(VENV)/.test ## run the whole test suite
 	$(BIN)/python -m pytest $(ARGS)
 
 cover: $(VENV)/.test ## coverage of core/ with the fake driver alone, at least 90 %
-	PHALANX_TEST_DEVICES=fake $(BIN)/python -m pytest --cov=phalanx --cov-report=term --cov-fail-under=90
+	PHALANX_TEST_DEVICES=fake $(BIN)/python -m pytest --cov --cov-report=term --cov-fail-under=90
 
 bench: $(VENV)/.test ## ratios of speed against NumPy and PyTorch
 	$(BIN)/python -c 'import torch' 2>/dev/null || $(BIN)/python -m pip install --quiet '$(TORCH)'

@@ -4,7 +4,7 @@
 # that last wrote it with the number, and the numbers of later reads. Use on the same stream costs one
 # comparison; use on another one makes that stream wait for an event recorded behind the number.
 
-cdef int _stream_scopes = 0  # how many `with stream:` blocks are open in the process
+cdef bint _streams_scoped = False  # whether the process ever entered a `with stream:` block
 cdef bint _manual_hazards = False
 # A dict of device -> stream; under the key None lies the dict that was in force before it.
 _scoped_streams = ContextVar("phalanx_streams", default=None)
@@ -91,19 +91,17 @@ cdef class Stream:
         return 0
 
     def __enter__(self):
-        global _stream_scopes
+        global _streams_scoped
         self._check()
         before = _scoped_streams.get()
         scoped = dict(before or {})
         scoped[self.device] = self
         scoped[None] = before
         _scoped_streams.set(scoped)
-        _stream_scopes += 1
+        _streams_scoped = True
         return self
 
     def __exit__(self, *exc_info):
-        global _stream_scopes
-        _stream_scopes -= 1
         _scoped_streams.set(_scoped_streams.get()[None])
 
     def record(self):
@@ -343,7 +341,7 @@ cdef class Event:
 
 cdef Stream current_stream_of(Device device):
     """The stream that takes this context's work on a device."""
-    if _stream_scopes == 0:
+    if not _streams_scoped:
         return device.default_stream
     scoped = _scoped_streams.get()
     if scoped is None:

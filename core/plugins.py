@@ -218,7 +218,7 @@ def _log_to_stderr() -> None:
 
     level = logging.getLevelNamesMapping().get(name)
     if level is None:
-        raise ValueError(f"PHALANX_LOG={name.lower()!r}: use debug, info, warning, error or critical")
+        raise ValueError(f"PHALANX_LOG={name.lower()!r}: use debug, info, warning or error")
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(name)s %(levelname)s: %(message)s"))
     logger = logging.getLogger("phalanx")

@@ -153,7 +153,7 @@ def write_back(x: Array, copied: Array, *, whole: bool = False) -> int:
 
 
 def _span(x: Array, whole: bool) -> tuple[int, int]:
-    """The bytes from the handle that a view touches, or of its ``whole`` buffer: first, one past the last."""
+    """First and one past the last byte that a view, or its ``whole`` buffer, covers."""
     if whole:
         return x.buffer.offset, x.buffer.offset + x.buffer.size
     if x.size == 0:
@@ -327,7 +327,7 @@ def to_numpy_protocol(x: Array, dtype: Any, copy: bool | None) -> npt.NDArray[An
         )
     own = numpy_dtype(x.dtype.name)
     if copy is False and (x.dtype.name == "bfloat16" or (dtype is not None and dtype != own)):
-        raise ValueError(f"copy=False, but {x.dtype} must be copied to become NumPy's {dtype or own}")
+        raise ValueError(f"copy=False, but {x.dtype} must be copied for {dtype or own}")
     result = asnumpy(x) if copy or x.dtype.name == "bfloat16" else np.from_dlpack(x)
     return result if dtype is None else result.astype(dtype, copy=False)
 

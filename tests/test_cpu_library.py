@@ -362,3 +362,58 @@ def test_casts(library):
     wrapped = np.empty(3, np.uint8)
     library.launch("cast", [np.array([-1, 256, 513], np.int64), wrapped])
     assert wrapped.tolist() == [255, 0, 1]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("op", ["sin", "cos", "tan"])
+def test_a_huge_argument_changes_no_other_element(library, op, dtype):
+    """Blocks with and without the long argument reduction agree, also in place."""
+    x = np.random.default_rng(3).uniform(-1e6, 1e6, 3000).astype(dtype)
+    plain, mixed = np.empty_like(x), x.copy()
+    library.launch(op, [x, plain])
+    mixed[::700] = [1e20, -3e30, np.inf, np.nan, 2.0**30]
+    want = np.array([getattr(np, op)(v) for v in mixed[::700].astype("f8")[[0, 1, 4]]])
+    library.launch(op, [mixed, mixed])
+    assert np.isnan(mixed[::700][2:4]).all()
+    np.testing.assert_allclose(mixed[::700][[0, 1, 4]], want, rtol=4 * np.finfo(dtype).eps)
+    mixed[::700] = plain[::700]
+    assert np.array_equal(bits(mixed), bits(plain))
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("op", ["multiply", "divide"])
+def test_a_special_complex_operand_changes_no_other_element(library, op, dtype):
+    rng = np.random.default_rng(4)
+    a, b = (values(rng, 3000, dtype) for _ in range(2))
+    plain, mixed = np.empty_like(a), a.copy()
+    library.launch(op, [a, b, plain])
+    mixed[[5, 1700]] = complex(np.inf, np.nan)
+    library.launch(op, [mixed, b, mixed])
+    assert np.isinf(mixed[[5, 1700]]).all()
+    mixed[[5, 1700]] = plain[[5, 1700]]
+    assert mixed.tobytes() == plain.tobytes()
+
+
+def test_products_are_not_fused(library):
+    """Infinity - infinity is NaN: a fused multiply-subtract would keep the first product finite."""
+    for count in (1, 4, 9, 64):
+        z = np.full(2 * count, complex(1e308, -np.inf))
+        w = np.full(2 * count, complex(2.0**400, -103.9))
+        out = np.empty((2, count), complex)
+        library.launch("multiply", [z[:count].copy(), w[:count].copy(), out[0]])
+        library.launch("multiply", [z[::2], w[::2], out[1]], layout=cpu_abi.STRIDED)
+        assert np.isnan(out.real).all()
+        assert (out.imag == -np.inf).all()
+
+
+@pytest.mark.parametrize("step", [2, 3, 4, 5, -1, -2])
+@pytest.mark.parametrize("dtype", ["int8", "int16", "float32", "float64"])
+def test_large_results_of_steps(library, dtype, step):
+    """Packed by pieces and written past the caches, beside a dense or a constant operand."""
+    count = (5 << 20) // np.dtype(dtype).itemsize + 77
+    x = (np.arange(count * abs(step)) % 101).astype(dtype)[::step]
+    y = (np.arange(count) % 13).astype(dtype)
+    for other in (y, np.broadcast_to(y[5:6], count), x):
+        out = np.empty(count, dtype)
+        library.launch("add", [x, other, out], layout=cpu_abi.STRIDED)
+        assert np.array_equal(out, x + other)

@@ -49,6 +49,13 @@ def in_child(work):
 """
 
 
+@pytest.fixture(autouse=True)
+def _unmeasured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A measurement of coverage has locks of its own, which would hang a forked child."""
+    for name in ("COVERAGE_PROCESS_CONFIG", "COVERAGE_PROCESS_START"):
+        monkeypatch.delenv(name, raising=False)
+
+
 def run(device: str, code: str, delay: float = 0.0) -> str:
     """Run a program in a fresh interpreter; it must end by itself, without a word on stderr."""
     plugins = {"PHALANX_PLUGINS": "none"} if ONLY_FAKES or not device.startswith("cpu") else {}
