@@ -156,7 +156,8 @@ def _cost(op: Any, signature: Any, kind: str) -> int:
     wide = max(_ITEMSIZE[d] for d in dtypes) // (2 if kind == "c" else 1) > 4
     arithmetic = 0
     if _is_dear(op, kind):
-        arithmetic = (60 if wide else 25) * (6 if kind == "c" else 1)
+        scalar = kind == "c" and (op.name, SUFFIX[_dtype(signature)]) not in _GUARDS
+        arithmetic = (60 if wide else 25) * (6 if scalar else 1)
     elif op.name == "pow" or (op.name in _DIVISIONS and kind in "iu"):
         arithmetic = 60
     elif op.name in _DIVISIONS:

@@ -135,7 +135,7 @@ PHX_FN f64 phx_scaled_quotient(phx_scaled n, phx_scaled d) {
     return phx_ldexp(phx_pair_quotient(n.v, d.v), n.e - d.e);
 }
 
-/* 0 or a number whose products and squares neither overflow nor lose bits: 2**-400 < |x| < 2**400 */
+/* 0 or 2**-400 < |x| < 2**400: products and squares neither overflow nor lose bits */
 PHX_FN i32 phx_is_moderate(f64 x) {
     const u64 size = phx_bits64(x) << 1;
     const u64 low = (u64)(1023 - 400) << 53;

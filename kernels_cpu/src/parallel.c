@@ -19,7 +19,6 @@
 #define ALIGN_ITEMS 64 /* chunks begin at multiples: two threads seldom share a cache line */
 #define SPIN_NS 20000u /* a futex wake-up takes 5 to 50 microseconds; jobs often come in bursts */
 #define WAKE_NS 30000u /* work that is left for a sleeping worker to be woken */
-#define BURST_WAKE_NS 6000u /* the same within a burst: a worker that is awake will join the next jobs by itself */
 #define SPINS_PER_LOOK 32 /* pauses between two looks at the clock */
 #define ONE_CHUNK ((uint64_t)1 << 32)
 
@@ -34,7 +33,6 @@ static struct {
     pthread_mutex_t mutex;
     pthread_cond_t work, done;
     int workers; /* started; the owner of the slot writes it */
-    uint64_t last_ns; /* the begin of the last job but its first chunk; the owner of the slot writes it */
     bool may_spin;
 } pool = {
     .taken = ATOMIC_FLAG_INIT,
@@ -183,7 +181,7 @@ static void wake_workers(int64_t wanted) {
 /* Workers that are awake join by themselves. Sleepers are woken when what is left, at the pace of the first
  * chunk, is worth it: so a job that is smaller than its kernel thought costs no system call. */
 static void run_first_chunk(int64_t helpers) {
-    if (pool.count <= helpers + 1) {
+    if (pool.count <= helpers + 1) { /* shares of a long job */
         start_workers((int)helpers);
         wake_workers(helpers);
         run_chunk(0);
