@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find core kernels_cpu device_plugins benchmarks -type f \
 	\( -name '*.py' -o -name '*.pyi' -o -name '*.pyx' -o -name '*.pxi' -o -name '*.c' -o -name '*.h' -o -name '*.json' \))
-C_SOURCES := $(shell find core kernels_cpu tests benchmarks -name '*.c' -o -name '*.h')
+C_SOURCES := $(shell git ls-files '*.c' '*.h' 2>/dev/null)
 TORCH ?= torch==2.13.0
 
 .PHONY: help demo test cover bench lint types wheel clean

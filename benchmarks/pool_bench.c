@@ -16,10 +16,10 @@
 #include "_pool.h"
 
 #define N_BLOCKS (2 * 80000) /* every other one is freed; a few holes join */
-#define PAIRS    4096
-#define ROUNDS   301 /* short ones, so that the best is not interrupted */
-#define LIVE     1024
-#define SIZES    4096 /* drawn in advance */
+#define PAIRS 4096
+#define ROUNDS 301 /* short ones, so that the best is not interrupted */
+#define LIVE 1024
+#define SIZES 4096 /* drawn in advance */
 
 static uint64_t random_state = 88172645463325252u;
 
@@ -32,21 +32,18 @@ static uint64_t draw(void) /* xorshift64: Marsaglia, "Xorshift RNGs", 2003 */
 }
 
 /* Every power of two from 256 bytes to 512 KiB is as likely. */
-static uint64_t draw_size(void)
-{
+static uint64_t draw_size(void) {
     uint64_t base = UINT64_C(256) << draw() % 11;
     return base + draw() % base;
 }
 
-static double now(void)
-{
+static double now(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
 }
 
-static phx_block *take(phx_pool *pool, uint64_t size)
-{
+static phx_block *take(phx_pool *pool, uint64_t size) {
     static uintptr_t handle = 1;
     phx_block *block;
     while (!(block = phx_pool_alloc(pool, size, 0, NULL)))
@@ -56,8 +53,7 @@ static phx_block *take(phx_pool *pool, uint64_t size)
     return block;
 }
 
-static phx_pool *pool_with_holes(void)
-{
+static phx_pool *pool_with_holes(void) {
     phx_pool *pool = phx_pool_create(256, 0);
     phx_block **blocks = malloc(N_BLOCKS * sizeof *blocks);
     for (int i = 0; i < N_BLOCKS; i++)
@@ -72,20 +68,17 @@ static uint64_t sizes[SIZES];
 static uint32_t slots[SIZES];
 static phx_block *live[LIVE];
 
-static void same_size(phx_pool *pool)
-{
+static void same_size(phx_pool *pool) {
     for (int i = 0; i < PAIRS; i++)
         phx_pool_free(pool, take(pool, 4096));
 }
 
-static void assorted(phx_pool *pool)
-{
+static void assorted(phx_pool *pool) {
     for (int i = 0; i < PAIRS; i++)
         phx_pool_free(pool, take(pool, sizes[i % SIZES]));
 }
 
-static void churn(phx_pool *pool)
-{
+static void churn(phx_pool *pool) {
     for (int i = 0; i < PAIRS; i++) {
         phx_block **slot = &live[slots[i % SIZES]];
         phx_pool_free(pool, *slot);
@@ -93,14 +86,12 @@ static void churn(phx_pool *pool)
     }
 }
 
-static int compare(const void *a, const void *b)
-{
+static int compare(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-static void measure(const char *name, void (*body)(phx_pool *), phx_pool *pool)
-{
+static void measure(const char *name, void (*body)(phx_pool *), phx_pool *pool) {
     double times[ROUNDS];
     for (int round = 0; round < ROUNDS; round++) {
         for (int i = 0; i < SIZES; i++) {
@@ -115,8 +106,7 @@ static void measure(const char *name, void (*body)(phx_pool *), phx_pool *pool)
     printf("%-34s best %6.1f ns   median %6.1f ns\n", name, times[0], times[ROUNDS / 2]);
 }
 
-int main(void)
-{
+int main(void) {
     phx_pool *empty = phx_pool_create(256, 0), *holes = pool_with_holes();
     phx_pool_stats stats;
     phx_pool_get_stats(holes, &stats);

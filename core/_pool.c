@@ -4,11 +4,10 @@
 #include <stdlib.h>
 
 #define FREE_DRAIN_BUDGET 8     /* queued blocks that one release processes on the way */
-#define SLAB_FIRST        63u   /* blocks of the first slab: 8 KiB with its header */
-#define SLAB_LARGEST      4095u /* 512 KiB */
+#define SLAB_FIRST 63u   /* blocks of the first slab: 8 KiB with its header */
+#define SLAB_LARGEST 4095u /* 512 KiB */
 
-static bool grow_spares(phx_pool *pool)
-{
+static bool grow_spares(phx_pool *pool) {
     uint32_t n = pool->slab_blocks ? pool->slab_blocks : SLAB_FIRST;
     pool_slab *slab = aligned_alloc(64, (n + 1) * sizeof(phx_block));
     if (!slab)
@@ -25,8 +24,7 @@ static bool grow_spares(phx_pool *pool)
     return true;
 }
 
-phx_block *pool_new_block(phx_pool *pool)
-{
+phx_block *pool_new_block(phx_pool *pool) {
     if (!pool->spare && !grow_spares(pool))
         return NULL;
     phx_block *block = pool->spare;
@@ -34,8 +32,7 @@ phx_block *pool_new_block(phx_pool *pool)
     return block;
 }
 
-uint64_t phx_pool_round_size(const phx_pool *pool, uint64_t size)
-{
+uint64_t phx_pool_round_size(const phx_pool *pool, uint64_t size) {
     uint64_t mask = (UINT64_C(1) << pool->shift) - 1;
     if (size > PHX_POOL_MAX_SIZE)
         return 0;
@@ -44,8 +41,7 @@ uint64_t phx_pool_round_size(const phx_pool *pool, uint64_t size)
 
 /* Remainders below this stay with the block: at most 1/64 of it, so that the lists do not fill with
  * crumbs. */
-static inline uint64_t least_remainder(const phx_pool *pool, uint64_t size)
-{
+static inline uint64_t least_remainder(const phx_pool *pool, uint64_t size) {
     uint64_t least = size >> 6, granule = UINT64_C(1) << pool->shift;
     if (least < granule)
         return granule;
@@ -54,8 +50,7 @@ static inline uint64_t least_remainder(const phx_pool *pool, uint64_t size)
 
 /* Takes a free block out of its list and leaves what it has beyond `size` there. False if the host
  * has no memory; nothing has changed then. */
-static inline bool carve(phx_pool *pool, bin_set *bins, phx_block *block, uint64_t size)
-{
+static inline bool carve(phx_pool *pool, bin_set *bins, phx_block *block, uint64_t size) {
     uint64_t remainder = block->size - size;
     phx_block *rest = NULL;
     if (remainder >= least_remainder(pool, size) && !(rest = pool_new_block(pool)))
@@ -81,14 +76,12 @@ static inline bool carve(phx_pool *pool, bin_set *bins, phx_block *block, uint64
     return true;
 }
 
-static inline void raise_peak(uint64_t *peak, uint64_t value)
-{
+static inline void raise_peak(uint64_t *peak, uint64_t value) {
     if (value > *peak)
         *peak = value;
 }
 
-static inline void begin_use(phx_pool *pool, phx_block *block, uint64_t requested)
-{
+static inline void begin_use(phx_pool *pool, phx_block *block, uint64_t requested) {
     phx_pool_stats *stats = &pool->stats;
     block->requested = requested;
     block->n_waits = 0;
@@ -100,8 +93,7 @@ static inline void begin_use(phx_pool *pool, phx_block *block, uint64_t requeste
     raise_peak(&stats->allocated_peak, stats->allocated += block->size);
 }
 
-static phx_pool_status miss(phx_pool *pool, uint64_t rounded)
-{
+static phx_pool_status miss(phx_pool *pool, uint64_t rounded) {
     uint64_t limit = pool->stats.limit, reserved = pool->stats.reserved;
     pool->stats.misses++;
     bool room = !limit || (reserved <= limit && rounded <= limit - reserved);
@@ -109,8 +101,7 @@ static phx_pool_status miss(phx_pool *pool, uint64_t rounded)
 }
 
 static inline phx_pool_status take(phx_pool *pool, uint64_t size, uint32_t number, bool any_kind,
-                                   phx_block **out)
-{
+                                   phx_block **out) {
     uint64_t rounded = phx_pool_round_size(pool, size);
     if (pool->closed)
         return PHX_POOL_CLOSED;
@@ -133,8 +124,7 @@ static inline phx_pool_status take(phx_pool *pool, uint64_t size, uint32_t numbe
 }
 
 static inline phx_block *allocate(phx_pool *pool, uint64_t size, uint32_t stream, bool any_kind,
-                                  phx_pool_status *status)
-{
+                                  phx_pool_status *status) {
     phx_block *block = NULL;
     phx_pool_status result = PHX_POOL_OK;
     if (size > PHX_POOL_MAX_SIZE) {
@@ -151,20 +141,17 @@ static inline phx_block *allocate(phx_pool *pool, uint64_t size, uint32_t stream
     return block;
 }
 
-phx_block *phx_pool_alloc(phx_pool *pool, uint64_t size, uint32_t stream, phx_pool_status *status)
-{
+phx_block *phx_pool_alloc(phx_pool *pool, uint64_t size, uint32_t stream, phx_pool_status *status) {
     return allocate(pool, size, stream, false, status);
 }
 
 phx_block *phx_pool_alloc_any(phx_pool *pool, uint64_t size, uint32_t stream,
-                              phx_pool_status *status)
-{
+                              phx_pool_status *status) {
     return allocate(pool, size, stream, true, status);
 }
 
 /* The books' side of a release by the caller. Lock held. */
-static inline void accept(phx_pool *pool, phx_block *block)
-{
+static inline void accept(phx_pool *pool, phx_block *block) {
     phx_pool_stats *stats = &pool->stats;
     stats->frees++;
     stats->active_blocks--;
@@ -176,8 +163,7 @@ static inline void accept(phx_pool *pool, phx_block *block)
         pool_release(pool, block);
 }
 
-void pool_drain(phx_pool *pool, uint32_t budget)
-{
+void pool_drain(phx_pool *pool, uint32_t budget) {
     for (; budget; budget--) {
         if (!pool->drained) {
             if (!atomic_load_explicit(&pool->inbox, memory_order_relaxed))
@@ -193,8 +179,7 @@ void pool_drain(phx_pool *pool, uint32_t budget)
 /* Leaves a block on the stack for whoever locks the pool next, or counts it if the pool has been
  * destroyed. Not a byte of the pool may be touched after the block is on the stack: it may end with
  * it. */
-static void queue(phx_pool *pool, phx_block *block)
-{
+static void queue(phx_pool *pool, phx_block *block) {
     atomic_fetch_add_explicit(&pool->queued_frees, 1, memory_order_relaxed);
     phx_block *head = atomic_load_explicit(&pool->inbox, memory_order_relaxed);
     do {
@@ -207,8 +192,7 @@ static void queue(phx_pool *pool, phx_block *block)
                                                     memory_order_release, memory_order_relaxed));
 }
 
-static inline phx_pool_status give_back(phx_pool *pool, phx_block *block)
-{
+static inline phx_pool_status give_back(phx_pool *pool, phx_block *block) {
     if (!atomic_load_explicit(&pool->destroyed, memory_order_relaxed) &&
         phx_lock_try(&pool->lock)) {
         bool destroyed = atomic_load_explicit(&pool->destroyed, memory_order_relaxed);
@@ -230,15 +214,13 @@ static inline phx_pool_status give_back(phx_pool *pool, phx_block *block)
     return PHX_POOL_OK;
 }
 
-phx_pool_status phx_pool_free(phx_pool *pool, phx_block *block)
-{
+phx_pool_status phx_pool_free(phx_pool *pool, phx_block *block) {
     return block ? give_back(pool, block) : PHX_POOL_BAD_ARGUMENT;
 }
 
 /* Writes the waits into the block, one per stream. It is the caller's still, so no lock is needed.
  */
-static void note_waits(phx_pool *pool, phx_block *block, uint32_t n, const phx_wait *waits)
-{
+static void note_waits(phx_pool *pool, phx_block *block, uint32_t n, const phx_wait *waits) {
     uint8_t kept = 0;
     block->stamp = atomic_load(&pool->epoch);
     for (uint32_t i = 0; i < n; i++) {
@@ -260,8 +242,7 @@ static void note_waits(phx_pool *pool, phx_block *block, uint32_t n, const phx_w
 }
 
 phx_pool_status phx_pool_free_pending(phx_pool *pool, phx_block *block, uint32_t n,
-                                      const phx_wait *waits)
-{
+                                      const phx_wait *waits) {
     if (!block || (n && !waits))
         return PHX_POOL_BAD_ARGUMENT;
     if (block_state(block) != PHX_BLOCK_USED)

@@ -38,8 +38,8 @@
 
 #define PHX_POOL_MAX_STREAMS 65536u
 #define PHX_POOL_ALL_STREAMS UINT32_MAX
-#define PHX_POOL_MAX_SIZE    (UINT64_C(1) << 47) /* of a block and of a segment */
-#define PHX_POOL_WAITS       4                   /* streams that a pending block names one by one */
+#define PHX_POOL_MAX_SIZE (UINT64_C(1) << 47) /* of a block and of a segment */
+#define PHX_POOL_WAITS 4                   /* streams that a pending block names one by one */
 
 typedef enum {
     PHX_POOL_OK = 0,

@@ -14,9 +14,9 @@
 #include "_pool.h"
 
 #define BIN_SL_BITS 5
-#define BIN_SL      (1u << BIN_SL_BITS)
-#define BIN_FL      40u /* 2^47 bytes in granules of 64 bytes need 38 */
-#define BIN_PEEK                                                                                   \
+#define BIN_SL (1u << BIN_SL_BITS)
+#define BIN_FL 40u /* 2^47 bytes in granules of 64 bytes need 38 */
+#define BIN_PEEK \
     4 /* entries of the request's own list that are looked at before a larger list is split */
 
 typedef struct {
@@ -29,8 +29,7 @@ typedef struct {
     uint32_t fl, sl;
 } bin_index;
 
-static inline bin_index bin_of(uint64_t granules)
-{
+static inline bin_index bin_of(uint64_t granules) {
     if (granules < BIN_SL)
         return (bin_index){0, (uint32_t)granules};
     uint32_t top = 63u - (uint32_t)__builtin_clzll(granules);
@@ -38,8 +37,7 @@ static inline bin_index bin_of(uint64_t granules)
                        (uint32_t)(granules >> (top - BIN_SL_BITS)) & (BIN_SL - 1)};
 }
 
-static inline void bin_insert(bin_set *bins, phx_block *block, uint32_t shift)
-{
+static inline void bin_insert(bin_set *bins, phx_block *block, uint32_t shift) {
     bin_index at = bin_of(block->size >> shift);
     phx_block *head = bins->head[at.fl][at.sl];
     block->prev_free = NULL;
@@ -51,8 +49,7 @@ static inline void bin_insert(bin_set *bins, phx_block *block, uint32_t shift)
     bins->fl_map |= UINT64_C(1) << at.fl;
 }
 
-static inline void bin_remove(bin_set *bins, phx_block *block, uint32_t shift)
-{
+static inline void bin_remove(bin_set *bins, phx_block *block, uint32_t shift) {
     phx_block *next = block->next_free, *prev = block->prev_free;
     if (next)
         next->prev_free = prev;
@@ -67,8 +64,7 @@ static inline void bin_remove(bin_set *bins, phx_block *block, uint32_t shift)
 }
 
 /* The first block of the smallest filled list above `at`, or null. */
-static inline phx_block *bin_first_above(const bin_set *bins, bin_index at)
-{
+static inline phx_block *bin_first_above(const bin_set *bins, bin_index at) {
     uint32_t sl_map = bins->sl_map[at.fl] & (UINT32_MAX << at.sl << 1);
     if (!sl_map) {
         uint64_t fl_map = bins->fl_map & (UINT64_MAX << at.fl << 1);
@@ -86,8 +82,7 @@ static inline phx_block *bin_first_above(const bin_set *bins, bin_index at)
  * was freed a moment ago. Here the head of the request's own list is looked at first, which makes
  * reuse exact, and the whole of that list before giving up, since a new segment costs far more than
  * the walk. */
-static inline phx_block *bin_find(const bin_set *bins, uint64_t size, uint32_t shift)
-{
+static inline phx_block *bin_find(const bin_set *bins, uint64_t size, uint32_t shift) {
     bin_index at = bin_of(size >> shift);
     phx_block *own = bins->head[at.fl][at.sl];
     for (int i = 0; own && i < BIN_PEEK; i++, own = own->next_free)
@@ -102,8 +97,7 @@ static inline phx_block *bin_find(const bin_set *bins, uint64_t size, uint32_t s
 }
 
 /* Bytes of the largest block, 0 if there is none. */
-static inline uint64_t bin_largest(const bin_set *bins)
-{
+static inline uint64_t bin_largest(const bin_set *bins) {
     if (!bins->fl_map)
         return 0;
     uint32_t fl = 63u - (uint32_t)__builtin_clzll(bins->fl_map);

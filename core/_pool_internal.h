@@ -9,10 +9,12 @@
 
 #define POOL_HIDDEN __attribute__((visibility("hidden")))
 
-#define POOL_SMALL_MAX   (UINT64_C(1) << 20)
+#define POOL_SMALL_MAX (UINT64_C(1) << 20)
 #define WAITS_FOR_DEVICE 255 /* n_waits of a block that only phx_pool_sync_end releases */
 
-enum { KIND_SMALL = 0, KIND_LARGE = 1, KINDS = 2 };
+enum { KIND_SMALL = 0,
+       KIND_LARGE = 1,
+       KINDS = 2 };
 
 struct phx_segment {
     void *handle;
@@ -89,59 +91,49 @@ extern POOL_HIDDEN phx_block pool_sealed;
  * the last. */
 POOL_HIDDEN void pool_abandon(phx_pool *pool, int64_t n);
 
-static inline pool_stream *pool_find_stream(const phx_pool *pool, uint32_t stream)
-{
+static inline pool_stream *pool_find_stream(const phx_pool *pool, uint32_t stream) {
     return stream < pool->n_streams ? pool->streams[stream] : NULL;
 }
 
-static inline uint32_t pool_kind(uint64_t size)
-{
+static inline uint32_t pool_kind(uint64_t size) {
     return size <= POOL_SMALL_MAX ? KIND_SMALL : KIND_LARGE;
 }
 
-static inline void pool_lock(phx_pool *pool)
-{
+static inline void pool_lock(phx_pool *pool) {
     phx_lock_acquire(&pool->lock);
 }
 
 /* Takes the lock and brings the books up to date. */
-static inline void pool_enter(phx_pool *pool)
-{
+static inline void pool_enter(phx_pool *pool) {
     pool_lock(pool);
     if (pool->drained || atomic_load_explicit(&pool->inbox, memory_order_relaxed))
         pool_drain(pool, UINT32_MAX);
 }
 
-static inline void pool_leave(phx_pool *pool)
-{
+static inline void pool_leave(phx_pool *pool) {
     phx_lock_release(&pool->lock);
 }
 
-static inline uint8_t block_state(const phx_block *block)
-{
+static inline uint8_t block_state(const phx_block *block) {
     return atomic_load_explicit(&block->state, memory_order_relaxed);
 }
 
-static inline void block_set_state(phx_block *block, uint8_t state)
-{
+static inline void block_set_state(phx_block *block, uint8_t state) {
     atomic_store_explicit(&block->state, state, memory_order_relaxed);
 }
 
-static inline void pool_drop_block(phx_pool *pool, phx_block *block)
-{
+static inline void pool_drop_block(phx_pool *pool, phx_block *block) {
     block_set_state(block, PHX_BLOCK_SPARE);
     block->next_free = pool->spare;
     pool->spare = block;
 }
 
-static inline bool blocks_join(const phx_block *a, const phx_block *b)
-{
+static inline bool blocks_join(const phx_block *a, const phx_block *b) {
     return b && block_state(b) == PHX_BLOCK_FREE && a->stream == b->stream;
 }
 
 /* `left` swallows its right neighbour, which is in no list. */
-static inline void pool_join(phx_pool *pool, phx_block *left, phx_block *right)
-{
+static inline void pool_join(phx_pool *pool, phx_block *left, phx_block *right) {
     left->size += right->size;
     left->next_phys = right->next_phys;
     if (left->next_phys)
@@ -150,8 +142,7 @@ static inline void pool_join(phx_pool *pool, phx_block *left, phx_block *right)
 }
 
 /* Puts a block that is in no list among the free ones of its stream, joined with its neighbours. */
-static inline void pool_put_free(phx_pool *pool, phx_block *block)
-{
+static inline void pool_put_free(phx_pool *pool, phx_block *block) {
     bin_set *bins = &pool->streams[block->stream]->bins[block->segment->kind];
     phx_block *next = block->next_phys, *prev = block->prev_phys;
     pool->free_blocks++;
@@ -171,8 +162,7 @@ static inline void pool_put_free(phx_pool *pool, phx_block *block)
 }
 
 /* Ends the use of a block that nobody waits for any more. */
-static inline void pool_release(phx_pool *pool, phx_block *block)
-{
+static inline void pool_release(phx_pool *pool, phx_block *block) {
     block->segment->live -= block->size;
     pool_put_free(pool, block);
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST_ALIGNMENT   64u /* finer blocks would need more bookkeeping than they hold */
+#define LEAST_ALIGNMENT 64u /* finer blocks would need more bookkeeping than they hold */
 #define LARGEST_ALIGNMENT (UINT64_C(1) << 30)
 
 phx_block pool_sealed;
@@ -14,35 +14,30 @@ static int fork_error;
 static phx_lock registry_lock; /* taken before any pool's */
 static phx_pool *registry;
 
-static void before_fork(void)
-{
+static void before_fork(void) {
     phx_lock_acquire(&registry_lock);
     for (phx_pool *pool = registry; pool; pool = pool->next_pool)
         phx_lock_acquire(&pool->lock);
 }
 
-static void after_fork_in_parent(void)
-{
+static void after_fork_in_parent(void) {
     for (phx_pool *pool = registry; pool; pool = pool->next_pool)
         phx_lock_release(&pool->lock);
     phx_lock_release(&registry_lock);
 }
 
-static void after_fork_in_child(void)
-{
+static void after_fork_in_child(void) {
     for (phx_pool *pool = registry; pool; pool = pool->next_pool)
         phx_lock_reset_in_child(&pool->lock);
     phx_lock_reset_in_child(&registry_lock);
 }
 
-static void install_fork_handlers(void)
-{
+static void install_fork_handlers(void) {
     phx_lock_init(&registry_lock);
     fork_error = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
-static bool register_pool(phx_pool *pool)
-{
+static bool register_pool(phx_pool *pool) {
     pthread_once(&fork_once, install_fork_handlers);
     if (fork_error)
         return false;
@@ -55,8 +50,7 @@ static bool register_pool(phx_pool *pool)
     return true;
 }
 
-static void unregister_pool(phx_pool *pool)
-{
+static void unregister_pool(phx_pool *pool) {
     if (pool->prev_pool)
         pool->prev_pool->next_pool = pool->next_pool;
     else
@@ -65,8 +59,7 @@ static void unregister_pool(phx_pool *pool)
         pool->next_pool->prev_pool = pool->prev_pool;
 }
 
-phx_pool *phx_pool_create(uint64_t alignment, uint64_t limit)
-{
+phx_pool *phx_pool_create(uint64_t alignment, uint64_t limit) {
     if (alignment > LARGEST_ALIGNMENT || (alignment & (alignment - 1)))
         return NULL;
     if (alignment < LEAST_ALIGNMENT)
@@ -86,15 +79,13 @@ phx_pool *phx_pool_create(uint64_t alignment, uint64_t limit)
     return NULL;
 }
 
-void phx_pool_close(phx_pool *pool)
-{
+void phx_pool_close(phx_pool *pool) {
     pool_enter(pool);
     pool->closed = true;
     pool_leave(pool);
 }
 
-static void dismantle(phx_pool *pool)
-{
+static void dismantle(phx_pool *pool) {
     for (phx_segment *segment = pool->oldest, *next; segment; segment = next) {
         next = segment->next;
         free(segment);
@@ -110,8 +101,7 @@ static void dismantle(phx_pool *pool)
     free(pool);
 }
 
-void pool_abandon(phx_pool *pool, int64_t n)
-{
+void pool_abandon(phx_pool *pool, int64_t n) {
     if (atomic_fetch_sub(&pool->orphans, n) == n)
         dismantle(pool);
 }
@@ -119,8 +109,7 @@ void pool_abandon(phx_pool *pool, int64_t n)
 /* Blocks in use outlive the pool. Their number is known only once inbox is sealed; releases that
  * come between the two have made `orphans` negative by then, and whoever brings it to zero is the
  * last. */
-void phx_pool_destroy(phx_pool *pool)
-{
+void phx_pool_destroy(phx_pool *pool) {
     if (!pool)
         return;
     phx_lock_acquire(&registry_lock); /* held to the end: no fork may copy a half-destroyed pool */

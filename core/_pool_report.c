@@ -4,37 +4,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SEGMENT_STEP      (UINT64_C(2) << 20)  /* the page of most GPU drivers */
-#define SEGMENT_SHARED    (UINT64_C(32) << 20) /* largest segment for many requests */
+#define SEGMENT_STEP (UINT64_C(2) << 20)  /* the page of most GPU drivers */
+#define SEGMENT_SHARED (UINT64_C(32) << 20) /* largest segment for many requests */
 #define SEGMENT_EXCLUSIVE (UINT64_C(16) << 20) /* from here on one request is one segment */
-#define SEGMENT_GROWTH    8                    /* part of the reserved memory that may be new */
+#define SEGMENT_GROWTH 8                    /* part of the reserved memory that may be new */
 
-static inline uint64_t smaller(uint64_t a, uint64_t b)
-{
+static inline uint64_t smaller(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
 /* Shared segments grow with the pool: driver calls become rare, and at most 1/8 of the memory lies
  * idle in the newest of them. A large request has its segment to itself, so that it can be given
  * back to the driver alone. */
-static uint64_t wished_segment(const phx_pool *pool, uint64_t rounded)
-{
+static uint64_t wished_segment(const phx_pool *pool, uint64_t rounded) {
     uint64_t own = (rounded + SEGMENT_STEP - 1) & ~(SEGMENT_STEP - 1);
     uint64_t shared =
         smaller(pool->stats.reserved / SEGMENT_GROWTH, SEGMENT_SHARED) & ~(SEGMENT_STEP - 1);
     return rounded < SEGMENT_EXCLUSIVE && shared > own ? shared : own;
 }
 
-static uint64_t room_below_limit(const phx_pool *pool)
-{
+static uint64_t room_below_limit(const phx_pool *pool) {
     const phx_pool_stats *stats = &pool->stats;
     if (!stats->limit)
         return PHX_POOL_MAX_SIZE;
     return stats->limit > stats->reserved ? stats->limit - stats->reserved : 0;
 }
 
-uint64_t phx_pool_segment_size(phx_pool *pool, uint64_t size)
-{
+uint64_t phx_pool_segment_size(phx_pool *pool, uint64_t size) {
     uint64_t rounded = phx_pool_round_size(pool, size);
     if (!rounded)
         return 0;
@@ -46,13 +42,13 @@ uint64_t phx_pool_segment_size(phx_pool *pool, uint64_t size)
     if (wished > room && room >= SEGMENT_STEP)
         room &= ~(SEGMENT_STEP - 1);
     uint64_t granted = smaller(wished, room);
-    return granted >= rounded ? granted : rounded <= room ? rounded : 0;
+    return granted >= rounded ? granted : rounded <= room ? rounded
+                                                          : 0;
 }
 
 /* ---- segments ---- */
 
-static phx_pool_status attach(phx_pool *pool, phx_segment *segment, uint32_t stream)
-{
+static phx_pool_status attach(phx_pool *pool, phx_segment *segment, uint32_t stream) {
     if (pool->closed)
         return PHX_POOL_CLOSED;
     if (segment->size > room_below_limit(pool))
@@ -83,8 +79,7 @@ static phx_pool_status attach(phx_pool *pool, phx_segment *segment, uint32_t str
 }
 
 phx_pool_status phx_pool_add_segment(phx_pool *pool, void *handle, uint64_t size, uint32_t stream,
-                                     uint64_t request)
-{
+                                     uint64_t request) {
     uint64_t usable = size >> pool->shift << pool->shift;
     if (size > PHX_POOL_MAX_SIZE)
         return PHX_POOL_TOO_LARGE;
@@ -105,8 +100,7 @@ phx_pool_status phx_pool_add_segment(phx_pool *pool, void *handle, uint64_t size
     return status;
 }
 
-static void describe(const phx_segment *segment, phx_segment_info *out)
-{
+static void describe(const phx_segment *segment, phx_segment_info *out) {
     memset(out, 0, sizeof *out);
     out->handle = segment->handle;
     out->size = segment->size;
@@ -120,8 +114,7 @@ static void describe(const phx_segment *segment, phx_segment_info *out)
     }
 }
 
-static void detach(phx_pool *pool, phx_segment *segment)
-{
+static void detach(phx_pool *pool, phx_segment *segment) {
     for (phx_block *block = segment->first, *next; block; block = next) {
         next = block->next_phys;
         bin_remove(&pool->streams[block->stream]->bins[segment->kind], block, pool->shift);
@@ -135,8 +128,7 @@ static void detach(phx_pool *pool, phx_segment *segment)
     pool->stats.reserved -= segment->size;
 }
 
-int phx_pool_take_empty_segment(phx_pool *pool, phx_segment_info *out)
-{
+int phx_pool_take_empty_segment(phx_pool *pool, phx_segment_info *out) {
     pool_enter(pool);
     phx_segment *segment = pool->oldest;
     while (segment && segment->live)
@@ -150,8 +142,7 @@ int phx_pool_take_empty_segment(phx_pool *pool, phx_segment_info *out)
     return segment != NULL;
 }
 
-void phx_pool_set_limit(phx_pool *pool, uint64_t limit)
-{
+void phx_pool_set_limit(phx_pool *pool, uint64_t limit) {
     pool_lock(pool);
     pool->stats.limit = limit;
     pool_leave(pool);
@@ -159,22 +150,19 @@ void phx_pool_set_limit(phx_pool *pool, uint64_t limit)
 
 /* ---- reports ---- */
 
-void phx_pool_note_retry(phx_pool *pool)
-{
+void phx_pool_note_retry(phx_pool *pool) {
     pool_lock(pool);
     pool->stats.retries++;
     pool_leave(pool);
 }
 
-void phx_pool_note_oom(phx_pool *pool)
-{
+void phx_pool_note_oom(phx_pool *pool) {
     pool_lock(pool);
     pool->stats.ooms++;
     pool_leave(pool);
 }
 
-static uint64_t largest_free(const phx_pool *pool)
-{
+static uint64_t largest_free(const phx_pool *pool) {
     uint64_t largest = 0;
     for (uint32_t i = 0; i < pool->n_streams; i++)
         for (int kind = 0; pool->streams[i] && kind < KINDS; kind++) {
@@ -185,8 +173,7 @@ static uint64_t largest_free(const phx_pool *pool)
     return largest;
 }
 
-void phx_pool_get_stats(phx_pool *pool, phx_pool_stats *out)
-{
+void phx_pool_get_stats(phx_pool *pool, phx_pool_stats *out) {
     pool_enter(pool);
     *out = pool->stats;
     out->pending = phx_pool_pending_bytes(pool);
@@ -199,8 +186,7 @@ void phx_pool_get_stats(phx_pool *pool, phx_pool_stats *out)
     out->fragmentation = out->free ? 1.0 - (double)out->largest_free / (double)out->free : 0.0;
 }
 
-void phx_pool_reset_peaks(phx_pool *pool)
-{
+void phx_pool_reset_peaks(phx_pool *pool) {
     pool_enter(pool);
     phx_pool_stats *stats = &pool->stats;
     stats->requested_peak = stats->requested;
@@ -209,8 +195,7 @@ void phx_pool_reset_peaks(phx_pool *pool)
     pool_leave(pool);
 }
 
-uint64_t phx_pool_segments(phx_pool *pool, phx_segment_info *out, uint64_t n)
-{
+uint64_t phx_pool_segments(phx_pool *pool, phx_segment_info *out, uint64_t n) {
     uint64_t count = 0;
     pool_enter(pool);
     for (const phx_segment *segment = pool->oldest; segment; segment = segment->next, count++)
@@ -220,8 +205,7 @@ uint64_t phx_pool_segments(phx_pool *pool, phx_segment_info *out, uint64_t n)
     return count;
 }
 
-uint64_t phx_pool_snapshot(phx_pool *pool, phx_block_info *out, uint64_t n)
-{
+uint64_t phx_pool_snapshot(phx_pool *pool, phx_block_info *out, uint64_t n) {
     uint64_t count = 0;
     pool_enter(pool);
     for (const phx_segment *segment = pool->oldest; segment; segment = segment->next)

@@ -7,8 +7,7 @@
 
 #define SORT_STEPS 8 /* blocks that a pending block may overtake when it is put in order */
 
-pool_stream *pool_make_stream(phx_pool *pool, uint32_t number)
-{
+pool_stream *pool_make_stream(phx_pool *pool, uint32_t number) {
     if (number >= pool->n_streams) {
         uint32_t n = pool->n_streams ? pool->n_streams : 8;
         while (n <= number)
@@ -27,13 +26,11 @@ pool_stream *pool_make_stream(phx_pool *pool, uint32_t number)
 
 /* ---- pending blocks ---- */
 
-static inline uint64_t last_seq(const phx_block *block)
-{
+static inline uint64_t last_seq(const phx_block *block) {
     return block->wait_seq[block->n_waits - 1];
 }
 
-static void pending_insert_after(pending_list *list, phx_block *before, phx_block *block)
-{
+static void pending_insert_after(pending_list *list, phx_block *before, phx_block *block) {
     phx_block *after = before ? before->next_free : list->head;
     block->prev_free = before;
     block->next_free = after;
@@ -41,14 +38,12 @@ static void pending_insert_after(pending_list *list, phx_block *before, phx_bloc
     *(after ? &after->prev_free : &list->tail) = block;
 }
 
-static void pending_remove(pending_list *list, phx_block *block)
-{
+static void pending_remove(pending_list *list, phx_block *block) {
     *(block->prev_free ? &block->prev_free->next_free : &list->head) = block->next_free;
     *(block->next_free ? &block->next_free->prev_free : &list->tail) = block->prev_free;
 }
 
-static void begin_pending(phx_pool *pool, phx_block *block)
-{
+static void begin_pending(phx_pool *pool, phx_block *block) {
     if (block_state(block) == PHX_BLOCK_PENDING)
         return;
     block_set_state(block, PHX_BLOCK_PENDING);
@@ -56,8 +51,7 @@ static void begin_pending(phx_pool *pool, phx_block *block)
     pool->pending_blocks++;
 }
 
-static void end_pending(phx_pool *pool, phx_block *block)
-{
+static void end_pending(phx_pool *pool, phx_block *block) {
     if (block_state(block) == PHX_BLOCK_PENDING) {
         atomic_fetch_sub_explicit(&pool->pending_bytes, block->size, memory_order_relaxed);
         pool->pending_blocks--;
@@ -65,8 +59,7 @@ static void end_pending(phx_pool *pool, phx_block *block)
     pool_release(pool, block);
 }
 
-static void wait_for_device(phx_pool *pool, phx_block *block)
-{
+static void wait_for_device(phx_pool *pool, phx_block *block) {
     block->n_waits = WAITS_FOR_DEVICE;
     begin_pending(pool, block);
     pending_insert_after(&pool->pending_device, pool->pending_device.tail, block);
@@ -74,8 +67,7 @@ static void wait_for_device(phx_pool *pool, phx_block *block)
 
 /* Blocks mostly come in the order of their seq, so a few steps back keep the list sorted; where
  * they do not suffice, a block behind a later one waits longer than it must. */
-static void wait_for_stream(phx_pool *pool, pool_stream *stream, phx_block *block)
-{
+static void wait_for_stream(phx_pool *pool, pool_stream *stream, phx_block *block) {
     phx_block *before = stream->pending.tail;
     for (int i = 0; i < SORT_STEPS && before && last_seq(before) > last_seq(block); i++)
         before = before->prev_free;
@@ -83,8 +75,7 @@ static void wait_for_stream(phx_pool *pool, pool_stream *stream, phx_block *bloc
     pending_insert_after(&stream->pending, before, block);
 }
 
-void pool_settle(phx_pool *pool, phx_block *block)
-{
+void pool_settle(phx_pool *pool, phx_block *block) {
     if (block->stamp <= pool->synced_epoch)
         block->n_waits = 0;
     else if (block->n_waits == WAITS_FOR_DEVICE) {
@@ -107,8 +98,7 @@ void pool_settle(phx_pool *pool, phx_block *block)
 
 /* ---- progress ---- */
 
-static phx_pool_status advance(phx_pool *pool, uint32_t number, uint64_t seq)
-{
+static phx_pool_status advance(phx_pool *pool, uint32_t number, uint64_t seq) {
     if (number >= PHX_POOL_MAX_STREAMS)
         return PHX_POOL_BAD_ARGUMENT;
     pool_stream *stream = pool_find_stream(pool, number);
@@ -124,8 +114,7 @@ static phx_pool_status advance(phx_pool *pool, uint32_t number, uint64_t seq)
     return PHX_POOL_OK;
 }
 
-phx_pool_status phx_pool_set_completed_many(phx_pool *pool, uint32_t n, const phx_wait *passed)
-{
+phx_pool_status phx_pool_set_completed_many(phx_pool *pool, uint32_t n, const phx_wait *passed) {
     phx_pool_status status = PHX_POOL_OK;
     pool_enter(pool);
     for (uint32_t i = 0; i < n && status == PHX_POOL_OK; i++)
@@ -134,26 +123,22 @@ phx_pool_status phx_pool_set_completed_many(phx_pool *pool, uint32_t n, const ph
     return status;
 }
 
-phx_pool_status phx_pool_set_completed(phx_pool *pool, uint32_t stream, uint64_t seq)
-{
+phx_pool_status phx_pool_set_completed(phx_pool *pool, uint32_t stream, uint64_t seq) {
     phx_wait passed = {seq, stream};
     return phx_pool_set_completed_many(pool, 1, &passed);
 }
 
-phx_pool_status phx_pool_add_stream(phx_pool *pool, uint32_t stream)
-{
+phx_pool_status phx_pool_add_stream(phx_pool *pool, uint32_t stream) {
     return phx_pool_set_completed(pool, stream, 0);
 }
 
 /* A block's stamp is the epoch in which it was given back. Whatever was given back before begin has
  * an epoch of at most the ticket, and its work is among what the caller then waits for. */
-uint64_t phx_pool_sync_begin(phx_pool *pool)
-{
+uint64_t phx_pool_sync_begin(phx_pool *pool) {
     return atomic_fetch_add(&pool->epoch, 1);
 }
 
-static void flush_stamped(phx_pool *pool, pending_list *list)
-{
+static void flush_stamped(phx_pool *pool, pending_list *list) {
     for (phx_block *block = list->head, *next; block; block = next) {
         next = block->next_free;
         if (block->stamp <= pool->synced_epoch) {
@@ -163,8 +148,7 @@ static void flush_stamped(phx_pool *pool, pending_list *list)
     }
 }
 
-void phx_pool_sync_end(phx_pool *pool, uint64_t ticket)
-{
+void phx_pool_sync_end(phx_pool *pool, uint64_t ticket) {
     pool_enter(pool);
     if (ticket > pool->synced_epoch && ticket < atomic_load(&pool->epoch))
         pool->synced_epoch = ticket;
@@ -175,15 +159,13 @@ void phx_pool_sync_end(phx_pool *pool, uint64_t ticket)
     pool_leave(pool);
 }
 
-uint64_t phx_pool_pending_bytes(const phx_pool *pool)
-{
+uint64_t phx_pool_pending_bytes(const phx_pool *pool) {
     return atomic_load_explicit(&pool->pending_bytes, memory_order_relaxed);
 }
 
 /* ---- blocks of other streams ---- */
 
-static uint64_t adopt_bins(phx_pool *pool, bin_set *bins, uint32_t to)
-{
+static uint64_t adopt_bins(phx_pool *pool, bin_set *bins, uint32_t to) {
     uint64_t moved = 0;
     while (bins->fl_map) {
         uint32_t fl = (uint32_t)__builtin_ctzll(bins->fl_map);
@@ -198,8 +180,7 @@ static uint64_t adopt_bins(phx_pool *pool, bin_set *bins, uint32_t to)
 }
 
 phx_pool_status phx_pool_adopt_stream(phx_pool *pool, uint32_t from, uint32_t to,
-                                      uint64_t *moved_bytes)
-{
+                                      uint64_t *moved_bytes) {
     uint64_t moved = 0;
     phx_pool_status status = PHX_POOL_OK;
     if (to >= PHX_POOL_MAX_STREAMS ||
@@ -218,8 +199,7 @@ phx_pool_status phx_pool_adopt_stream(phx_pool *pool, uint32_t from, uint32_t to
     return status;
 }
 
-int64_t phx_pool_find_donor(phx_pool *pool, uint64_t size, uint32_t stream)
-{
+int64_t phx_pool_find_donor(phx_pool *pool, uint64_t size, uint32_t stream) {
     uint64_t rounded = phx_pool_round_size(pool, size);
     int64_t donor = -1;
     if (!rounded)

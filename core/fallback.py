@@ -126,6 +126,10 @@ def permit(device: Device, op: str, dtypes: tuple[str, ...]) -> Device:
     """
     other = fallback_device(device)
     what = f"{op}({', '.join(dtypes)})"
+    if _default == "allow" and other is not None:
+        return other
+    answer = device.driver.supports(device.index, op, dtypes)
+    reason = f" ({answer})" if isinstance(answer, str) else ""
     if _default == "error" or other is None:
         remedy = (
             f'allow it to run on {other} with phalanx.fallback_policy("allow") or move the arrays '
@@ -133,10 +137,11 @@ def permit(device: Device, op: str, dtypes: tuple[str, ...]) -> Device:
             if other is not None
             else "no other device is there to run it"
         )
-        raise UnsupportedOpError(f"{device} has no kernel for {what}; {remedy}")
+        raise UnsupportedOpError(f"{device} has no kernel for {what}{reason}; {remedy}")
     if _default == "warn":
         warnings.warn(
-            f"{what}: {device} has no kernel, so it runs on {other} and its operands are copied",
+            f"{what}: {device} has no kernel{reason}, so it runs on {other} and its operands are "
+            "copied",
             FallbackWarning,
             stacklevel=5,
         )

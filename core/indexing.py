@@ -189,7 +189,9 @@ def _slice(k: slice, extent: int) -> tuple[int, int, int]:
 
 def _integer(k: Key, extent: int, axis: int, x: Array) -> int:
     try:
-        i = operator.index(None if isinstance(k, bool) else k)
+        if isinstance(k, bool):
+            raise TypeError
+        i = operator.index(k)
     except TypeError:
         raise IndexError(
             f"an index is an int, a slice, ..., None, or a phalanx array of bool or integers, "

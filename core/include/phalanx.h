@@ -123,7 +123,6 @@ typedef struct {
 #define PHX_COPY_DEVICE_TO_HOST 1   /* dst is a host address */
 #define PHX_COPY_DEVICE_TO_DEVICE 2 /* both on this device; the ranges do not overlap */
 
-
 typedef struct {
     const char *data;
     uint64_t size;

@@ -30,31 +30,31 @@
 
 /* ---- parts, conversions, comparisons --------------------------------------------------------- */
 
-#define PHX_COMPLEX_BASIC_(C, F, S)                                                                \
-    PHX_FN C phx_complex_##C(F re, F im) {                                                         \
-        C z;                                                                                       \
-        z.re = re;                                                                                 \
-        z.im = im;                                                                                 \
-        return z;                                                                                  \
-    }                                                                                              \
-    PHX_FN F phx_real_##C(C z) { return z.re; }                                                    \
-    PHX_FN F phx_imag_##C(C z) { return z.im; }                                                    \
-    PHX_FN C phx_conj_##C(C z) { return phx_complex_##C(z.re, -z.im); }                            \
-    PHX_FN C phx_negative_##C(C z) { return phx_complex_##C(-z.re, -z.im); }                       \
-    PHX_FN C phx_add_##C(C z, C w) { return phx_complex_##C(z.re + w.re, z.im + w.im); }           \
-    PHX_FN C phx_subtract_##C(C z, C w) { return phx_complex_##C(z.re - w.re, z.im - w.im); }      \
-    PHX_FN C phx_round_##C(C z) { return phx_complex_##C(phx_rint##S(z.re), phx_rint##S(z.im)); }  \
-    PHX_FN u8 phx_equal_##C(C z, C w) { return (u8)((z.re == w.re) & (z.im == w.im)); }            \
-    PHX_FN u8 phx_not_equal_##C(C z, C w) { return (u8)((z.re != w.re) | (z.im != w.im)); }        \
-    PHX_FN u8 phx_isnan_##C(C z) { return (u8)((z.re != z.re) | (z.im != z.im)); }                 \
-    PHX_FN u8 phx_isinf_##C(C z) {                                                                 \
-        return (u8)((phx_fabs##S(z.re) == (F)PHX_INF) | (phx_fabs##S(z.im) == (F)PHX_INF));        \
-    }                                                                                              \
-    PHX_FN u8 phx_isfinite_##C(C z) {                                                              \
-        return (u8)((phx_fabs##S(z.re) < (F)PHX_INF) & (phx_fabs##S(z.im) < (F)PHX_INF));          \
-    }                                                                                              \
-    PHX_FN u8 phx_##C##_to_b(C z) { return (u8)((z.re != (F)0) | (z.im != (F)0)); }                \
-    PHX_FN C phx_f32_to_##C(f32 x) { return phx_complex_##C((F)x, (F)0); }                         \
+#define PHX_COMPLEX_BASIC_(C, F, S)                                                               \
+    PHX_FN C phx_complex_##C(F re, F im) {                                                        \
+        C z;                                                                                      \
+        z.re = re;                                                                                \
+        z.im = im;                                                                                \
+        return z;                                                                                 \
+    }                                                                                             \
+    PHX_FN F phx_real_##C(C z) { return z.re; }                                                   \
+    PHX_FN F phx_imag_##C(C z) { return z.im; }                                                   \
+    PHX_FN C phx_conj_##C(C z) { return phx_complex_##C(z.re, -z.im); }                           \
+    PHX_FN C phx_negative_##C(C z) { return phx_complex_##C(-z.re, -z.im); }                      \
+    PHX_FN C phx_add_##C(C z, C w) { return phx_complex_##C(z.re + w.re, z.im + w.im); }          \
+    PHX_FN C phx_subtract_##C(C z, C w) { return phx_complex_##C(z.re - w.re, z.im - w.im); }     \
+    PHX_FN C phx_round_##C(C z) { return phx_complex_##C(phx_rint##S(z.re), phx_rint##S(z.im)); } \
+    PHX_FN u8 phx_equal_##C(C z, C w) { return (u8)((z.re == w.re) & (z.im == w.im)); }           \
+    PHX_FN u8 phx_not_equal_##C(C z, C w) { return (u8)((z.re != w.re) | (z.im != w.im)); }       \
+    PHX_FN u8 phx_isnan_##C(C z) { return (u8)((z.re != z.re) | (z.im != z.im)); }                \
+    PHX_FN u8 phx_isinf_##C(C z) {                                                                \
+        return (u8)((phx_fabs##S(z.re) == (F)PHX_INF) | (phx_fabs##S(z.im) == (F)PHX_INF));       \
+    }                                                                                             \
+    PHX_FN u8 phx_isfinite_##C(C z) {                                                             \
+        return (u8)((phx_fabs##S(z.re) < (F)PHX_INF) & (phx_fabs##S(z.im) < (F)PHX_INF));         \
+    }                                                                                             \
+    PHX_FN u8 phx_##C##_to_b(C z) { return (u8)((z.re != (F)0) | (z.im != (F)0)); }               \
+    PHX_FN C phx_f32_to_##C(f32 x) { return phx_complex_##C((F)x, (F)0); }                        \
     PHX_FN C phx_f64_to_##C(f64 x) { return phx_complex_##C((F)x, (F)0); }
 PHX_COMPLEX_BASIC_(c64, f32, f)
 PHX_COMPLEX_BASIC_(c128, f64, )
@@ -220,9 +220,9 @@ PHX_FN c64 phx_multiply_c64(c64 z, c64 w) {
     return phx_complex_c64((f32)re, (f32)im);
 }
 
-#define PHX_COMPLEX_SQUARE_(C)                                                                     \
-    PHX_FN i32 phx_square_needs_care_##C(C z) { return phx_multiply_needs_care_##C(z, z); }        \
-    PHX_FN C phx_square_main_##C(C z) { return phx_multiply_main_##C(z, z); }                      \
+#define PHX_COMPLEX_SQUARE_(C)                                                              \
+    PHX_FN i32 phx_square_needs_care_##C(C z) { return phx_multiply_needs_care_##C(z, z); } \
+    PHX_FN C phx_square_main_##C(C z) { return phx_multiply_main_##C(z, z); }               \
     PHX_FN C phx_square_##C(C z) { return phx_multiply_##C(z, z); }
 PHX_COMPLEX_SQUARE_(c64)
 PHX_COMPLEX_SQUARE_(c128)
@@ -301,13 +301,13 @@ PHX_FN c64 phx_divide_c64(c64 z, c64 w) {
     return phx_c128_to_c64(phx_divide_special(phx_c64_to_c128(z), phx_c64_to_c128(w)));
 }
 
-#define PHX_COMPLEX_RECIPROCAL_(C, F)                                                              \
-    PHX_FN i32 phx_reciprocal_needs_care_##C(C z) {                                                \
-        return phx_divide_needs_care_##C(phx_complex_##C((F)1, (F)0), z);                          \
-    }                                                                                              \
-    PHX_FN C phx_reciprocal_main_##C(C z) {                                                        \
-        return phx_divide_main_##C(phx_complex_##C((F)1, (F)0), z);                                \
-    }                                                                                              \
+#define PHX_COMPLEX_RECIPROCAL_(C, F)                                     \
+    PHX_FN i32 phx_reciprocal_needs_care_##C(C z) {                       \
+        return phx_divide_needs_care_##C(phx_complex_##C((F)1, (F)0), z); \
+    }                                                                     \
+    PHX_FN C phx_reciprocal_main_##C(C z) {                               \
+        return phx_divide_main_##C(phx_complex_##C((F)1, (F)0), z);       \
+    }                                                                     \
     PHX_FN C phx_reciprocal_##C(C z) { return phx_divide_##C(phx_complex_##C((F)1, (F)0), z); }
 PHX_COMPLEX_RECIPROCAL_(c64, f32)
 PHX_COMPLEX_RECIPROCAL_(c128, f64)

@@ -17,9 +17,9 @@
 #include "real_trig.h"
 
 /* The c64 function of one argument by way of the c128 one. */
-#define PHX_NARROW_(OP)                                                                            \
-    PHX_OUTLINE c64 phx_##OP##_c64(c64 z) {                                                        \
-        return phx_c128_to_c64(phx_##OP##_c128(phx_c64_to_c128(z)));                               \
+#define PHX_NARROW_(OP)                                              \
+    PHX_OUTLINE c64 phx_##OP##_c64(c64 z) {                          \
+        return phx_c128_to_c64(phx_##OP##_c128(phx_c64_to_c128(z))); \
     }
 
 /* ---- pairs ----------------------------------------------------------------------------------- */

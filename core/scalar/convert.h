@@ -78,12 +78,12 @@ PHX_FN f64 phx_bf16_to_f64(u16 h) { return (f64)phx_bf16_to_f32(h); }
 
 /* nextafter of float16 and bfloat16, on their bits: their neighbours are none of float32's. y where
  * x == y. */
-#define PHX_HALF_NEXTAFTER_(H, A_NAN)                                                              \
-    PHX_FN u16 phx_nextafter_##H(u16 x, u16 y) {                                                   \
-        const f32 a = phx_##H##_to_f32(x), b = phx_##H##_to_f32(y);                                \
-        const u16 away = (a < b) == (a > 0.0f) ? (u16)(x + 1u) : (u16)(x - 1u);                    \
-        const u16 r = a == 0.0f ? (u16)((y & 0x8000u) | 1u) : away;                                \
-        return a == b ? y : ((a == a) & (b == b) ? r : (u16)(A_NAN));                              \
+#define PHX_HALF_NEXTAFTER_(H, A_NAN)                                           \
+    PHX_FN u16 phx_nextafter_##H(u16 x, u16 y) {                                \
+        const f32 a = phx_##H##_to_f32(x), b = phx_##H##_to_f32(y);             \
+        const u16 away = (a < b) == (a > 0.0f) ? (u16)(x + 1u) : (u16)(x - 1u); \
+        const u16 r = a == 0.0f ? (u16)((y & 0x8000u) | 1u) : away;             \
+        return a == b ? y : ((a == a) & (b == b) ? r : (u16)(A_NAN));           \
     }
 PHX_HALF_NEXTAFTER_(f16, 0x7e00u)
 PHX_HALF_NEXTAFTER_(bf16, 0x7fc0u)
@@ -133,10 +133,10 @@ PHX_FN u16 phx_i64_to_bf16(i64 x) { return phx_f64_to_bf16(phx_i64_to_f64_odd(x)
 PHX_FN u16 phx_u64_to_bf16(u64 x) { return phx_f64_to_bf16(phx_u64_to_f64_odd(x)); }
 
 /* 8 and 16 bit integers, and bool, are exact in float32. */
-#define PHX_SMALL_TO_FLOAT_(S, T)                                                                  \
-    PHX_FN f64 phx_##S##_to_f64(T x) { return (f64)(i32)x; }                                       \
-    PHX_FN f32 phx_##S##_to_f32(T x) { return (f32)(i32)x; }                                       \
-    PHX_FN u16 phx_##S##_to_f16(T x) { return phx_f32_to_f16((f32)(i32)x); }                       \
+#define PHX_SMALL_TO_FLOAT_(S, T)                                            \
+    PHX_FN f64 phx_##S##_to_f64(T x) { return (f64)(i32)x; }                 \
+    PHX_FN f32 phx_##S##_to_f32(T x) { return (f32)(i32)x; }                 \
+    PHX_FN u16 phx_##S##_to_f16(T x) { return phx_f32_to_f16((f32)(i32)x); } \
     PHX_FN u16 phx_##S##_to_bf16(T x) { return phx_f32_to_bf16((f32)(i32)x); }
 PHX_SMALL_TO_FLOAT_(b, u8)
 PHX_SMALL_TO_FLOAT_(i8, i8)
@@ -195,11 +195,11 @@ PHX_FN u32 phx_f32_to_u32(f32 x) {
 PHX_FN i64 phx_f32_to_i64(f32 x) { return phx_f64_to_i64((f64)x); }
 PHX_FN u64 phx_f32_to_u64(f32 x) { return phx_f64_to_u64((f64)x); }
 
-#define PHX_FLOAT_TO_SMALL_(F, D, LOW, HIGH)                                                       \
-    PHX_FN D phx_##F##_to_##D(F x) {                                                               \
-        const F low = x > (F)(LOW) ? x : (F)(LOW);                                                 \
-        const F t = low < (F)(HIGH) ? low : (F)(HIGH);                                             \
-        return (D)(i32)(x == x ? t : (F)0);                                                        \
+#define PHX_FLOAT_TO_SMALL_(F, D, LOW, HIGH)           \
+    PHX_FN D phx_##F##_to_##D(F x) {                   \
+        const F low = x > (F)(LOW) ? x : (F)(LOW);     \
+        const F t = low < (F)(HIGH) ? low : (F)(HIGH); \
+        return (D)(i32)(x == x ? t : (F)0);            \
     }
 PHX_FLOAT_TO_SMALL_(f32, i8, -128, 127)
 PHX_FLOAT_TO_SMALL_(f32, i16, -32768, 32767)
@@ -216,8 +216,8 @@ PHX_FN u8 phx_f64_to_b(f64 x) { return (u8)(x != 0.0); }
 PHX_FN u8 phx_f16_to_b(u16 h) { return (u8)((h & 0x7fffu) != 0); }
 PHX_FN u8 phx_bf16_to_b(u16 h) { return (u8)((h & 0x7fffu) != 0); }
 
-#define PHX_HALF_TO_INT_(D)                                                                        \
-    PHX_FN D phx_f16_to_##D(u16 h) { return phx_f32_to_##D(phx_f16_to_f32(h)); }                   \
+#define PHX_HALF_TO_INT_(D)                                                      \
+    PHX_FN D phx_f16_to_##D(u16 h) { return phx_f32_to_##D(phx_f16_to_f32(h)); } \
     PHX_FN D phx_bf16_to_##D(u16 h) { return phx_f32_to_##D(phx_bf16_to_f32(h)); }
 PHX_HALF_TO_INT_(i8)
 PHX_HALF_TO_INT_(i16)
@@ -231,17 +231,17 @@ PHX_HALF_TO_INT_(u64)
 
 /* ---- integer and bool to integer and bool ---------------------------------------------------- */
 
-#define PHX_CAST_(S, T, D)                                                                         \
+#define PHX_CAST_(S, T, D) \
     PHX_FN D phx_##S##_to_##D(T x) { return (D)x; }
-#define PHX_INT_TO_INT_(S, T)                                                                      \
-    PHX_CAST_(S, T, i8)                                                                            \
-    PHX_CAST_(S, T, i16)                                                                           \
-    PHX_CAST_(S, T, i32)                                                                           \
-    PHX_CAST_(S, T, i64)                                                                           \
-    PHX_CAST_(S, T, u8)                                                                            \
-    PHX_CAST_(S, T, u16)                                                                           \
-    PHX_CAST_(S, T, u32)                                                                           \
-    PHX_CAST_(S, T, u64)                                                                           \
+#define PHX_INT_TO_INT_(S, T) \
+    PHX_CAST_(S, T, i8)       \
+    PHX_CAST_(S, T, i16)      \
+    PHX_CAST_(S, T, i32)      \
+    PHX_CAST_(S, T, i64)      \
+    PHX_CAST_(S, T, u8)       \
+    PHX_CAST_(S, T, u16)      \
+    PHX_CAST_(S, T, u32)      \
+    PHX_CAST_(S, T, u64)      \
     PHX_FN u8 phx_##S##_to_b(T x) { return (u8)(x != 0); }
 PHX_INT_TO_INT_(b, u8)
 PHX_INT_TO_INT_(i8, i8)

@@ -30,7 +30,7 @@
 
 /* ---- truncated quotient, b != 0 and no overflow ---------------------------------------------- */
 
-#define PHX_QUOTIENT_(T)                                                                           \
+#define PHX_QUOTIENT_(T) \
     PHX_FN T phx_quotient_##T(T a, T b) { return (T)(a / b); }
 #if PHX_FLOAT_QUOTIENT
 PHX_FN i8 phx_quotient_i8(i8 a, i8 b) { return (i8)(i32)((f32)(i32)a / (f32)(i32)b); }
@@ -57,87 +57,87 @@ PHX_QUOTIENT_(u64)
 
 /* ---- the same text for all eight types; W is an unsigned word at least as wide as int -------- */
 
-#define PHX_INTEGER_COMMON_(T, W)                                                                  \
-    PHX_FN T phx_add_##T(T a, T b) { return (T)((W)a + (W)b); }                                    \
-    PHX_FN T phx_subtract_##T(T a, T b) { return (T)((W)a - (W)b); }                               \
-    PHX_FN T phx_multiply_##T(T a, T b) { return (T)((W)a * (W)b); }                               \
-    PHX_FN T phx_negative_##T(T a) { return (T)((W)0 - (W)a); }                                    \
-    PHX_FN T phx_square_##T(T a) { return (T)((W)a * (W)a); }                                      \
-    PHX_FN T phx_maximum_##T(T a, T b) { return a > b ? a : b; }                                   \
-    PHX_FN T phx_minimum_##T(T a, T b) { return a < b ? a : b; }                                   \
-    PHX_FN T phx_clip_##T(T x, T lo, T hi) {                                                       \
-        const T y = x > lo ? x : lo;                                                               \
-        return y < hi ? y : hi;                                                                    \
-    }                                                                                              \
-    /* a**n, n as an unsigned number: square and multiply */                                       \
-    PHX_FN T phx_power_##T(T a, u64 n) {                                                           \
-        W r = 1u;                                                                                  \
-        W s = (W)a;                                                                                \
-        while (n != 0) {                                                                           \
-            r = (n & 1u) != 0 ? r * s : r;                                                         \
-            s *= s;                                                                                \
-            n >>= 1;                                                                               \
-        }                                                                                          \
-        return (T)r;                                                                               \
+#define PHX_INTEGER_COMMON_(T, W)                                    \
+    PHX_FN T phx_add_##T(T a, T b) { return (T)((W)a + (W)b); }      \
+    PHX_FN T phx_subtract_##T(T a, T b) { return (T)((W)a - (W)b); } \
+    PHX_FN T phx_multiply_##T(T a, T b) { return (T)((W)a * (W)b); } \
+    PHX_FN T phx_negative_##T(T a) { return (T)((W)0 - (W)a); }      \
+    PHX_FN T phx_square_##T(T a) { return (T)((W)a * (W)a); }        \
+    PHX_FN T phx_maximum_##T(T a, T b) { return a > b ? a : b; }     \
+    PHX_FN T phx_minimum_##T(T a, T b) { return a < b ? a : b; }     \
+    PHX_FN T phx_clip_##T(T x, T lo, T hi) {                         \
+        const T y = x > lo ? x : lo;                                 \
+        return y < hi ? y : hi;                                      \
+    }                                                                \
+    /* a**n, n as an unsigned number: square and multiply */         \
+    PHX_FN T phx_power_##T(T a, u64 n) {                             \
+        W r = 1u;                                                    \
+        W s = (W)a;                                                  \
+        while (n != 0) {                                             \
+            r = (n & 1u) != 0 ? r * s : r;                           \
+            s *= s;                                                  \
+            n >>= 1;                                                 \
+        }                                                            \
+        return (T)r;                                                 \
     }
 
-#define PHX_UNSIGNED_(T, W, BITS)                                                                  \
-    PHX_INTEGER_COMMON_(T, W)                                                                      \
-    PHX_FN T phx_abs_##T(T a) { return a; }                                                        \
-    PHX_FN T phx_sign_##T(T a) { return (T)(a != 0); }                                             \
-    PHX_FN T phx_floor_divide_##T(T a, T b) {                                                      \
-        const T q = phx_quotient_##T(a, b == 0 ? (T)1 : b);                                        \
-        return b == 0 ? (T)0 : q;                                                                  \
-    }                                                                                              \
-    PHX_FN T phx_remainder_##T(T a, T b) {                                                         \
-        const T q = phx_quotient_##T(a, b == 0 ? (T)1 : b);                                        \
-        return b == 0 ? (T)0 : (T)((W)a - (W)q * (W)b);                                            \
-    }                                                                                              \
-    PHX_FN T phx_pow_##T(T a, T n) { return phx_power_##T(a, (u64)n); }                            \
-    PHX_FN T phx_bitwise_left_shift_##T(T a, T n) {                                                \
-        const T r = (T)((W)a << ((W)n & (BITS - 1u)));                                             \
-        return n < BITS ? r : (T)0;                                                                \
-    }                                                                                              \
-    PHX_FN T phx_bitwise_right_shift_##T(T a, T n) {                                               \
-        const T r = (T)((W)a >> ((W)n & (BITS - 1u)));                                             \
-        return n < BITS ? r : (T)0;                                                                \
+#define PHX_UNSIGNED_(T, W, BITS)                                       \
+    PHX_INTEGER_COMMON_(T, W)                                           \
+    PHX_FN T phx_abs_##T(T a) { return a; }                             \
+    PHX_FN T phx_sign_##T(T a) { return (T)(a != 0); }                  \
+    PHX_FN T phx_floor_divide_##T(T a, T b) {                           \
+        const T q = phx_quotient_##T(a, b == 0 ? (T)1 : b);             \
+        return b == 0 ? (T)0 : q;                                       \
+    }                                                                   \
+    PHX_FN T phx_remainder_##T(T a, T b) {                              \
+        const T q = phx_quotient_##T(a, b == 0 ? (T)1 : b);             \
+        return b == 0 ? (T)0 : (T)((W)a - (W)q * (W)b);                 \
+    }                                                                   \
+    PHX_FN T phx_pow_##T(T a, T n) { return phx_power_##T(a, (u64)n); } \
+    PHX_FN T phx_bitwise_left_shift_##T(T a, T n) {                     \
+        const T r = (T)((W)a << ((W)n & (BITS - 1u)));                  \
+        return n < BITS ? r : (T)0;                                     \
+    }                                                                   \
+    PHX_FN T phx_bitwise_right_shift_##T(T a, T n) {                    \
+        const T r = (T)((W)a >> ((W)n & (BITS - 1u)));                  \
+        return n < BITS ? r : (T)0;                                     \
     }
 
 /* U is the unsigned type of T's width. The divisor -1 is replaced before dividing (least / -1 traps
  * on x86). */
-#define PHX_SIGNED_(T, U, W, BITS)                                                                 \
-    PHX_INTEGER_COMMON_(T, W)                                                                      \
-    PHX_FN T phx_abs_##T(T a) { return a < 0 ? (T)((W)0 - (W)a) : a; }                             \
-    PHX_FN T phx_sign_##T(T a) { return (T)((a > 0) - (a < 0)); }                                  \
-    PHX_FN T phx_floor_divide_##T(T a, T b) {                                                      \
-        const T d = (b == 0) | (b == -1) ? (T)1 : b;                                               \
-        const T q = phx_quotient_##T(a, d);                                                        \
-        const T r = (T)((W)a - (W)q * (W)d);                                                       \
-        const T f = (T)((W)q - (W)((r != 0) & ((r ^ d) < 0)));                                     \
-        const T n = b == -1 ? (T)((W)0 - (W)a) : f;                                                \
-        return b == 0 ? (T)0 : n;                                                                  \
-    }                                                                                              \
-    PHX_FN T phx_remainder_##T(T a, T b) {                                                         \
-        const T d = (b == 0) | (b == -1) ? (T)1 : b;                                               \
-        const T q = phx_quotient_##T(a, d);                                                        \
-        const T r = (T)((W)a - (W)q * (W)d);                                                       \
-        const T m = (r != 0) & ((r ^ d) < 0) ? (T)((W)r + (W)d) : r;                               \
-        return (b == 0) | (b == -1) ? (T)0 : m;                                                    \
-    }                                                                                              \
-    PHX_FN T phx_pow_##T(T a, T n) {                                                               \
-        const T odd = (n & 1) != 0 ? a : (T)1;                                                     \
-        const T unit = a == 1 ? (T)1 : (a == -1 ? odd : (T)0);                                     \
-        return n < 0 ? unit : phx_power_##T(a, (u64)n);                                            \
-    }                                                                                              \
-    PHX_FN T phx_bitwise_left_shift_##T(T a, T n) {                                                \
-        const T r = (T)((W)(U)a << ((W)(U)n & (BITS - 1u)));                                       \
-        return (U)n < BITS ? r : (T)0;                                                             \
-    }                                                                                              \
-    /* flip a < 0, shift in zeros, flip back: AVX2 cannot shift signed 64-bit lanes */             \
-    PHX_FN T phx_bitwise_right_shift_##T(T a, T n) {                                               \
-        const U s = a < 0 ? (U) ~(U)0 : (U)0;                                                      \
-        const U r = (U)((W)((U)a ^ s) >> ((W)(U)n & (BITS - 1u)));                                 \
-        return (T)(((U)n < BITS ? r : (U)0) ^ s);                                                  \
+#define PHX_SIGNED_(T, U, W, BITS)                                                     \
+    PHX_INTEGER_COMMON_(T, W)                                                          \
+    PHX_FN T phx_abs_##T(T a) { return a < 0 ? (T)((W)0 - (W)a) : a; }                 \
+    PHX_FN T phx_sign_##T(T a) { return (T)((a > 0) - (a < 0)); }                      \
+    PHX_FN T phx_floor_divide_##T(T a, T b) {                                          \
+        const T d = (b == 0) | (b == -1) ? (T)1 : b;                                   \
+        const T q = phx_quotient_##T(a, d);                                            \
+        const T r = (T)((W)a - (W)q * (W)d);                                           \
+        const T f = (T)((W)q - (W)((r != 0) & ((r ^ d) < 0)));                         \
+        const T n = b == -1 ? (T)((W)0 - (W)a) : f;                                    \
+        return b == 0 ? (T)0 : n;                                                      \
+    }                                                                                  \
+    PHX_FN T phx_remainder_##T(T a, T b) {                                             \
+        const T d = (b == 0) | (b == -1) ? (T)1 : b;                                   \
+        const T q = phx_quotient_##T(a, d);                                            \
+        const T r = (T)((W)a - (W)q * (W)d);                                           \
+        const T m = (r != 0) & ((r ^ d) < 0) ? (T)((W)r + (W)d) : r;                   \
+        return (b == 0) | (b == -1) ? (T)0 : m;                                        \
+    }                                                                                  \
+    PHX_FN T phx_pow_##T(T a, T n) {                                                   \
+        const T odd = (n & 1) != 0 ? a : (T)1;                                         \
+        const T unit = a == 1 ? (T)1 : (a == -1 ? odd : (T)0);                         \
+        return n < 0 ? unit : phx_power_##T(a, (u64)n);                                \
+    }                                                                                  \
+    PHX_FN T phx_bitwise_left_shift_##T(T a, T n) {                                    \
+        const T r = (T)((W)(U)a << ((W)(U)n & (BITS - 1u)));                           \
+        return (U)n < BITS ? r : (T)0;                                                 \
+    }                                                                                  \
+    /* flip a < 0, shift in zeros, flip back: AVX2 cannot shift signed 64-bit lanes */ \
+    PHX_FN T phx_bitwise_right_shift_##T(T a, T n) {                                   \
+        const U s = a < 0 ? (U) ~(U)0 : (U)0;                                          \
+        const U r = (U)((W)((U)a ^ s) >> ((W)(U)n & (BITS - 1u)));                     \
+        return (T)(((U)n < BITS ? r : (U)0) ^ s);                                      \
     }
 
 PHX_SIGNED_(i8, u8, u32, 8u)

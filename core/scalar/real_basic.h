@@ -23,49 +23,49 @@
 
 /* ---- the same text for both widths: F float type, U its bits, S the suffix of the prelude's names  */
 
-#define PHX_REAL_BASIC_(F, U, I, S, BITS, FROM_BITS, SIGN, INFINITE, A_NAN)                        \
-    PHX_FN F phx_trunc_##F(F x) { return phx_trunc##S(x); }                                        \
-    PHX_FN F phx_floor_##F(F x) { return phx_floor##S(x); }                                        \
-    PHX_FN F phx_ceil_##F(F x) { return phx_ceil##S(x); }                                          \
-    PHX_FN F phx_round_##F(F x) { return phx_rint##S(x); }                                         \
-    PHX_FN F phx_abs_##F(F x) { return phx_fabs##S(x); }                                           \
-    PHX_FN F phx_copysign_##F(F x, F y) { return phx_copysign##S(x, y); }                          \
-    PHX_FN F phx_square_##F(F x) { return x * x; }                                                 \
-    PHX_FN F phx_reciprocal_##F(F x) { return (F)1 / x; }                                          \
-    PHX_FN F phx_sqrt_##F(F x) { return phx_sqrt##S(x); }                                          \
-    PHX_FN u8 phx_isnan_##F(F x) { return (u8)(x != x); }                                          \
-    PHX_FN u8 phx_isinf_##F(F x) { return (u8)(phx_fabs##S(x) == INFINITE); }                      \
-    PHX_FN u8 phx_isfinite_##F(F x) { return (u8)(phx_fabs##S(x) < INFINITE); }                    \
-    PHX_FN u8 phx_signbit_##F(F x) { return (u8)((I)BITS(x) < 0); }                                \
-    PHX_FN F phx_sign_##F(F x) {                                                                   \
-        const F s = x > (F)0 ? (F)1 : (x < (F)0 ? -(F)1 : (F)0);                                   \
-        return x == x ? s : A_NAN;                                                                 \
-    }                                                                                              \
-    /* equal arguments differ at most in the sign of a zero: and, or of the bits order them */     \
-    PHX_FN F phx_maximum_##F(F a, F b) {                                                           \
-        const F same = FROM_BITS(BITS(a) & BITS(b));                                               \
-        const F r = a > b ? a : (b > a ? b : same);                                                \
-        return (a == a) & (b == b) ? r : A_NAN;                                                    \
-    }                                                                                              \
-    PHX_FN F phx_minimum_##F(F a, F b) {                                                           \
-        const F same = FROM_BITS(BITS(a) | BITS(b));                                               \
-        const F r = a < b ? a : (b < a ? b : same);                                                \
-        return (a == a) & (b == b) ? r : A_NAN;                                                    \
-    }                                                                                              \
-    /* minimum(maximum(x, lo), hi) with one test for NaN, which the vectoriser accepts */          \
-    PHX_FN F phx_clip_##F(F x, F lo, F hi) {                                                       \
-        const F m_same = FROM_BITS(BITS(x) & BITS(lo));                                            \
-        const F m = x > lo ? x : (lo > x ? lo : m_same);                                           \
-        const F r_same = FROM_BITS(BITS(m) | BITS(hi));                                            \
-        const F r = m < hi ? m : (hi < m ? hi : r_same);                                           \
-        return (x == x) & (lo == lo) & (hi == hi) ? r : A_NAN;                                     \
-    }                                                                                              \
-    PHX_FN F phx_nextafter_##F(F x, F y) {                                                         \
-        const U u = BITS(x);                                                                       \
-        const U away = (x < y) == (x > (F)0) ? u + 1u : u - 1u;                                    \
-        const U from_zero = (BITS(y) & SIGN) | 1u;                                                 \
-        const F r = FROM_BITS(x == (F)0 ? from_zero : away);                                       \
-        return x == y ? y : ((x == x) & (y == y) ? r : A_NAN);                                     \
+#define PHX_REAL_BASIC_(F, U, I, S, BITS, FROM_BITS, SIGN, INFINITE, A_NAN)                    \
+    PHX_FN F phx_trunc_##F(F x) { return phx_trunc##S(x); }                                    \
+    PHX_FN F phx_floor_##F(F x) { return phx_floor##S(x); }                                    \
+    PHX_FN F phx_ceil_##F(F x) { return phx_ceil##S(x); }                                      \
+    PHX_FN F phx_round_##F(F x) { return phx_rint##S(x); }                                     \
+    PHX_FN F phx_abs_##F(F x) { return phx_fabs##S(x); }                                       \
+    PHX_FN F phx_copysign_##F(F x, F y) { return phx_copysign##S(x, y); }                      \
+    PHX_FN F phx_square_##F(F x) { return x * x; }                                             \
+    PHX_FN F phx_reciprocal_##F(F x) { return (F)1 / x; }                                      \
+    PHX_FN F phx_sqrt_##F(F x) { return phx_sqrt##S(x); }                                      \
+    PHX_FN u8 phx_isnan_##F(F x) { return (u8)(x != x); }                                      \
+    PHX_FN u8 phx_isinf_##F(F x) { return (u8)(phx_fabs##S(x) == INFINITE); }                  \
+    PHX_FN u8 phx_isfinite_##F(F x) { return (u8)(phx_fabs##S(x) < INFINITE); }                \
+    PHX_FN u8 phx_signbit_##F(F x) { return (u8)((I)BITS(x) < 0); }                            \
+    PHX_FN F phx_sign_##F(F x) {                                                               \
+        const F s = x > (F)0 ? (F)1 : (x < (F)0 ? -(F)1 : (F)0);                               \
+        return x == x ? s : A_NAN;                                                             \
+    }                                                                                          \
+    /* equal arguments differ at most in the sign of a zero: and, or of the bits order them */ \
+    PHX_FN F phx_maximum_##F(F a, F b) {                                                       \
+        const F same = FROM_BITS(BITS(a) & BITS(b));                                           \
+        const F r = a > b ? a : (b > a ? b : same);                                            \
+        return (a == a) & (b == b) ? r : A_NAN;                                                \
+    }                                                                                          \
+    PHX_FN F phx_minimum_##F(F a, F b) {                                                       \
+        const F same = FROM_BITS(BITS(a) | BITS(b));                                           \
+        const F r = a < b ? a : (b < a ? b : same);                                            \
+        return (a == a) & (b == b) ? r : A_NAN;                                                \
+    }                                                                                          \
+    /* minimum(maximum(x, lo), hi) with one test for NaN, which the vectoriser accepts */      \
+    PHX_FN F phx_clip_##F(F x, F lo, F hi) {                                                   \
+        const F m_same = FROM_BITS(BITS(x) & BITS(lo));                                        \
+        const F m = x > lo ? x : (lo > x ? lo : m_same);                                       \
+        const F r_same = FROM_BITS(BITS(m) | BITS(hi));                                        \
+        const F r = m < hi ? m : (hi < m ? hi : r_same);                                       \
+        return (x == x) & (lo == lo) & (hi == hi) ? r : A_NAN;                                 \
+    }                                                                                          \
+    PHX_FN F phx_nextafter_##F(F x, F y) {                                                     \
+        const U u = BITS(x);                                                                   \
+        const U away = (x < y) == (x > (F)0) ? u + 1u : u - 1u;                                \
+        const U from_zero = (BITS(y) & SIGN) | 1u;                                             \
+        const F r = FROM_BITS(x == (F)0 ? from_zero : away);                                   \
+        return x == y ? y : ((x == x) & (y == y) ? r : A_NAN);                                 \
     }
 
 PHX_REAL_BASIC_(f32, u32, i32, f, phx_bits32, phx_from_bits32, 0x80000000u, PHX_INFF, PHX_NANF)

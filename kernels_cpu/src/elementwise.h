@@ -232,18 +232,19 @@ typedef c128 VAL_c128;
  * The block is looked at before it is written, so the output may be an input. */
 #define CPU_GUARD_BLOCK 256
 
-#define CPU_ANY_RARE_(AT, BYTES, PART, RARE)                                              \
-    {                                                                                     \
-        const PART *x_ = (const PART *)(AT);                                              \
-        for (int64_t i_ = 0; i_ < (int64_t)((size_t)(BYTES) / sizeof(PART)); i_++) {      \
-            const PART a = x_[i_];                                                        \
-            rare_ |= (RARE) ? 1u : 0u;                                                    \
-        }                                                                                 \
+#define CPU_ANY_RARE_(AT, BYTES, PART, RARE)                                         \
+    {                                                                                \
+        const PART *x_ = (const PART *)(AT);                                         \
+        for (int64_t i_ = 0; i_ < (int64_t)((size_t)(BYTES) / sizeof(PART)); i_++) { \
+            const PART a = x_[i_];                                                   \
+            rare_ |= (RARE) ? 1u : 0u;                                               \
+        }                                                                            \
     }
 
 #define CPU_GUARDED_UNARY_UNIT(NAME, A, O, EXPR, MAIN, PART, RARE_A)                         \
     static void NAME##_block(CPU_LOOP_ARGS) {                                                \
-        CPU_RARE_TYPE(PART) rare_ = 0;                                                       \
+        CPU_RARE_TYPE(PART)                                                                  \
+        rare_ = 0;                                                                           \
         CPU_ANY_RARE_(p_[0], n_ * s_[0], PART, RARE_A)                                       \
         if (rare_)                                                                           \
             CPU_PASS_1_(A, O, EXPR)                                                          \
@@ -261,7 +262,8 @@ typedef c128 VAL_c128;
 
 #define CPU_GUARDED_BINARY_UNIT(NAME, A, B, O, EXPR, MAIN, PART, RARE_A, RARE_B)             \
     static void NAME##_block(CPU_LOOP_ARGS) {                                                \
-        CPU_RARE_TYPE(PART) rare_ = 0;                                                       \
+        CPU_RARE_TYPE(PART)                                                                  \
+        rare_ = 0;                                                                           \
         CPU_ANY_RARE_(p_[0], n_ * s_[0], PART, RARE_A)                                       \
         CPU_ANY_RARE_(p_[1], n_ * s_[1], PART, RARE_B)                                       \
         if (rare_)                                                                           \

@@ -6,24 +6,24 @@
 #include "gemm_simd.h"
 
 #if GEMM_VECTOR_BYTES == 64
-#define FLOAT_MR   14
+#define FLOAT_MR 14
 #define COMPLEX_MR 12
 #elif GEMM_VECTOR_BYTES == 32
-#define FLOAT_MR   6
+#define FLOAT_MR 6
 #define COMPLEX_MR 6
 #else
-#define FLOAT_MR   4
+#define FLOAT_MR 4
 #define COMPLEX_MR 4
 #endif
 #define INTEGER_MR 6
 
 /* Copies of neighbours, into the accumulation type and out of it. */
-#define COPY(NAME, TO, FROM, EXPRESSION)                                                           \
-    GEMM_INLINE void NAME(TO *restrict dst, const FROM *restrict src, int64_t n) {                 \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            const FROM x = src[i];                                                                 \
-            dst[i] = (EXPRESSION);                                                                 \
-        }                                                                                          \
+#define COPY(NAME, TO, FROM, EXPRESSION)                                           \
+    GEMM_INLINE void NAME(TO *restrict dst, const FROM *restrict src, int64_t n) { \
+        for (int64_t i = 0; i < n; i++) {                                          \
+            const FROM x = src[i];                                                 \
+            dst[i] = (EXPRESSION);                                                 \
+        }                                                                          \
     }
 COPY(f32_copy, float, float, x)
 COPY(f64_copy, double, double, x)
@@ -58,16 +58,16 @@ GEMM_INLINE void f16_narrow(uint16_t *restrict dst, const float *restrict src, i
 }
 
 /* A row of finished sums into C. */
-#define STORE(NAME, TO, FROM, COPY_)                                                               \
-    static void NAME(void *to, int64_t cs, const void *from, int64_t n) {                          \
-        TO *dst = to;                                                                              \
-        const FROM *src = from;                                                                    \
-        if (cs == 1) {                                                                             \
-            COPY_(dst, src, n);                                                                    \
-            return;                                                                                \
-        }                                                                                          \
-        for (int64_t j = 0; j < n; j++)                                                            \
-            COPY_(dst + j * cs, src + j, 1);                                                       \
+#define STORE(NAME, TO, FROM, COPY_)                                      \
+    static void NAME(void *to, int64_t cs, const void *from, int64_t n) { \
+        TO *dst = to;                                                     \
+        const FROM *src = from;                                           \
+        if (cs == 1) {                                                    \
+            COPY_(dst, src, n);                                           \
+            return;                                                       \
+        }                                                                 \
+        for (int64_t j = 0; j < n; j++)                                   \
+            COPY_(dst + j * cs, src + j, 1);                              \
     }
 STORE(f32_put, float, float, f32_copy)
 STORE(f64_put, double, double, f64_copy)
@@ -81,14 +81,14 @@ STORE(u32_put, uint32_t, uint32_t, u32_copy)
 STORE(u64_put, uint64_t, uint64_t, u64_copy)
 
 /* Real floats. */
-#define MR        FLOAT_MR
+#define MR FLOAT_MR
 #define TRANSPOSE GEMM_TRANSPOSE
-#define X         f32
-#define V         f32
-#define T         float
-#define S         float
-#define SAME      1
-#define CONVERT   f32_copy
+#define X f32
+#define V f32
+#define T float
+#define S float
+#define SAME 1
+#define CONVERT f32_copy
 #include "gemm_micro.h"
 #include "gemm_pack.h"
 #include "gemm_vector.h"
@@ -96,14 +96,14 @@ STORE(u64_put, uint64_t, uint64_t, u64_copy)
 #undef S
 #undef SAME
 #undef CONVERT
-#define SAME    0
-#define S       uint16_t
-#define X       f16
+#define SAME 0
+#define S uint16_t
+#define X f16
 #define CONVERT f16_widen
 #include "gemm_pack.h"
 #undef X
 #undef CONVERT
-#define X       bf16
+#define X bf16
 #define CONVERT bf16_widen
 #include "gemm_pack.h"
 #undef X
@@ -112,11 +112,11 @@ STORE(u64_put, uint64_t, uint64_t, u64_copy)
 #undef S
 #undef SAME
 #undef CONVERT
-#define X       f64
-#define V       f64
-#define T       double
-#define S       double
-#define SAME    1
+#define X f64
+#define V f64
+#define T double
+#define S double
+#define SAME 1
 #define CONVERT f64_copy
 #include "gemm_micro.h"
 #include "gemm_pack.h"
@@ -132,9 +132,9 @@ STORE(u64_put, uint64_t, uint64_t, u64_copy)
 
 /* Complex. */
 #define CMR COMPLEX_MR
-#define X   c64
-#define V   f32
-#define T   float
+#define X c64
+#define V f32
+#define T float
 #include "gemm_complex.h"
 #undef X
 #undef V
@@ -149,23 +149,23 @@ STORE(u64_put, uint64_t, uint64_t, u64_copy)
 
 /* Integers, all unsigned: modulo 2^bits the sign does not matter, and 8 bits are the low half
  * of 16. */
-#define MR        INTEGER_MR
+#define MR INTEGER_MR
 #define TRANSPOSE 0
-#define X         u16
-#define V         u16
-#define T         uint16_t
-#define S         uint16_t
-#define SAME      1
-#define CONVERT   u16_copy
+#define X u16
+#define V u16
+#define T uint16_t
+#define S uint16_t
+#define SAME 1
+#define CONVERT u16_copy
 #include "gemm_micro.h"
 #include "gemm_pack.h"
 #undef X
 #undef S
 #undef SAME
 #undef CONVERT
-#define X       u8
-#define S       uint8_t
-#define SAME    0
+#define X u8
+#define S uint8_t
+#define SAME 0
 #define CONVERT u8_widen
 #include "gemm_pack.h"
 #undef X
@@ -174,11 +174,11 @@ STORE(u64_put, uint64_t, uint64_t, u64_copy)
 #undef S
 #undef SAME
 #undef CONVERT
-#define SAME    1
-#define X       u32
-#define V       u32
-#define T       uint32_t
-#define S       uint32_t
+#define SAME 1
+#define X u32
+#define V u32
+#define T uint32_t
+#define S uint32_t
 #define CONVERT u32_copy
 #include "gemm_micro.h"
 #include "gemm_pack.h"
@@ -187,10 +187,10 @@ STORE(u64_put, uint64_t, uint64_t, u64_copy)
 #undef T
 #undef S
 #undef CONVERT
-#define X       u64
-#define V       u64
-#define T       uint64_t
-#define S       uint64_t
+#define X u64
+#define V u64
+#define T uint64_t
+#define S uint64_t
 #define CONVERT u64_copy
 #include "gemm_micro.h"
 #include "gemm_pack.h"
@@ -203,12 +203,12 @@ STORE(u64_put, uint64_t, uint64_t, u64_copy)
 
 /* Steps of k per pass: strips of A and B then fill most of the first cache (or, for complex, the
  * nearest part of the second); measured on Sapphire Rapids. */
-#define REAL_ROW(NAME, V, MR_, KC, STORED, SUM, DIRECT, VECTOR)                                    \
-    static const gemm_type type_##NAME = {MR_,  2 * V##_LEN, KC,       STORED,     SUM,   DIRECT,  \
+#define REAL_ROW(NAME, V, MR_, KC, STORED, SUM, DIRECT, VECTOR)                      \
+    static const gemm_type type_##NAME = {MR_, 2 * V##_LEN, KC, STORED, SUM, DIRECT, \
                                           true, NAME##_pack, V##_tile, NAME##_put, VECTOR};
-#define COMPLEX_ROW(NAME, V, KC, SIZE)                                                             \
-    static const gemm_type type_##NAME = {COMPLEX_MR,  V##_LEN,    KC,    SIZE,                    \
-                                          SIZE,        false,      false, NAME##_pack,             \
+#define COMPLEX_ROW(NAME, V, KC, SIZE)                                     \
+    static const gemm_type type_##NAME = {COMPLEX_MR, V##_LEN, KC, SIZE,   \
+                                          SIZE, false, false, NAME##_pack, \
                                           NAME##_tile, NAME##_put, NULL};
 REAL_ROW(f32, f32, FLOAT_MR, F32_KC, 4, 4, true, f32_vector)
 REAL_ROW(f64, f64, FLOAT_MR, 384, 8, 8, true, f64_vector)
@@ -221,9 +221,9 @@ REAL_ROW(u64, u64, INTEGER_MR, 256, 8, 8, true, NULL)
 COMPLEX_ROW(c64, f32, 384, 8)
 COMPLEX_ROW(c128, f64, 192, 16)
 
-#define DEFINE(NAME, C_TYPE, TYPE)                                                                 \
-    PHX_GEMM(NAME, C_TYPE) {                                                                       \
-        return gemm_run(&type_##TYPE, m, n, k, a, a_rs, a_cs, b, b_rs, b_cs, c, c_rs, c_cs);       \
+#define DEFINE(NAME, C_TYPE, TYPE)                                                           \
+    PHX_GEMM(NAME, C_TYPE) {                                                                 \
+        return gemm_run(&type_##TYPE, m, n, k, a, a_rs, a_cs, b, b_rs, b_cs, c, c_rs, c_cs); \
     }
 DEFINE(f32, float, f32)
 DEFINE(f64, double, f64)

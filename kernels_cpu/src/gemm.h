@@ -20,8 +20,8 @@
 
 #include "dialect.h"
 
-#define PHX_GEMM(NAME, T)                                                                          \
-    int phx_gemm_##NAME(int64_t m, int64_t n, int64_t k, const T *a, int64_t a_rs, int64_t a_cs,   \
+#define PHX_GEMM(NAME, T)                                                                        \
+    int phx_gemm_##NAME(int64_t m, int64_t n, int64_t k, const T *a, int64_t a_rs, int64_t a_cs, \
                         const T *b, int64_t b_rs, int64_t b_cs, T *c, int64_t c_rs, int64_t c_cs)
 
 PHX_GEMM(f32, float);

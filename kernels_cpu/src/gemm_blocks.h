@@ -20,15 +20,15 @@
 #include "parallel.h"
 
 #define GEMM_STRIP_SLACK 64        /* bytes behind a packed strip that packing may overwrite */
-#define GEMM_STAGE       64        /* steps of k converted at a time while packing */
-#define GEMM_BLOCK       4096      /* rows and columns of C per block: bounds the packed memory */
-#define GEMM_BLOCK_SUMS  2048      /* the same where C cannot hold the sums */
-#define GEMM_SERIAL      (1 << 22) /* multiply-adds below which threads cost more than they bring */
-#define GEMM_FEW_ROWS    28        /* rows of A for which packing B does not pay */
-#define GEMM_GROUP_MIN   (1 << 19) /* multiply-adds per item, at least */
-#define GEMM_GROUP_MAX   (1 << 24) /* and at most */
-#define GEMM_COPY        (1 << 15) /* elements copied per item of packing or storing */
-#define GEMM_UNPACKED    (1 << 20) /* multiply-adds below which packing costs more than it brings */
+#define GEMM_STAGE 64        /* steps of k converted at a time while packing */
+#define GEMM_BLOCK 4096      /* rows and columns of C per block: bounds the packed memory */
+#define GEMM_BLOCK_SUMS 2048      /* the same where C cannot hold the sums */
+#define GEMM_SERIAL (1 << 22) /* multiply-adds below which threads cost more than they bring */
+#define GEMM_FEW_ROWS 28        /* rows of A for which packing B does not pay */
+#define GEMM_GROUP_MIN (1 << 19) /* multiply-adds per item, at least */
+#define GEMM_GROUP_MAX (1 << 24) /* and at most */
+#define GEMM_COPY (1 << 15) /* elements copied per item of packing or storing */
+#define GEMM_UNPACKED (1 << 20) /* multiply-adds below which packing costs more than it brings */
 
 static inline void gemm_pause(void) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -106,7 +106,9 @@ typedef struct {
     int64_t items;
 } gemm_step;
 
-enum { GEMM_PACK, GEMM_COMPUTE, GEMM_STORE };
+enum { GEMM_PACK,
+       GEMM_COMPUTE,
+       GEMM_STORE };
 
 static inline int64_t gemm_min(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t gemm_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }

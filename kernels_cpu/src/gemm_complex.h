@@ -6,7 +6,7 @@
  */
 #define X_(name) GEMM_CAT(X, name)
 #define V_(name) GEMM_CAT(V, name)
-#define LEN      V_(LEN)
+#define LEN V_(LEN)
 
 static void X_(pack)(void *to, int width, const void *from, int count, int64_t ws, int64_t k,
                      int64_t ks) {
@@ -30,7 +30,8 @@ static void X_(pack)(void *to, int width, const void *from, int count, int64_t w
 
 /* Real and imaginary parts of a tile, apart: [2][CMR][LEN]. */
 __attribute__((noinline)) static void X_(tile_full)(int64_t k, const T *a, const T *b, T *parts) {
-    V_(v) re[CMR], im[CMR];
+    V_(v)
+    re[CMR], im[CMR];
 #pragma GCC unroll 12
     for (int i = 0; i < CMR; i++) {
         re[i] = V_(load)(parts + i * LEN);

@@ -6,8 +6,8 @@
  * chain.
  */
 #define X_(name) GEMM_CAT(X, name)
-#define LEN      X_(LEN)
-#define NR       (2 * LEN)
+#define LEN X_(LEN)
+#define NR (2 * LEN)
 
 /* One step of k: acc[i][v] = fma(a[i], b[v], acc[i][v]). Rows are addressed from every fourth one,
  * since a load can add one, two or three strides by itself. With nv == 1 only acc[i][1] is used. */
@@ -30,7 +30,8 @@ GEMM_INLINE void X_(tile_body)(const int mr, const int nv, const bool masked, in
                                const int64_t a_rs, const int64_t a_cs, const T *b,
                                const int64_t b_rs, T *c, int64_t c_rs, const X_(m) last,
                                bool accumulate) {
-    X_(v) acc[14][2];
+    X_(v)
+    acc[14][2];
 #pragma GCC unroll 14
     for (int i = 0; i < mr; i++) {
         const T *row = c + i * c_rs, *tail = row + (nv - 1) * LEN;
@@ -88,14 +89,14 @@ __attribute__((noinline)) static void X_(tile_full)(int64_t k, const T *a, const
     X_(tile_body)(MR, 2, false, k, a, 1, MR, b, NR, c, c_rs, X_(mask)(LEN), accumulate);
 }
 
-#define TILE(MR_)                                                                                  \
-    __attribute__((noinline)) static void X_(tile_##MR_)(                                          \
-        int nv, X_(m) last, int64_t k, const T *a, int64_t a_rs, int64_t a_cs, const T *b,         \
-        int64_t b_rs, T *c, int64_t c_rs, bool acc) {                                              \
-        if (nv == 2)                                                                               \
-            X_(tile_body)(MR_, 2, true, k, a, a_rs, a_cs, b, b_rs, c, c_rs, last, acc);            \
-        else                                                                                       \
-            X_(tile_body)(MR_, 1, true, k, a, a_rs, a_cs, b, b_rs, c, c_rs, last, acc);            \
+#define TILE(MR_)                                                                          \
+    __attribute__((noinline)) static void X_(tile_##MR_)(                                  \
+        int nv, X_(m) last, int64_t k, const T *a, int64_t a_rs, int64_t a_cs, const T *b, \
+        int64_t b_rs, T *c, int64_t c_rs, bool acc) {                                      \
+        if (nv == 2)                                                                       \
+            X_(tile_body)(MR_, 2, true, k, a, a_rs, a_cs, b, b_rs, c, c_rs, last, acc);    \
+        else                                                                               \
+            X_(tile_body)(MR_, 1, true, k, a, a_rs, a_cs, b, b_rs, c, c_rs, last, acc);    \
     }
 TILE(1)
 TILE(2)
@@ -128,10 +129,10 @@ static void X_(tile)(const gemm_tile *t) {
     }
     const int nv = t->nr > LEN ? 2 : 1;
     const X_(m) last = X_(mask)(t->nr - (nv - 1) * LEN);
-#define TILE(MR_)                                                                                  \
-    case MR_:                                                                                      \
-        X_(tile_##MR_)(nv, last, t->k, a, t->a_rs, t->a_cs, b, t->b_rs, c, t->c_rs,                \
-                       t->accumulate);                                                             \
+#define TILE(MR_)                                                                   \
+    case MR_:                                                                       \
+        X_(tile_##MR_)(nv, last, t->k, a, t->a_rs, t->a_cs, b, t->b_rs, c, t->c_rs, \
+                       t->accumulate);                                              \
         break;
     switch (t->mr) {
         TILE(1)

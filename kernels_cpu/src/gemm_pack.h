@@ -10,7 +10,7 @@
  */
 #define X_(name) GEMM_CAT(X, name)
 #define V_(name) GEMM_CAT(V, name)
-#define LEN      V_(LEN)
+#define LEN V_(LEN)
 
 /* Any strides. */
 static void X_(pack_strided)(T *dst, int width, const S *src, int count, int64_t ws, int64_t k,
@@ -32,7 +32,8 @@ GEMM_INLINE void X_(pack_rows)(T *dst, const int width, const T *src, int count,
             rows[i] = src + (w + i < count ? w + i : count - 1) * ws;
         int64_t p = 0;
         for (; p + LEN <= k; p += LEN) {
-            V_(v) block[LEN];
+            V_(v)
+            block[LEN];
             V_(transpose)(block, rows, p);
 #pragma GCC unroll 16
             for (int j = 0; j < LEN; j++)

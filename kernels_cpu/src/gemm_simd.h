@@ -19,13 +19,13 @@
 #include <immintrin.h>
 #endif
 
-#define GEMM_INLINE     static inline __attribute__((always_inline, unused))
+#define GEMM_INLINE static inline __attribute__((always_inline, unused))
 #define GEMM_CAT_(a, b) a##_##b
-#define GEMM_CAT(a, b)  GEMM_CAT_(a, b)
+#define GEMM_CAT(a, b) GEMM_CAT_(a, b)
 
 #if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512BW__)
 #define GEMM_VECTOR_BYTES 64
-#define GEMM_TRANSPOSE    1
+#define GEMM_TRANSPOSE 1
 
 /* clang-format off */
 typedef __m512 f32_v;
@@ -95,7 +95,7 @@ GEMM_INLINE void f64_transpose(f64_v out[8], const double *const rows[8], int64_
 
 #elif defined(__AVX2__) && defined(__FMA__)
 #define GEMM_VECTOR_BYTES 32
-#define GEMM_TRANSPOSE    1
+#define GEMM_TRANSPOSE 1
 
 /* Ones, then zeros: a window of a vector's length is the mask of the first n lanes. */
 static const int32_t gemm_mask32[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
@@ -167,7 +167,7 @@ GEMM_INLINE void f64_transpose(f64_v out[4], const double *const rows[4], int64_
 
 #else
 #define GEMM_VECTOR_BYTES 16
-#define GEMM_TRANSPOSE    0
+#define GEMM_TRANSPOSE 0
 
 #if defined(__SSE2__) && !defined(__FMA__)
 /* clang-format off */
@@ -235,20 +235,20 @@ GEMM_INLINE f32_v f32_fnma(f32_v a, f32_v b, f32_v c) {
 #endif
 
 /* One lane, for the types without a vector fma here. */
-#define GEMM_SCALAR_VECTOR(X, T, FMA)                                                              \
-    typedef T X##_v;                                                                               \
-    typedef int X##_m;                                                                             \
-    GEMM_INLINE X##_m X##_mask(int n) { return n > 0; }                                            \
-    GEMM_INLINE X##_v X##_zero(void) { return 0; }                                                 \
-    GEMM_INLINE X##_v X##_set1(T x) { return x; }                                                  \
-    GEMM_INLINE X##_v X##_load(const T *p) { return *p; }                                          \
-    GEMM_INLINE X##_v X##_loadm(X##_m m, const T *p) { return m ? *p : 0; }                        \
-    GEMM_INLINE void X##_store(T *p, X##_v v) { *p = v; }                                          \
-    GEMM_INLINE void X##_storem(T *p, X##_m m, X##_v v) {                                          \
-        if (m)                                                                                     \
-            *p = v;                                                                                \
-    }                                                                                              \
-    GEMM_INLINE X##_v X##_fma(X##_v a, X##_v b, X##_v c) { return FMA(a, b, c); }                  \
+#define GEMM_SCALAR_VECTOR(X, T, FMA)                                             \
+    typedef T X##_v;                                                              \
+    typedef int X##_m;                                                            \
+    GEMM_INLINE X##_m X##_mask(int n) { return n > 0; }                           \
+    GEMM_INLINE X##_v X##_zero(void) { return 0; }                                \
+    GEMM_INLINE X##_v X##_set1(T x) { return x; }                                 \
+    GEMM_INLINE X##_v X##_load(const T *p) { return *p; }                         \
+    GEMM_INLINE X##_v X##_loadm(X##_m m, const T *p) { return m ? *p : 0; }       \
+    GEMM_INLINE void X##_store(T *p, X##_v v) { *p = v; }                         \
+    GEMM_INLINE void X##_storem(T *p, X##_m m, X##_v v) {                         \
+        if (m)                                                                    \
+            *p = v;                                                               \
+    }                                                                             \
+    GEMM_INLINE X##_v X##_fma(X##_v a, X##_v b, X##_v c) { return FMA(a, b, c); } \
     GEMM_INLINE X##_v X##_fnma(X##_v a, X##_v b, X##_v c) { return FMA(-a, b, c); }
 
 #ifndef f32_LEN
@@ -260,32 +260,32 @@ GEMM_SCALAR_VECTOR(f64, double, fma)
 #endif
 
 /* Unsigned integers: the compiler's vector arithmetic, which wraps. */
-#define GEMM_INTEGER_VECTOR(X, T)                                                                  \
-    typedef T X##_v __attribute__((vector_size(GEMM_VECTOR_BYTES)));                               \
-    typedef int X##_m;                                                                             \
-    GEMM_INLINE X##_m X##_mask(int n) { return n < X##_LEN ? n : X##_LEN; }                        \
-    GEMM_INLINE X##_v X##_zero(void) { return (X##_v){0}; }                                        \
-    GEMM_INLINE X##_v X##_set1(T x) { return (X##_v){0} + x; }                                     \
-    GEMM_INLINE X##_v X##_load(const T *p) {                                                       \
-        X##_v v;                                                                                   \
-        memcpy(&v, p, sizeof v);                                                                   \
-        return v;                                                                                  \
-    }                                                                                              \
-    GEMM_INLINE X##_v X##_loadm(X##_m m, const T *p) {                                             \
-        X##_v v = {0};                                                                             \
-        if (m == X##_LEN)                                                                          \
-            memcpy(&v, p, sizeof v);                                                               \
-        else                                                                                       \
-            memcpy(&v, p, (size_t)m * sizeof(T));                                                  \
-        return v;                                                                                  \
-    }                                                                                              \
-    GEMM_INLINE void X##_store(T *p, X##_v v) { memcpy(p, &v, sizeof v); }                         \
-    GEMM_INLINE void X##_storem(T *p, X##_m m, X##_v v) {                                          \
-        if (m == X##_LEN)                                                                          \
-            memcpy(p, &v, sizeof v);                                                               \
-        else                                                                                       \
-            memcpy(p, &v, (size_t)m * sizeof(T));                                                  \
-    }                                                                                              \
+#define GEMM_INTEGER_VECTOR(X, T)                                           \
+    typedef T X##_v __attribute__((vector_size(GEMM_VECTOR_BYTES)));        \
+    typedef int X##_m;                                                      \
+    GEMM_INLINE X##_m X##_mask(int n) { return n < X##_LEN ? n : X##_LEN; } \
+    GEMM_INLINE X##_v X##_zero(void) { return (X##_v){0}; }                 \
+    GEMM_INLINE X##_v X##_set1(T x) { return (X##_v){0} + x; }              \
+    GEMM_INLINE X##_v X##_load(const T *p) {                                \
+        X##_v v;                                                            \
+        memcpy(&v, p, sizeof v);                                            \
+        return v;                                                           \
+    }                                                                       \
+    GEMM_INLINE X##_v X##_loadm(X##_m m, const T *p) {                      \
+        X##_v v = {0};                                                      \
+        if (m == X##_LEN)                                                   \
+            memcpy(&v, p, sizeof v);                                        \
+        else                                                                \
+            memcpy(&v, p, (size_t)m * sizeof(T));                           \
+        return v;                                                           \
+    }                                                                       \
+    GEMM_INLINE void X##_store(T *p, X##_v v) { memcpy(p, &v, sizeof v); }  \
+    GEMM_INLINE void X##_storem(T *p, X##_m m, X##_v v) {                   \
+        if (m == X##_LEN)                                                   \
+            memcpy(p, &v, sizeof v);                                        \
+        else                                                                \
+            memcpy(p, &v, (size_t)m * sizeof(T));                           \
+    }                                                                       \
     GEMM_INLINE X##_v X##_fma(X##_v a, X##_v b, X##_v c) { return a * b + c; }
 
 #define u16_LEN (GEMM_VECTOR_BYTES / 2)

@@ -5,19 +5,21 @@
  * of y.
  */
 #define X_(name) GEMM_CAT(X, name)
-#define LEN      X_(LEN)
+#define LEN X_(LEN)
 
 /* Some steps of k for y[0..n), rows of B contiguous: y = fma(x[p], B[p, :], y) for p = 0..steps-1.
  */
 GEMM_INLINE void X_(axpy)(const int steps, T *y, int64_t n, const T *x, const T *b, int64_t rs,
                           bool first) {
-    X_(v) xs[8];
+    X_(v)
+    xs[8];
 #pragma GCC unroll 8
     for (int p = 0; p < steps; p++)
         xs[p] = X_(set1)(x[p]);
     int64_t j = 0;
     for (; j + LEN <= n; j += LEN) {
-        X_(v) sum = first ? X_(zero)() : X_(load)(y + j);
+        X_(v)
+        sum = first ? X_(zero)() : X_(load)(y + j);
 #pragma GCC unroll 8
         for (int p = 0; p < steps; p++)
             sum = X_(fma)(xs[p], X_(load)(b + p * rs + j), sum);
@@ -25,7 +27,8 @@ GEMM_INLINE void X_(axpy)(const int steps, T *y, int64_t n, const T *x, const T 
     }
     if (j < n) {
         const X_(m) rest = X_(mask)((int)(n - j));
-        X_(v) sum = first ? X_(zero)() : X_(loadm)(rest, y + j);
+        X_(v)
+        sum = first ? X_(zero)() : X_(loadm)(rest, y + j);
 #pragma GCC unroll 8
         for (int p = 0; p < steps; p++)
             sum = X_(fma)(xs[p], X_(loadm)(rest, b + p * rs + j), sum);
@@ -49,10 +52,12 @@ static void X_(vector_columns_pair)(T *y, int count, int64_t k, const T *x, cons
     const T *columns[2][LEN];
     for (int i = 0; i < 2 * LEN; i++)
         columns[i / LEN][i % LEN] = b + (i < count ? i : count - 1) * cs;
-    X_(v) sum[2] = {X_(zero)(), X_(zero)()};
+    X_(v)
+    sum[2] = {X_(zero)(), X_(zero)()};
     int64_t p = 0;
     for (; p + LEN <= k; p += LEN) {
-        X_(v) block[LEN];
+        X_(v)
+        block[LEN];
 #pragma GCC unroll 2
         for (int h = 0; h < 2; h++) {
             X_(transpose)(block, columns[h], p);

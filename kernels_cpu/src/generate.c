@@ -15,37 +15,37 @@ typedef struct {
 #define ONE_NAN(v, nan) ((v) == (v) ? (v) : (nan))
 
 /* i becomes UNIT, the product and the sum are rounded in UNIT, the element once more to T. */
-#define FLOATS(D, T, UNIT, PARTS, COUNT, NAN_, LOAD, ROUND)                                            \
-    static void fill_##D(void *ctx, int64_t begin, int64_t end) {                                      \
-        const range *r = ctx;                                                                          \
-        const int64_t s = r->stride * PARTS;                                                           \
-        T *restrict y = (T *)r->y;                                                                     \
-        for (int64_t p = 0; p < PARTS; p++) {                                                          \
-            const UNIT start = LOAD(((const T *)r->start)[p]), step = LOAD(((const T *)r->step)[p]);   \
-            if (s == 1)                                                                                \
-                for (int64_t i = begin; i < end; i++) {                                                \
-                    const UNIT v = start + COUNT(i) * step;                                            \
-                    y[i] = ROUND(ONE_NAN(v, NAN_));                                                    \
-                }                                                                                      \
-            else                                                                                       \
-                for (int64_t i = begin; i < end; i++) {                                                \
-                    const UNIT v = start + COUNT(i) * step;                                            \
-                    y[i * s + p] = ROUND(ONE_NAN(v, NAN_));                                            \
-                }                                                                                      \
-        }                                                                                              \
+#define FLOATS(D, T, UNIT, PARTS, COUNT, NAN_, LOAD, ROUND)                                          \
+    static void fill_##D(void *ctx, int64_t begin, int64_t end) {                                    \
+        const range *r = ctx;                                                                        \
+        const int64_t s = r->stride * PARTS;                                                         \
+        T *restrict y = (T *)r->y;                                                                   \
+        for (int64_t p = 0; p < PARTS; p++) {                                                        \
+            const UNIT start = LOAD(((const T *)r->start)[p]), step = LOAD(((const T *)r->step)[p]); \
+            if (s == 1)                                                                              \
+                for (int64_t i = begin; i < end; i++) {                                              \
+                    const UNIT v = start + COUNT(i) * step;                                          \
+                    y[i] = ROUND(ONE_NAN(v, NAN_));                                                  \
+                }                                                                                    \
+            else                                                                                     \
+                for (int64_t i = begin; i < end; i++) {                                              \
+                    const UNIT v = start + COUNT(i) * step;                                          \
+                    y[i * s + p] = ROUND(ONE_NAN(v, NAN_));                                          \
+                }                                                                                    \
+        }                                                                                            \
     }
 
 /* Modulo 2**bits: the unsigned type of the same width does not overflow. */
-#define INTEGERS(D, T)                                                                                 \
-    static void fill_##D(void *ctx, int64_t begin, int64_t end) {                                      \
-        const range *r = ctx;                                                                          \
-        const int64_t s = r->stride;                                                                   \
-        const u64 start = *(const T *)r->start, step = *(const T *)r->step;                            \
-        T *restrict y = (T *)r->y;                                                                     \
-        if (s == 1)                                                                                    \
-            for (int64_t i = begin; i < end; i++) y[i] = (T)(start + (u64)i * step);                   \
-        else                                                                                           \
-            for (int64_t i = begin; i < end; i++) y[i * s] = (T)(start + (u64)i * step);               \
+#define INTEGERS(D, T)                                                                   \
+    static void fill_##D(void *ctx, int64_t begin, int64_t end) {                        \
+        const range *r = ctx;                                                            \
+        const int64_t s = r->stride;                                                     \
+        const u64 start = *(const T *)r->start, step = *(const T *)r->step;              \
+        T *restrict y = (T *)r->y;                                                       \
+        if (s == 1)                                                                      \
+            for (int64_t i = begin; i < end; i++) y[i] = (T)(start + (u64)i * step);     \
+        else                                                                             \
+            for (int64_t i = begin; i < end; i++) y[i * s] = (T)(start + (u64)i * step); \
     }
 
 INTEGERS(i8, u8)
@@ -66,10 +66,10 @@ static phx_error *arange(const phx_call *call, phx_task_fn fill) {
     return NULL;
 }
 
-#define KERNEL(D)                                                                                      \
-    static phx_error *arange_##D(const cpu_kernel *self, const phx_call *call) {                       \
-        (void)self;                                                                                    \
-        return arange(call, fill_##D);                                                                 \
+#define KERNEL(D)                                                                \
+    static phx_error *arange_##D(const cpu_kernel *self, const phx_call *call) { \
+        (void)self;                                                              \
+        return arange(call, fill_##D);                                           \
     }
 
 KERNEL(i8)
@@ -83,15 +83,24 @@ KERNEL(f64)
 KERNEL(c64)
 KERNEL(c128)
 
-#define ROW(T, BOUND, D, COST)                                                                         \
+#define ROW(T, BOUND, D, COST) \
     CPU_KERNEL("arange", ((const uint8_t[]){T, T, T}), 2, 1, PHX_LAYOUT_ANY, BOUND, arange_##D, NULL, COST)
 
 static const cpu_kernel rows[] = {
-    ROW(PHX_INT8, 0.0, i8, 2),        ROW(PHX_INT16, 0.0, i16, 2),   ROW(PHX_INT32, 0.0, i32, 2),
-    ROW(PHX_INT64, 0.0, i64, 4),      ROW(PHX_UINT8, 0.0, i8, 2),    ROW(PHX_UINT16, 0.0, i16, 2),
-    ROW(PHX_UINT32, 0.0, i32, 2),     ROW(PHX_UINT64, 0.0, i64, 4),  ROW(PHX_FLOAT16, 1.0, f16, 8),
-    ROW(PHX_BFLOAT16, 1.0, bf16, 8),  ROW(PHX_FLOAT32, 1.0, f32, 4), ROW(PHX_FLOAT64, 1.0, f64, 4),
-    ROW(PHX_COMPLEX64, 1.0, c64, 8),  ROW(PHX_COMPLEX128, 1.0, c128, 8),
+    ROW(PHX_INT8, 0.0, i8, 2),
+    ROW(PHX_INT16, 0.0, i16, 2),
+    ROW(PHX_INT32, 0.0, i32, 2),
+    ROW(PHX_INT64, 0.0, i64, 4),
+    ROW(PHX_UINT8, 0.0, i8, 2),
+    ROW(PHX_UINT16, 0.0, i16, 2),
+    ROW(PHX_UINT32, 0.0, i32, 2),
+    ROW(PHX_UINT64, 0.0, i64, 4),
+    ROW(PHX_FLOAT16, 1.0, f16, 8),
+    ROW(PHX_BFLOAT16, 1.0, bf16, 8),
+    ROW(PHX_FLOAT32, 1.0, f32, 4),
+    ROW(PHX_FLOAT64, 1.0, f64, 4),
+    ROW(PHX_COMPLEX64, 1.0, c64, 8),
+    ROW(PHX_COMPLEX128, 1.0, c128, 8),
 };
 
 cpu_kernel_list phx_generate_kernels(void) { return (cpu_kernel_list){rows, sizeof rows / sizeof rows[0]}; }

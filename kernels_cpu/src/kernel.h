@@ -29,10 +29,11 @@ typedef struct {
     size_t count;
 } cpu_kernel_list;
 
-#define CPU_KERNEL(OP, DTYPES, N_IN, N_OUT, LAYOUT, BOUND, FN, LOOP, COST)                                   \
-    {{sizeof(phx_kernel), NULL, {OP, sizeof(OP) - 1}, (const uint8_t *)(DTYPES), N_IN, N_OUT, LAYOUT,        \
-      PHX_DETERMINISM_BITWISE, BOUND, cpu_run, NULL},                                                        \
-     FN, LOOP, COST}
+#define CPU_KERNEL(OP, DTYPES, N_IN, N_OUT, LAYOUT, BOUND, FN, LOOP, COST)                                                                            \
+    {{sizeof(phx_kernel), NULL, {OP, sizeof(OP) - 1}, (const uint8_t *)(DTYPES), N_IN, N_OUT, LAYOUT, PHX_DETERMINISM_BITWISE, BOUND, cpu_run, NULL}, \
+     FN,                                                                                                                                              \
+     LOOP,                                                                                                                                            \
+     COST}
 
 /* The trampoline: runs self->fn inline on the default stream, else copies the call into the stream's queue. */
 phx_error *cpu_run(const phx_kernel *self, phx_stream *stream, const phx_call *call);

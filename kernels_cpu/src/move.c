@@ -12,22 +12,22 @@ typedef u32 item_4;
 typedef u64 item_8;
 
 /* Dense items from every STEP-th one, by a constant step so that vectors are loaded and shuffled. */
-#define PACK_(SIZE, STEP)                                                     \
-    if (s_[0] == (STEP) * SIZE) {                                             \
-        const item_##SIZE *in = (const item_##SIZE *)p_[0];                   \
-        for (int64_t i = 0; i < n_; i++) out[i] = in[(STEP) * i];             \
-        return;                                                               \
+#define PACK_(SIZE, STEP)                                         \
+    if (s_[0] == (STEP) * SIZE) {                                 \
+        const item_##SIZE *in = (const item_##SIZE *)p_[0];       \
+        for (int64_t i = 0; i < n_; i++) out[i] = in[(STEP) * i]; \
+        return;                                                   \
     }
 
-#define DEFINE_PACK(SIZE)                                                               \
-    static void pack_##SIZE(CPU_LOOP_ARGS) {                                            \
-        item_##SIZE *restrict out = (item_##SIZE *)p_[1];                               \
-        PACK_(SIZE, 2)                                                                  \
-        PACK_(SIZE, 3)                                                                  \
-        PACK_(SIZE, 4)                                                                  \
-        PACK_(SIZE, -1)                                                                 \
-        const char *from = p_[0];                                                       \
-        for (int64_t i = 0; i < n_; i++, from += s_[0]) out[i] = *(item_##SIZE *)from;  \
+#define DEFINE_PACK(SIZE)                                                              \
+    static void pack_##SIZE(CPU_LOOP_ARGS) {                                           \
+        item_##SIZE *restrict out = (item_##SIZE *)p_[1];                              \
+        PACK_(SIZE, 2)                                                                 \
+        PACK_(SIZE, 3)                                                                 \
+        PACK_(SIZE, 4)                                                                 \
+        PACK_(SIZE, -1)                                                                \
+        const char *from = p_[0];                                                      \
+        for (int64_t i = 0; i < n_; i++, from += s_[0]) out[i] = *(item_##SIZE *)from; \
     }
 CPU_EACH_SIZE(DEFINE_PACK)
 

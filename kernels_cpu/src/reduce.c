@@ -17,7 +17,8 @@ static void choose_tile(reduce_job *job) {
     job->block_first = job->by_row;
     if (job->by_row) {
         const int64_t wanted = job->blocks > 1 ? 1 : REDUCE_GRAIN / (1 + rows * job->item_size);
-        job->width = wanted < 1 ? 1 : wanted < widest ? wanted : widest;
+        job->width = wanted < 1 ? 1 : wanted < widest ? wanted
+                                                      : widest;
     } else {
         int64_t rows_of_lanes = REDUCE_LANES; /* few rows leave room for more columns */
         job->width = widest;

@@ -74,14 +74,14 @@ struct reduce_job {
 /* Run a reduction: one input (k1..kp, n), one output (k1..kp), any strides. */
 phx_error *phx_reduce(const reduce_plan *plan, const phx_call *call);
 
-#define REDUCE_KERNEL(OP, IN, OUT, BOUND, FN, COST)                                                    \
+#define REDUCE_KERNEL(OP, IN, OUT, BOUND, FN, COST) \
     CPU_KERNEL(OP, ((const uint8_t[]){IN, OUT}), 1, 1, PHX_LAYOUT_ANY, BOUND, FN, NULL, COST)
 
-#define REDUCE_FN(NAME, ...)                                                                           \
-    static phx_error *NAME(const cpu_kernel *self, const phx_call *call) {                             \
-        static const reduce_plan plan = {__VA_ARGS__};                                                 \
-        (void)self;                                                                                    \
-        return phx_reduce(&plan, call);                                                                \
+#define REDUCE_FN(NAME, ...)                                               \
+    static phx_error *NAME(const cpu_kernel *self, const phx_call *call) { \
+        static const reduce_plan plan = {__VA_ARGS__};                     \
+        (void)self;                                                        \
+        return phx_reduce(&plan, call);                                    \
     }
 
 #endif

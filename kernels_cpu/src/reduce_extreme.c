@@ -13,10 +13,10 @@
 #define STEP_INT(p, x) LARGER(p, INT_KEY(x, flip))
 
 /* Negative floats order backwards: their magnitude is inverted. */
-#define FLOAT_KEY(NAME, T, MAGNITUDE, INFINITE, LARGEST)                                               \
-    static inline T NAME(T bits, T flip) {                                                             \
-        const T ordered = (T)(bits < 0 ? bits ^ MAGNITUDE : bits);                                     \
-        return (T)((bits & MAGNITUDE) > INFINITE ? LARGEST : ordered ^ flip);                          \
+#define FLOAT_KEY(NAME, T, MAGNITUDE, INFINITE, LARGEST)                      \
+    static inline T NAME(T bits, T flip) {                                    \
+        const T ordered = (T)(bits < 0 ? bits ^ MAGNITUDE : bits);            \
+        return (T)((bits & MAGNITUDE) > INFINITE ? LARGEST : ordered ^ flip); \
     }
 
 FLOAT_KEY(key_f16, i16, 0x7fff, 0x7c00, INT16_MAX)
@@ -122,11 +122,11 @@ FLOAT_KEY(key_f64, i64, INT64_MAX, 0x7ff0000000000000, INT64_MAX)
 
 /* ---- last steps and kernels -------------------------------------------------------------------- */
 
-#define COMBINE(NAME, T)                                                                               \
-    static void NAME(void *into, const void *from, int64_t count) {                                    \
-        T *restrict a = into;                                                                          \
-        const T *restrict b = from;                                                                    \
-        for (int64_t i = 0; i < count; i++) a[i] = LARGER(a[i], b[i]);                                 \
+#define COMBINE(NAME, T)                                               \
+    static void NAME(void *into, const void *from, int64_t count) {    \
+        T *restrict a = into;                                          \
+        const T *restrict b = from;                                    \
+        for (int64_t i = 0; i < count; i++) a[i] = LARGER(a[i], b[i]); \
     }
 
 COMBINE(larger_i8, i8)
@@ -152,7 +152,8 @@ FINISH_INT(int64_store, i64)
         const T *a = acc;                                                                              \
         for (int64_t i = 0; i < count; i++, y += stride) {                                             \
             const T ordered = a[i] ^ flip;                                                             \
-            *(T *)y = (T)(a[i] == LARGEST ? ONE_NAN : ordered < 0 ? ordered ^ MAGNITUDE : ordered);    \
+            *(T *)y = (T)(a[i] == LARGEST ? ONE_NAN : ordered < 0 ? ordered ^ MAGNITUDE                \
+                                                                  : ordered);                          \
         }                                                                                              \
     }
 
@@ -161,13 +162,13 @@ FINISH_FLOAT(bf16_store, i16, 0x7fff, INT16_MAX, 0x7fc0)
 FINISH_FLOAT(f32_store, i32, 0x7fffffff, INT32_MAX, 0x7fc00000)
 FINISH_FLOAT(f64_store, i64, INT64_MAX, INT64_MAX, 0x7ff8000000000000)
 
-#define PLAN(NAME, INSTANCE, T, FLIP)                                                                  \
-    REDUCE_FN(NAME, .tile = INSTANCE##_tile, .combine = larger_##T, .finish = INSTANCE##_store,        \
-              .acc_size = sizeof(T), .widest = REDUCE_FREE_COLUMNS, .block = REDUCE_FREE_BLOCK,        \
+#define PLAN(NAME, INSTANCE, T, FLIP)                                                           \
+    REDUCE_FN(NAME, .tile = INSTANCE##_tile, .combine = larger_##T, .finish = INSTANCE##_store, \
+              .acc_size = sizeof(T), .widest = REDUCE_FREE_COLUMNS, .block = REDUCE_FREE_BLOCK, \
               .needs_one = 1, .flip = (u64)(FLIP))
 
-#define KERNELS(D, INSTANCE, T, FLIP)                                                                  \
-    PLAN(max_##D, INSTANCE, T, FLIP)                                                                   \
+#define KERNELS(D, INSTANCE, T, FLIP) \
+    PLAN(max_##D, INSTANCE, T, FLIP)  \
     PLAN(min_##D, INSTANCE, T, ~(FLIP))
 
 KERNELS(i8, int8, i8, 0)
@@ -186,9 +187,18 @@ KERNELS(f64, f64, i64, 0)
 #define ROWS(T, D) REDUCE_KERNEL("max", T, T, 0.0, max_##D, 2), REDUCE_KERNEL("min", T, T, 0.0, min_##D, 2)
 
 static const cpu_kernel rows[] = {
-    ROWS(PHX_INT8, i8),       ROWS(PHX_INT16, i16),     ROWS(PHX_INT32, i32),   ROWS(PHX_INT64, i64),
-    ROWS(PHX_UINT8, u8),      ROWS(PHX_UINT16, u16),    ROWS(PHX_UINT32, u32),  ROWS(PHX_UINT64, u64),
-    ROWS(PHX_FLOAT16, f16),   ROWS(PHX_BFLOAT16, bf16), ROWS(PHX_FLOAT32, f32), ROWS(PHX_FLOAT64, f64),
+    ROWS(PHX_INT8, i8),
+    ROWS(PHX_INT16, i16),
+    ROWS(PHX_INT32, i32),
+    ROWS(PHX_INT64, i64),
+    ROWS(PHX_UINT8, u8),
+    ROWS(PHX_UINT16, u16),
+    ROWS(PHX_UINT32, u32),
+    ROWS(PHX_UINT64, u64),
+    ROWS(PHX_FLOAT16, f16),
+    ROWS(PHX_BFLOAT16, bf16),
+    ROWS(PHX_FLOAT32, f32),
+    ROWS(PHX_FLOAT64, f64),
 };
 
 cpu_kernel_list phx_reduce_extreme_kernels(void) {

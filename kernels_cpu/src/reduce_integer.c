@@ -201,8 +201,8 @@ static void store(const reduce_job *job, const void *acc, int64_t count, char *y
     for (int64_t i = 0; i < count; i++, y += stride) *(u64 *)y = a[i];
 }
 
-#define PLAN(OP, D)                                                                                    \
-    REDUCE_FN(OP##_##D, .tile = OP##_##D##_tile, .combine = OP##_blocks, .finish = store,              \
+#define PLAN(OP, D)                                                                       \
+    REDUCE_FN(OP##_##D, .tile = OP##_##D##_tile, .combine = OP##_blocks, .finish = store, \
               .acc_size = sizeof(u64), .widest = REDUCE_FREE_COLUMNS, .block = REDUCE_FREE_BLOCK)
 
 #define KERNELS(D) PLAN(sum, D) PLAN(prod, D)
@@ -215,13 +215,18 @@ KERNELS(u8)
 KERNELS(u16)
 KERNELS(u32)
 
-#define ROWS(T, TO, D)                                                                                 \
+#define ROWS(T, TO, D) \
     REDUCE_KERNEL("sum", T, TO, 0.0, sum_##D, 2), REDUCE_KERNEL("prod", T, TO, 0.0, prod_##D, 4)
 
 static const cpu_kernel rows[] = {
-    ROWS(PHX_INT8, PHX_INT64, i8),     ROWS(PHX_INT16, PHX_INT64, i16),   ROWS(PHX_INT32, PHX_INT64, i32),
-    ROWS(PHX_INT64, PHX_INT64, i64),   ROWS(PHX_UINT8, PHX_UINT64, u8),   ROWS(PHX_UINT16, PHX_UINT64, u16),
-    ROWS(PHX_UINT32, PHX_UINT64, u32), ROWS(PHX_UINT64, PHX_UINT64, i64),
+    ROWS(PHX_INT8, PHX_INT64, i8),
+    ROWS(PHX_INT16, PHX_INT64, i16),
+    ROWS(PHX_INT32, PHX_INT64, i32),
+    ROWS(PHX_INT64, PHX_INT64, i64),
+    ROWS(PHX_UINT8, PHX_UINT64, u8),
+    ROWS(PHX_UINT16, PHX_UINT64, u16),
+    ROWS(PHX_UINT32, PHX_UINT64, u32),
+    ROWS(PHX_UINT64, PHX_UINT64, i64),
 };
 
 cpu_kernel_list phx_reduce_integer_kernels(void) {

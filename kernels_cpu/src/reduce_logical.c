@@ -271,14 +271,14 @@ static void count_store(const reduce_job *job, const void *acc, int64_t count, c
     for (int64_t i = 0; i < count; i++, y += stride) *(i64 *)y = a[i];
 }
 
-#define FIND(OP, INSTANCE, FLIP)                                                                       \
-    REDUCE_FN(OP##_##INSTANCE, .tile = find_##INSTANCE##_tile, .combine = found_blocks,                \
-              .finish = found_store, .acc_size = 1, .widest = REDUCE_FREE_COLUMNS,                     \
+#define FIND(OP, INSTANCE, FLIP)                                                        \
+    REDUCE_FN(OP##_##INSTANCE, .tile = find_##INSTANCE##_tile, .combine = found_blocks, \
+              .finish = found_store, .acc_size = 1, .widest = REDUCE_FREE_COLUMNS,      \
               .block = REDUCE_FREE_BLOCK, .absorbing = 1, .flip = FLIP)
 
-#define COUNT(INSTANCE)                                                                                \
-    REDUCE_FN(count_##INSTANCE, .tile = count_##INSTANCE##_tile, .combine = count_blocks,              \
-              .finish = count_store, .acc_size = sizeof(i64), .widest = REDUCE_FREE_COLUMNS,           \
+#define COUNT(INSTANCE)                                                                      \
+    REDUCE_FN(count_##INSTANCE, .tile = count_##INSTANCE##_tile, .combine = count_blocks,    \
+              .finish = count_store, .acc_size = sizeof(i64), .widest = REDUCE_FREE_COLUMNS, \
               .block = REDUCE_FREE_BLOCK)
 
 #define KERNELS(INSTANCE) FIND(any, INSTANCE, 0) FIND(all, INSTANCE, 1) COUNT(INSTANCE)
@@ -293,16 +293,27 @@ KERNELS(f64)
 KERNELS(c64)
 KERNELS(c128)
 
-#define ROWS(T, INSTANCE)                                                                              \
-    REDUCE_KERNEL("any", T, PHX_BOOL, 0.0, any_##INSTANCE, 2),                                         \
-        REDUCE_KERNEL("all", T, PHX_BOOL, 0.0, all_##INSTANCE, 2),                                     \
+#define ROWS(T, INSTANCE)                                          \
+    REDUCE_KERNEL("any", T, PHX_BOOL, 0.0, any_##INSTANCE, 2),     \
+        REDUCE_KERNEL("all", T, PHX_BOOL, 0.0, all_##INSTANCE, 2), \
         REDUCE_KERNEL("count_nonzero", T, PHX_INT64, 0.0, count_##INSTANCE, 2)
 
 static const cpu_kernel rows[] = {
-    ROWS(PHX_BOOL, int8),     ROWS(PHX_INT8, int8),      ROWS(PHX_INT16, int16),    ROWS(PHX_INT32, int32),
-    ROWS(PHX_INT64, int64),   ROWS(PHX_UINT8, int8),     ROWS(PHX_UINT16, int16),   ROWS(PHX_UINT32, int32),
-    ROWS(PHX_UINT64, int64),  ROWS(PHX_FLOAT16, half),   ROWS(PHX_BFLOAT16, half),  ROWS(PHX_FLOAT32, f32),
-    ROWS(PHX_FLOAT64, f64),   ROWS(PHX_COMPLEX64, c64),  ROWS(PHX_COMPLEX128, c128),
+    ROWS(PHX_BOOL, int8),
+    ROWS(PHX_INT8, int8),
+    ROWS(PHX_INT16, int16),
+    ROWS(PHX_INT32, int32),
+    ROWS(PHX_INT64, int64),
+    ROWS(PHX_UINT8, int8),
+    ROWS(PHX_UINT16, int16),
+    ROWS(PHX_UINT32, int32),
+    ROWS(PHX_UINT64, int64),
+    ROWS(PHX_FLOAT16, half),
+    ROWS(PHX_BFLOAT16, half),
+    ROWS(PHX_FLOAT32, f32),
+    ROWS(PHX_FLOAT64, f64),
+    ROWS(PHX_COMPLEX64, c64),
+    ROWS(PHX_COMPLEX128, c128),
 };
 
 cpu_kernel_list phx_reduce_logical_kernels(void) {

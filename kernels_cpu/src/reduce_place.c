@@ -11,11 +11,11 @@ typedef struct {
 
 #define INT_KEY(x) ((x) ^ flip)
 
-#define FLOAT_KEY(NAME, T, MAGNITUDE, INFINITE, LARGEST)                                               \
-    static inline T NAME(T bits, T flip) {                                                             \
-        const T magnitude = (T)(bits & MAGNITUDE);                                                     \
-        const T ordered = (T)(bits < 0 ? -magnitude : magnitude);                                      \
-        return (T)(magnitude > INFINITE ? LARGEST : ordered ^ flip);                                   \
+#define FLOAT_KEY(NAME, T, MAGNITUDE, INFINITE, LARGEST)             \
+    static inline T NAME(T bits, T flip) {                           \
+        const T magnitude = (T)(bits & MAGNITUDE);                   \
+        const T ordered = (T)(bits < 0 ? -magnitude : magnitude);    \
+        return (T)(magnitude > INFINITE ? LARGEST : ordered ^ flip); \
     }
 
 FLOAT_KEY(key_f16, i16, 0x7fff, 0x7c00, INT16_MAX)
@@ -85,13 +85,13 @@ static void store(const reduce_job *job, const void *acc, int64_t count, char *y
     for (int64_t i = 0; i < count; i++, y += stride) *(i64 *)y = a[i].at;
 }
 
-#define PLAN(NAME, INSTANCE, FLIP)                                                                     \
-    REDUCE_FN(NAME, .tile = INSTANCE##_tile, .combine = first_blocks, .finish = store,                 \
-              .acc_size = sizeof(place), .widest = REDUCE_FREE_COLUMNS, .block = REDUCE_FREE_BLOCK,    \
+#define PLAN(NAME, INSTANCE, FLIP)                                                                  \
+    REDUCE_FN(NAME, .tile = INSTANCE##_tile, .combine = first_blocks, .finish = store,              \
+              .acc_size = sizeof(place), .widest = REDUCE_FREE_COLUMNS, .block = REDUCE_FREE_BLOCK, \
               .needs_one = 1, .flip = (u64)(FLIP))
 
-#define KERNELS(D, INSTANCE, FLIP)                                                                     \
-    PLAN(argmax_##D, INSTANCE, FLIP)                                                                   \
+#define KERNELS(D, INSTANCE, FLIP)   \
+    PLAN(argmax_##D, INSTANCE, FLIP) \
     PLAN(argmin_##D, INSTANCE, ~(FLIP))
 
 KERNELS(i8, int8, 0)
@@ -107,14 +107,23 @@ KERNELS(bf16, bf16, 0)
 KERNELS(f32, f32, 0)
 KERNELS(f64, f64, 0)
 
-#define ROWS(T, D)                                                                                     \
-    REDUCE_KERNEL("argmax", T, PHX_INT64, 0.0, argmax_##D, 3),                                         \
+#define ROWS(T, D)                                             \
+    REDUCE_KERNEL("argmax", T, PHX_INT64, 0.0, argmax_##D, 3), \
         REDUCE_KERNEL("argmin", T, PHX_INT64, 0.0, argmin_##D, 3)
 
 static const cpu_kernel rows[] = {
-    ROWS(PHX_INT8, i8),       ROWS(PHX_INT16, i16),     ROWS(PHX_INT32, i32),   ROWS(PHX_INT64, i64),
-    ROWS(PHX_UINT8, u8),      ROWS(PHX_UINT16, u16),    ROWS(PHX_UINT32, u32),  ROWS(PHX_UINT64, u64),
-    ROWS(PHX_FLOAT16, f16),   ROWS(PHX_BFLOAT16, bf16), ROWS(PHX_FLOAT32, f32), ROWS(PHX_FLOAT64, f64),
+    ROWS(PHX_INT8, i8),
+    ROWS(PHX_INT16, i16),
+    ROWS(PHX_INT32, i32),
+    ROWS(PHX_INT64, i64),
+    ROWS(PHX_UINT8, u8),
+    ROWS(PHX_UINT16, u16),
+    ROWS(PHX_UINT32, u32),
+    ROWS(PHX_UINT64, u64),
+    ROWS(PHX_FLOAT16, f16),
+    ROWS(PHX_BFLOAT16, bf16),
+    ROWS(PHX_FLOAT32, f32),
+    ROWS(PHX_FLOAT64, f64),
 };
 
 cpu_kernel_list phx_reduce_place_kernels(void) {

@@ -196,11 +196,11 @@ static __attribute__((noinline)) c128 times_c128(c128 a, c128 b) { return phx_mu
 /* ---- last steps ------------------------------------------------------------------------------- */
 
 /* into[i] op= from[i] for blocks: the tree of two rows. */
-#define COMBINE(NAME, UNIT, PARTS, OP)                                                            \
-    static void NAME(void *into, const void *from, int64_t count) {                                   \
-        UNIT *restrict a = into;                                                                       \
-        const UNIT *restrict b = from;                                                                 \
-        for (int64_t i = 0; i < count * PARTS; i++) a[i] = OP(a[i], b[i]);                             \
+#define COMBINE(NAME, UNIT, PARTS, OP)                                     \
+    static void NAME(void *into, const void *from, int64_t count) {        \
+        UNIT *restrict a = into;                                           \
+        const UNIT *restrict b = from;                                     \
+        for (int64_t i = 0; i < count * PARTS; i++) a[i] = OP(a[i], b[i]); \
     }
 
 COMBINE(sum_blocks_f32, f32, 1, ADD)
@@ -238,14 +238,14 @@ FINISH(to_c128, f64, f64, 2, phx_i64_to_f64, PHX_NAN, SAME)
 
 /* ---- kernels ---------------------------------------------------------------------------------- */
 
-#define PLAN(D, ACC, OP, COMBINE_, MEAN)                                                               \
-    REDUCE_FN(OP##_##D, .tile = COMBINE_##_from_##D##_tile, .combine = COMBINE_##_blocks_##ACC,        \
-              .finish = to_##D, .acc_size = sizeof(ACC), .widest = REDUCE_TILE_BYTES / sizeof(ACC),    \
+#define PLAN(D, ACC, OP, COMBINE_, MEAN)                                                            \
+    REDUCE_FN(OP##_##D, .tile = COMBINE_##_from_##D##_tile, .combine = COMBINE_##_blocks_##ACC,     \
+              .finish = to_##D, .acc_size = sizeof(ACC), .widest = REDUCE_TILE_BYTES / sizeof(ACC), \
               .block = REDUCE_BLOCK, .may_widen = 1, .mean = MEAN)
 
-#define KERNELS(D, ACC)                                                                                \
-    PLAN(D, ACC, sum, sum, 0)                                                                          \
-    PLAN(D, ACC, prod, prod, 0)                                                                        \
+#define KERNELS(D, ACC)         \
+    PLAN(D, ACC, sum, sum, 0)   \
+    PLAN(D, ACC, prod, prod, 0) \
     PLAN(D, ACC, mean, sum, 1)
 
 KERNELS(f16, f32)
@@ -255,13 +255,17 @@ KERNELS(f64, f64)
 KERNELS(c64, c64)
 KERNELS(c128, c128)
 
-#define ROWS(T, D, COST)                                                                               \
+#define ROWS(T, D, COST)                                                                                \
     REDUCE_KERNEL("sum", T, T, -1.0, sum_##D, COST), REDUCE_KERNEL("prod", T, T, -1.0, prod_##D, COST), \
         REDUCE_KERNEL("mean", T, T, -1.0, mean_##D, COST)
 
 static const cpu_kernel rows[] = {
-    ROWS(PHX_FLOAT16, f16, 4), ROWS(PHX_BFLOAT16, bf16, 4), ROWS(PHX_FLOAT32, f32, 2),
-    ROWS(PHX_FLOAT64, f64, 4), ROWS(PHX_COMPLEX64, c64, 4), ROWS(PHX_COMPLEX128, c128, 8),
+    ROWS(PHX_FLOAT16, f16, 4),
+    ROWS(PHX_BFLOAT16, bf16, 4),
+    ROWS(PHX_FLOAT32, f32, 2),
+    ROWS(PHX_FLOAT64, f64, 4),
+    ROWS(PHX_COMPLEX64, c64, 4),
+    ROWS(PHX_COMPLEX128, c128, 8),
 };
 
 cpu_kernel_list phx_reduce_sum_kernels(void) {

@@ -40,7 +40,8 @@ static phx_error *scan(const scan_plan *plan, const phx_call *call) {
     if (job.axes.cols * job.axes.outer == 1 && phx_num_threads() > 1 && job.n * size >= 8 * SCAN_GRAIN)
         return scan_long_row(plan, &job);
     job.by_row = job.axes.cols == 1 || (job.n >= 16 && stride_size(job.sn) <= stride_size(job.axes.xc));
-    job.width = !job.by_row ? SCAN_COLUMNS : job.n <= SCAN_BLOCK ? SCAN_CHAINS : 1;
+    job.width = !job.by_row ? SCAN_COLUMNS : job.n <= SCAN_BLOCK ? SCAN_CHAINS
+                                                                 : 1;
     job.tiles = (job.axes.cols + job.width - 1) / job.width;
     const int64_t items = job.axes.outer * job.tiles, grain = 1 + SCAN_GRAIN / (job.n * job.width * size);
     if (items <= grain)
@@ -171,19 +172,28 @@ static SCAN_APART c128 multiply_c128(c128 a, c128 b) { return phx_multiply_c128(
 #define TIMES multiply_c128
 #include "scan_type.h"
 
-#define KERNEL(OP, T, BOUND, FN, COST)                                                                 \
+#define KERNEL(OP, T, BOUND, FN, COST) \
     CPU_KERNEL(OP, ((const uint8_t[]){T, T}), 1, 1, PHX_LAYOUT_ANY, BOUND, FN, NULL, COST)
 
-#define ROWS(T, BOUND, D, COST)                                                                        \
-    KERNEL("cumulative_sum", T, BOUND, sum_##D##_run, COST),                                           \
+#define ROWS(T, BOUND, D, COST)                              \
+    KERNEL("cumulative_sum", T, BOUND, sum_##D##_run, COST), \
         KERNEL("cumulative_prod", T, BOUND, prod_##D##_run, COST)
 
 static const cpu_kernel rows[] = {
-    ROWS(PHX_INT8, 0.0, u8, 8),          ROWS(PHX_INT16, 0.0, u16, 8),      ROWS(PHX_INT32, 0.0, u32, 8),
-    ROWS(PHX_INT64, 0.0, u64, 8),        ROWS(PHX_UINT8, 0.0, u8, 8),       ROWS(PHX_UINT16, 0.0, u16, 8),
-    ROWS(PHX_UINT32, 0.0, u32, 8),       ROWS(PHX_UINT64, 0.0, u64, 8),     ROWS(PHX_FLOAT16, -1.0, f16, 12),
-    ROWS(PHX_BFLOAT16, -1.0, bf16, 12),  ROWS(PHX_FLOAT32, -1.0, f32, 8),   ROWS(PHX_FLOAT64, -1.0, f64, 8),
-    ROWS(PHX_COMPLEX64, -1.0, c64, 16),  ROWS(PHX_COMPLEX128, -1.0, c128, 16),
+    ROWS(PHX_INT8, 0.0, u8, 8),
+    ROWS(PHX_INT16, 0.0, u16, 8),
+    ROWS(PHX_INT32, 0.0, u32, 8),
+    ROWS(PHX_INT64, 0.0, u64, 8),
+    ROWS(PHX_UINT8, 0.0, u8, 8),
+    ROWS(PHX_UINT16, 0.0, u16, 8),
+    ROWS(PHX_UINT32, 0.0, u32, 8),
+    ROWS(PHX_UINT64, 0.0, u64, 8),
+    ROWS(PHX_FLOAT16, -1.0, f16, 12),
+    ROWS(PHX_BFLOAT16, -1.0, bf16, 12),
+    ROWS(PHX_FLOAT32, -1.0, f32, 8),
+    ROWS(PHX_FLOAT64, -1.0, f64, 8),
+    ROWS(PHX_COMPLEX64, -1.0, c64, 16),
+    ROWS(PHX_COMPLEX128, -1.0, c128, 16),
 };
 
 cpu_kernel_list phx_scan_kernels(void) { return (cpu_kernel_list){rows, sizeof rows / sizeof rows[0]}; }

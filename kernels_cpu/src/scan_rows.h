@@ -8,7 +8,7 @@
 
 /* y = running sums of `count` sequences of n elements, each on its own. */
 static SCAN_APART void SCAN_NAME(chains)(const UNIT *restrict x, UNIT *restrict y, int64_t n, int64_t count, int64_t xs,
-                              int64_t ys) {
+                                         int64_t ys) {
     if (count == SCAN_CHAINS) {
         UNIT a = x[0], b = x[xs], c = x[2 * xs], d = x[3 * xs];
         UNIT e = x[4 * xs], f = x[5 * xs], g = x[6 * xs], h = x[7 * xs];
@@ -51,7 +51,7 @@ static SCAN_APART void SCAN_NAME(locals)(const scan_job *job, const STORAGE *x, 
 
 /* One piece; *carry is the total before it if `carried`, and the total behind it on return. */
 static SCAN_APART void SCAN_NAME(piece)(const scan_job *job, const STORAGE *x, STORAGE *y, int64_t n, UNIT *carry,
-                             int carried) {
+                                        int carried) {
     UNIT local[SCAN_PIECE];
     SCAN_NAME(locals)(job, x, n, local);
     for (int64_t i = 0; i < n; i += SCAN_BLOCK) {

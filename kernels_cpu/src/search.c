@@ -106,9 +106,18 @@ SEARCH(f64, double, double, PLAIN, BEFORE_FLOAT)
                cpu_search_##NAME, NULL, 256)
 
 static const cpu_kernel rows[] = {
-    ROW(PHX_INT8, i8),     ROW(PHX_INT16, i16),     ROW(PHX_INT32, i32),   ROW(PHX_INT64, i64),
-    ROW(PHX_UINT8, u8),    ROW(PHX_UINT16, u16),    ROW(PHX_UINT32, u32),  ROW(PHX_UINT64, u64),
-    ROW(PHX_FLOAT16, f16), ROW(PHX_BFLOAT16, bf16), ROW(PHX_FLOAT32, f32), ROW(PHX_FLOAT64, f64),
+    ROW(PHX_INT8, i8),
+    ROW(PHX_INT16, i16),
+    ROW(PHX_INT32, i32),
+    ROW(PHX_INT64, i64),
+    ROW(PHX_UINT8, u8),
+    ROW(PHX_UINT16, u16),
+    ROW(PHX_UINT32, u32),
+    ROW(PHX_UINT64, u64),
+    ROW(PHX_FLOAT16, f16),
+    ROW(PHX_BFLOAT16, bf16),
+    ROW(PHX_FLOAT32, f32),
+    ROW(PHX_FLOAT64, f64),
 };
 
 cpu_kernel_list phx_search_kernels(void) {

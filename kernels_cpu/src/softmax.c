@@ -198,11 +198,11 @@ static phx_error *softmax(const softmax_plan *plan, const phx_call *call) {
     return atomic_load(&job.failed) ? no_memory(job.room + job.parts) : NULL;
 }
 
-#define KERNEL(D, UNIT, NATIVE)                                                                        \
-    static phx_error *softmax_##D(const cpu_kernel *self, const phx_call *call) {                      \
-        static const softmax_plan plan = {D##_row, D##_columns, sizeof(UNIT), NATIVE};                 \
-        (void)self;                                                                                    \
-        return softmax(&plan, call);                                                                   \
+#define KERNEL(D, UNIT, NATIVE)                                                        \
+    static phx_error *softmax_##D(const cpu_kernel *self, const phx_call *call) {      \
+        static const softmax_plan plan = {D##_row, D##_columns, sizeof(UNIT), NATIVE}; \
+        (void)self;                                                                    \
+        return softmax(&plan, call);                                                   \
     }
 
 KERNEL(f16, f32, 0)

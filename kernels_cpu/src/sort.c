@@ -37,7 +37,8 @@ static sort_order order_of(DLDataType type, int descending, int merge_zeros) {
     order.flip = descending ? all : 0;
     order.infinity = all >> 1;
     if (type.code == DL_FLOAT) /* exponent all ones: 5, 8, 11 bits */
-        order.infinity = bits == 16 ? 0x7C00 : bits == 32 ? 0x7F800000 : (uint64_t)0x7FF << 52;
+        order.infinity = bits == 16 ? 0x7C00 : bits == 32 ? 0x7F800000
+                                                          : (uint64_t)0x7FF << 52;
     if (type.code == DL_BFLOAT) order.infinity = 0x7F80;
     return order;
 }
@@ -207,9 +208,19 @@ static phx_error *cpu_argsort(const cpu_kernel *self, const phx_call *call) {
                    cpu_argsort, NULL, 128)
 
 static const cpu_kernel rows[] = {
-    ROWS(PHX_BOOL),    ROWS(PHX_INT8),    ROWS(PHX_INT16),    ROWS(PHX_INT32),  ROWS(PHX_INT64),
-    ROWS(PHX_UINT8),   ROWS(PHX_UINT16),  ROWS(PHX_UINT32),   ROWS(PHX_UINT64), ROWS(PHX_FLOAT16),
-    ROWS(PHX_FLOAT32), ROWS(PHX_FLOAT64), ROWS(PHX_BFLOAT16),
+    ROWS(PHX_BOOL),
+    ROWS(PHX_INT8),
+    ROWS(PHX_INT16),
+    ROWS(PHX_INT32),
+    ROWS(PHX_INT64),
+    ROWS(PHX_UINT8),
+    ROWS(PHX_UINT16),
+    ROWS(PHX_UINT32),
+    ROWS(PHX_UINT64),
+    ROWS(PHX_FLOAT16),
+    ROWS(PHX_FLOAT32),
+    ROWS(PHX_FLOAT64),
+    ROWS(PHX_BFLOAT16),
 };
 
 cpu_kernel_list phx_sort_kernels(void) {

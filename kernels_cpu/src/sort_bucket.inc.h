@@ -185,7 +185,8 @@ static int SORT_NAME(choose_splitters)(SORT_NAME(bucket_job) * job) {
 }
 
 int SORT_NAME(phx_sort_buckets)(const sort_row *row, SORT_KEY *codes) {
-    SORT_NAME(bucket_job) job = {.row = row, .codes = codes, .levels = SORT_LEVELS_MIN};
+    SORT_NAME(bucket_job)
+    job = {.row = row, .codes = codes, .levels = SORT_LEVELS_MIN};
     while (job.levels < SORT_LEVELS_MAX && row->n >> job.levels > SORT_BUCKET) job.levels++;
     job.buckets = (size_t)1 << job.levels;
     size_t threads = (size_t)phx_num_threads();

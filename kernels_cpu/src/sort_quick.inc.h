@@ -11,7 +11,8 @@
 /* The median of a sample; the places are spread evenly with a jitter against periodic data. */
 static SORT_KEY SORT_NAME(pivot)(const SORT_KEY *data, size_t n) {
     SORT_KEY sample[256];
-    size_t count = n < 2048 ? 16 : n < 32768 ? 64 : SORT_LEAF;
+    size_t count = n < 2048 ? 16 : n < 32768 ? 64
+                                             : SORT_LEAF;
     size_t step = n / count;
     uint32_t jitter = (uint32_t)n * 2654435769u;
     for (size_t i = 0; i < count; i++) {

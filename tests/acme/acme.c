@@ -261,7 +261,7 @@ static phx_error *run_wrap_index(const phx_kernel *self, phx_stream *stream, con
 static const uint8_t float_3[] = {PHX_FLOAT32, PHX_FLOAT32, PHX_FLOAT32};
 static const uint8_t int_2[] = {PHX_INT64, PHX_INT64};
 
-#define ROW(OP, DTYPES, INPUTS, RUN, DATA)                                                                   \
+#define ROW(OP, DTYPES, INPUTS, RUN, DATA)                                                                    \
     {sizeof(phx_kernel), NULL, STR(OP), DTYPES, INPUTS, 1, PHX_LAYOUT_ANY, PHX_DETERMINISM_BITWISE, 0.5, RUN, \
      DATA}
 

@@ -14,8 +14,8 @@
 #include "_pool_internal.h"
 
 #define GRANULE 256
-#define BUSY    (UINT64_C(1) << 63)
-#define SLOTS   256
+#define BUSY (UINT64_C(1) << 63)
+#define SLOTS 256
 #define STREAMS 4
 
 typedef struct hammer {
@@ -32,15 +32,13 @@ typedef struct {
     uint64_t seed;
 } worker;
 
-static uint64_t draw(uint64_t *state)
-{
+static uint64_t draw(uint64_t *state) {
     *state ^= *state << 13;
     *state ^= *state >> 7;
     return *state ^= *state << 17;
 }
 
-static phx_block *take_block(hammer *h, uint64_t size, uint32_t stream)
-{
+static phx_block *take_block(hammer *h, uint64_t size, uint32_t stream) {
     phx_block *block;
     phx_pool_status status;
     phx_segment_info info;
@@ -59,8 +57,7 @@ static phx_block *take_block(hammer *h, uint64_t size, uint32_t stream)
     return block;
 }
 
-static void mark(hammer *h, phx_block *block)
-{
+static void mark(hammer *h, phx_block *block) {
     _Atomic uint64_t *shadow = (_Atomic uint64_t *)block->handle + block->offset / GRANULE;
     for (uint64_t i = 0; i < block->size / GRANULE; i++) {
         uint64_t before = atomic_exchange(&shadow[i], BUSY);
@@ -69,8 +66,7 @@ static void mark(hammer *h, phx_block *block)
     }
 }
 
-static void give_block(hammer *h, phx_block *block, uint64_t chance)
-{
+static void give_block(hammer *h, phx_block *block, uint64_t chance) {
     _Atomic uint64_t *shadow = (_Atomic uint64_t *)block->handle + block->offset / GRANULE;
     phx_wait wait = {0, (block->stream + 1) % STREAMS};
     if (chance % 3 == 0)
@@ -83,14 +79,12 @@ static void give_block(hammer *h, phx_block *block, uint64_t chance)
         h->errors++;
 }
 
-static void publish(hammer *h, uint32_t stream)
-{
+static void publish(hammer *h, uint32_t stream) {
     uint64_t seq = atomic_fetch_add(&h->published[stream], 1) + 1;
     phx_pool_set_completed(h->pool, stream, seq);
 }
 
-static void *hammer_thread(void *argument)
-{
+static void *hammer_thread(void *argument) {
     worker *w = argument;
     hammer *h = w->shared;
     uint64_t state = w->seed;
@@ -108,8 +102,7 @@ static void *hammer_thread(void *argument)
     return NULL;
 }
 
-static void run_hammer(hammer *h, int n_threads, uint64_t seed)
-{
+static void run_hammer(hammer *h, int n_threads, uint64_t seed) {
     pthread_t threads[16];
     worker workers[16];
     for (int i = 0; i < n_threads; i++) {
@@ -120,8 +113,7 @@ static void run_hammer(hammer *h, int n_threads, uint64_t seed)
         pthread_join(threads[i], NULL);
 }
 
-static hammer *new_hammer(phx_pool *pool, uint64_t steps, uint64_t largest)
-{
+static hammer *new_hammer(phx_pool *pool, uint64_t steps, uint64_t largest) {
     hammer *h = calloc(1, sizeof *h);
     h->pool = pool;
     h->steps = steps;
@@ -129,26 +121,22 @@ static hammer *new_hammer(phx_pool *pool, uint64_t steps, uint64_t largest)
     return h;
 }
 
-static void empty_slots(hammer *h)
-{
+static void empty_slots(hammer *h) {
     for (int i = 0; i < SLOTS; i++)
         if (h->slots[i])
             give_block(h, atomic_exchange(&h->slots[i], NULL), 1);
 }
 
-static uint64_t hammer_errors(hammer *h)
-{
+static uint64_t hammer_errors(hammer *h) {
     return h->errors;
 }
-static void stop_hammer(hammer *h)
-{
+static void stop_hammer(hammer *h) {
     h->stop = 1;
 }
 
 /* 0 if the block map, the lists and the statistics tell the same. A block that a thread was queueing at the
  * moment of a fork stays queued in the child, and counts as allocated. */
-static int inconsistency(phx_pool *pool)
-{
+static int inconsistency(phx_pool *pool) {
     phx_pool_stats stats;
     phx_pool_get_stats(pool, &stats);
     uint64_t n = phx_pool_snapshot(pool, NULL, 0), end = 0, sum[PHX_BLOCK_PENDING + 1] = {0};
@@ -169,8 +157,7 @@ static int inconsistency(phx_pool *pool)
 }
 
 /* A child of fork must not go through Python's locks, so it does its work here. */
-static int child_of_fork(hammer *h)
-{
+static int child_of_fork(hammer *h) {
     uint64_t state = 12345;
     int wrong = inconsistency(h->pool);
     for (int i = 0; i < 3000 && !wrong; i++) {
@@ -188,8 +175,7 @@ static int child_of_fork(hammer *h)
 
 /* Bytes of the C heap that n pools leave behind whose blocks outlive them; -1 if that is unknown.
  */
-static int64_t bytes_lost(int n)
-{
+static int64_t bytes_lost(int n) {
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
     phx_block *blocks[32];
     int64_t before = (int64_t)mallinfo2().uordblks;
@@ -208,8 +194,7 @@ static int64_t bytes_lost(int n)
 #endif
 }
 
-static double pair_seconds(phx_pool *pool, uint64_t n)
-{
+static double pair_seconds(phx_pool *pool, uint64_t n) {
     struct timespec a, b;
     uint64_t state = 999;
     clock_gettime(CLOCK_MONOTONIC, &a);
@@ -229,8 +214,7 @@ typedef struct {
     int pending, failed;
 } releaser;
 
-static void *release_all(void *argument)
-{
+static void *release_all(void *argument) {
     releaser *r = argument;
     phx_wait wait = {9, 1};
     for (uint64_t i = 0; i < r->n; i++)
@@ -240,8 +224,7 @@ static void *release_all(void *argument)
 }
 
 /* Two threads give blocks back while a third destroys the pool. */
-static int free_while_destroying(phx_pool *pool, phx_block **blocks, uint64_t n, int pending)
-{
+static int free_while_destroying(phx_pool *pool, phx_block **blocks, uint64_t n, int pending) {
     pthread_t threads[2];
     releaser halves[2] = {{pool, blocks, n / 2, pending, 0},
                           {pool, blocks + n / 2, n - n / 2, pending, 0}};
@@ -253,11 +236,9 @@ static int free_while_destroying(phx_pool *pool, phx_block **blocks, uint64_t n,
     return halves[0].failed || halves[1].failed;
 }
 
-static void hold_lock(phx_pool *pool)
-{
+static void hold_lock(phx_pool *pool) {
     pool_lock(pool);
 }
-static void drop_lock(phx_pool *pool)
-{
+static void drop_lock(phx_pool *pool) {
     pool_leave(pool);
 }
