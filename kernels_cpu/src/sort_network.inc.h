@@ -5,8 +5,9 @@
  * element is lane * R + row. The columns are sorted by Batcher's odd-even merges (Batcher 1968),
  * then neighbouring columns are merged bitonically; a last interleave turns columns into memory
  * order. The larger of two keys is a ^ b ^ min(a, b), since the minimum runs on one port and xor on
- * two. */
-/* clang-format off: it takes rows of macro calls for statements */
+ * two.
+ * Rows of macro calls are no statements, hence no clang-format. */
+/* clang-format off */
 
 #define VROW(r) SORT_VEC v##r;
 #define CX(a, b)                          \
@@ -32,16 +33,14 @@
 #define DOWN1
 #define DOWN2 CX(0, 1)
 #define DOWN4 CX(0, 2) CX(1, 3) CX(0, 1) CX(2, 3)
-#define DOWN8                                                                        \
-    CX(0, 4)                                                                         \
-    CX(1, 5)                                                                         \
-    CX(2, 6) CX(3, 7) CX(0, 2) CX(1, 3) CX(4, 6) CX(5, 7) CX(0, 1) CX(2, 3) CX(4, 5) \
+#define DOWN8                                                                                 \
+    CX(0, 4)                                                                                  \
+    CX(1, 5) CX(2, 6) CX(3, 7) CX(0, 2) CX(1, 3) CX(4, 6) CX(5, 7) CX(0, 1) CX(2, 3) CX(4, 5) \
         CX(6, 7)
-#define DOWN16                                                                              \
-    CX(0, 8)                                                                                \
-    CX(1, 9)                                                                                \
-    CX(2, 10) CX(3, 11) CX(4, 12) CX(5, 13) CX(6, 14) CX(7, 15) DOWN8 CX(8, 12) CX(9, 13)   \
-        CX(10, 14) CX(11, 15) CX(8, 10) CX(9, 11) CX(12, 14) CX(13, 15) CX(8, 9) CX(10, 11) \
+#define DOWN16                                                                                     \
+    CX(0, 8)                                                                                       \
+    CX(1, 9) CX(2, 10) CX(3, 11) CX(4, 12) CX(5, 13) CX(6, 14) CX(7, 15) DOWN8 CX(8, 12) CX(9, 13) \
+        CX(10, 14) CX(11, 15) CX(8, 10) CX(9, 11) CX(12, 14) CX(13, 15) CX(8, 9) CX(10, 11)        \
             CX(12, 13) CX(14, 15)
 
 /* Compare lanes at distance x; lanes of the mask take the larger. */
@@ -55,10 +54,9 @@
 #define LANES2(x, m) LANES1(x, m) LANE(1, x, m)
 #define LANES4(x, m) LANES2(x, m) LANE(2, x, m) LANE(3, x, m)
 #define LANES8(x, m) LANES4(x, m) LANE(4, x, m) LANE(5, x, m) LANE(6, x, m) LANE(7, x, m)
-#define LANES16(x, m)                                                         \
-    LANES8(x, m)                                                              \
-    LANE(8, x, m)                                                             \
-    LANE(9, x, m) LANE(10, x, m) LANE(11, x, m) LANE(12, x, m) LANE(13, x, m) \
+#define LANES16(x, m)                                                                       \
+    LANES8(x, m)                                                                            \
+    LANE(8, x, m) LANE(9, x, m) LANE(10, x, m) LANE(11, x, m) LANE(12, x, m) LANE(13, x, m) \
         LANE(14, x, m) LANE(15, x, m)
 
 /* The first step of a merge: an element against its mirror image in the two groups of columns. */
@@ -73,10 +71,9 @@
 #define MIRROR2(x, m) MIRROR(0, 1, x, m)
 #define MIRROR4(x, m) MIRROR(0, 3, x, m) MIRROR(1, 2, x, m)
 #define MIRROR8(x, m) MIRROR(0, 7, x, m) MIRROR(1, 6, x, m) MIRROR(2, 5, x, m) MIRROR(3, 4, x, m)
-#define MIRROR16(x, m)                                          \
-    MIRROR(0, 15, x, m)                                         \
-    MIRROR(1, 14, x, m)                                         \
-    MIRROR(2, 13, x, m) MIRROR(3, 12, x, m) MIRROR(4, 11, x, m) \
+#define MIRROR16(x, m)                                                              \
+    MIRROR(0, 15, x, m)                                                             \
+    MIRROR(1, 14, x, m) MIRROR(2, 13, x, m) MIRROR(3, 12, x, m) MIRROR(4, 11, x, m) \
         MIRROR(5, 10, x, m) MIRROR(6, 9, x, m) MIRROR(7, 8, x, m)
 
 #if SORT_LANES == 16
@@ -105,15 +102,13 @@
 #define UNFOLD1
 #define UNFOLD2 ZIP(0, 1)
 #define UNFOLD4 ZIP(0, 2) ZIP(1, 3) ZIP(0, 1) ZIP(2, 3)
-#define UNFOLD8                                                                     \
-    ZIP(0, 4)                                                                       \
-    ZIP(1, 5)                                                                       \
-    ZIP(2, 6) ZIP(3, 7) ZIP(0, 2) ZIP(1, 3) ZIP(4, 6) ZIP(5, 7) ZIP(0, 1) ZIP(2, 3) \
+#define UNFOLD8                                                                               \
+    ZIP(0, 4)                                                                                 \
+    ZIP(1, 5) ZIP(2, 6) ZIP(3, 7) ZIP(0, 2) ZIP(1, 3) ZIP(4, 6) ZIP(5, 7) ZIP(0, 1) ZIP(2, 3) \
         ZIP(4, 5) ZIP(6, 7)
 #define UNFOLD16                                                                                   \
     ZIP(0, 8)                                                                                      \
-    ZIP(1, 9)                                                                                      \
-    ZIP(2, 10) ZIP(3, 11) ZIP(4, 12) ZIP(5, 13) ZIP(6, 14) ZIP(7, 15) UNFOLD8 ZIP(8, 12)           \
+    ZIP(1, 9) ZIP(2, 10) ZIP(3, 11) ZIP(4, 12) ZIP(5, 13) ZIP(6, 14) ZIP(7, 15) UNFOLD8 ZIP(8, 12) \
         ZIP(9, 13) ZIP(10, 14) ZIP(11, 15) ZIP(8, 10) ZIP(9, 11) ZIP(12, 14) ZIP(13, 15) ZIP(8, 9) \
             ZIP(10, 11) ZIP(12, 13) ZIP(14, 15)
 
@@ -129,10 +124,9 @@
 #define ROWS_2(LOW, HIGH) LOW(0) HIGH(1)
 #define ROWS_4(LOW, HIGH) LOW(0) LOW(1) HIGH(2) HIGH(3)
 #define ROWS_8(LOW, HIGH) LOW(0) LOW(1) LOW(2) LOW(3) HIGH(4) HIGH(5) HIGH(6) HIGH(7)
-#define ROWS_16(LOW, HIGH)                                                               \
-    LOW(0)                                                                               \
-    LOW(1)                                                                               \
-    LOW(2) LOW(3) LOW(4) LOW(5) LOW(6) LOW(7) HIGH(8) HIGH(9) HIGH(10) HIGH(11) HIGH(12) \
+#define ROWS_16(LOW, HIGH)                                                                      \
+    LOW(0)                                                                                      \
+    LOW(1) LOW(2) LOW(3) LOW(4) LOW(5) LOW(6) LOW(7) HIGH(8) HIGH(9) HIGH(10) HIGH(11) HIGH(12) \
         HIGH(13) HIGH(14) HIGH(15)
 
 #define NETWORK(R)                                                                         \
