@@ -12,6 +12,7 @@ from typing import Literal, get_args
 from ._warm import Array, Device, Stream, empty, launch, launch_elementwise
 from .driver import DeviceKind, Operand
 from .errors import FallbackWarning, UnsupportedOpError
+from .optable import OPS, Structure
 
 Policy = Literal["error", "warn", "allow"]
 
@@ -128,7 +129,7 @@ def permit(device: Device, op: str, dtypes: tuple[str, ...]) -> Device:
     what = f"{op}({', '.join(dtypes)})"
     if _default == "allow" and other is not None:
         return other
-    answer = device.driver.supports(device.index, op, dtypes)
+    answer = device.driver.supports(device.index, op, dtypes) if op in OPS else ""
     reason = f" ({answer})" if isinstance(answer, str) else ""
     if _default == "error" or other is None:
         remedy = (
@@ -166,7 +167,6 @@ def _run_copied(
     params: tuple[int, ...],
     stream: Stream,
 ) -> int:
-    from .optable import OPS, Structure
     from .transfer import mirror, scalar_array, write_back
 
     # The offsets of gather and scatter count from anywhere in the buffer.

@@ -188,7 +188,7 @@ def load_table(path: Path) -> tuple[Any, Any, Any]:
         raise PluginLoadError(f"cannot load {path}: {error}") from error
     try:
         entry = getattr(handle, SYMBOL)
-    except AttributeError as error:
+    except (AttributeError, ffi().error) as error:  # parsed here, or by the build
         raise PluginLoadError(
             f"{path} exports no symbol {SYMBOL}: it is not a Phalanx plugin, or hides its symbols"
         ) from error
