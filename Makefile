@@ -5,8 +5,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := $(shell find core kernels_cpu device_plugins benchmarks -type f \
-	\( -name '*.py' -o -name '*.pyi' -o -name '*.pyx' -o -name '*.pxi' -o -name '*.c' -o -name '*.h' -o -name '*.json' \))
+SOURCES := $(shell find core kernels_cpu kernels_opencl device_plugins benchmarks -type f \
+	\( -name '*.py' -o -name '*.pyi' -o -name '*.pyx' -o -name '*.pxi' -o -name '*.c' -o -name '*.h' -o -name '*.json' -o -name '*.cl' \))
 C_SOURCES := $(shell git ls-files '*.c' '*.h' 2>/dev/null)
 TORCH ?= torch==2.13.0
 

@@ -1,0 +1,60 @@
+"""Kernels of the OpenCL devices: `find` gives the recipe for an op on a device."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from phalanx.optable import OPS, Structure
+
+if TYPE_CHECKING:
+    from phalanx.driver import Layout
+
+    from .recipe import Recipe, Traits
+
+#: The module of this folder that has the kernels of each structure.
+MODULES = {
+    Structure.ELEMENTWISE: "elementwise",
+    Structure.REDUCTION: "reduction",
+    Structure.SCAN: "scan",
+    Structure.SORT: "sort",
+    Structure.SEARCH: "search",
+    Structure.SELECTION: "selection",
+    Structure.INDEXING: "indexing",
+    Structure.GENERATION: "generation",
+    Structure.CONTRACTION: "matmul",
+    Structure.ROW: "softmax",
+}
+
+
+def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Recipe | None:
+    """Return the recipe for an op of the table on devices of these traits, or ``None``.
+
+    Each call makes a new recipe: the caller keeps it. Layouts are those of ``Driver.kernel``;
+    structures other than elementwise ignore the layout.
+    """
+    row = OPS.get(op)
+    if row is None or all(dtypes != signature.dtypes for signature in row.signatures):
+        return None
+    module = _module(MODULES[row.structure])
+    found: Recipe | None = module.find(op, dtypes, layout, traits) if module else None
+    return found
+
+
+@cache
+def _module(name: str) -> Any:
+    """Return a module of this folder, ``None`` if there is none: the core then falls back."""
+    full = f"{__name__}.{name}"
+    return import_module(full) if find_spec(full) else None
+
+
+def refusal(op: str, dtypes: tuple[str, ...], traits: Traits) -> str:
+    """Return why a device of these traits cannot run an op on dtypes, or an empty string."""
+    from .dtypes import needs_fp64
+
+    if needs_fp64(dtypes) and not traits.fp64:
+        missing = sorted({d for d in dtypes if needs_fp64((d,))})
+        return f"{op}: the device has no fp64 arithmetic, which {' and '.join(missing)} needs"
+    return ""

@@ -1,0 +1,305 @@
+"""Elementwise kernels: every elementwise op of the table, contiguous and strided.
+
+The contiguous kernel has one work-item per element. Each operand is an array (``a``), an array of
+one element (``o``), or a Python number passed by value (``s``); a program is compiled for each such
+pattern when it first comes.
+
+The strided kernel has one work-item per element too, in two axes: columns run along one axis of the
+operands, rows along all others, so that only the row has to be taken apart by division. Per operand
+the stride along the columns is 1 (``u``), 0 (``o``) or any (``s``).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from phalanx._warm import Array, dtype_from_name, scalar_bytes
+from phalanx.driver import Layout
+from phalanx.optable import OPS, kind_of
+
+from .expressions import Expression, bound, expression, single_bound
+from .recipe import Env, Program, Recipe, Traits, round_up
+
+if TYPE_CHECKING:
+    from phalanx.driver import Operand
+
+_NAMES = "xyz"
+#: Work-items of a group of the contiguous kernel.
+_GROUP = 256
+#: Groups of the strided kernel, columns by rows: along memory, and for transposed operands.
+_LONG, _SQUARE = (256, 1), (16, 16)
+#: Axes that the strided kernel takes; more are walked on the host.
+_RANKS = (2, 4, 8)
+#: Groups along the rows in one launch: NVIDIA's runtime takes no more on that axis.
+_MOST_ROWS = 65535
+
+_CONTIGUOUS = """
+__kernel void run({parameters}, PHX_OUTPUT({out}, o), const ulong count) {{
+    const size_t i = get_global_id(0);
+    if (i < count) {{
+{loads}
+        PHX_DATA(o)[i] = {text};
+    }}
+}}
+"""
+_STRIDED = """
+typedef {index} place;
+typedef struct {{
+    place columns, rows, first_row, padding;
+    place shape[{outer}];
+    place step[{operands}];
+    place stride[{operands}][{outer}];
+}} layout;
+
+__kernel void run({parameters}, PHX_OUTPUT({out}, o), const layout l) {{
+    const place column = (place)get_global_id(0);
+    const place row = (place)get_global_id(1) + l.first_row;
+    if (column < l.columns && row < l.rows) {{
+        place rest = row;
+        place {starts};
+{decompose}
+{loads}
+        PHX_DATA(o)[o_at{o_step}] = {text};
+    }}
+}}
+"""
+
+
+def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Recipe | None:
+    """Return the recipe of an elementwise overload."""
+    row = OPS[op]
+    text = expression(row, dtypes)
+    if not traits.fp64 and any(header.startswith("complex") for header in text.headers):
+        return None  # the parts of complex numbers are computed in double
+    make = _contiguous if layout is Layout.CONTIGUOUS else _strided
+    program, launch = make(text, dtypes, traits)
+    error = bound(row, dtypes) if traits.fp64 else single_bound(row, dtypes)
+    exact = traits.subnormals or all(kind_of(d) in "biu" for d in dtypes)
+    same = exact and error <= bound(row, dtypes)
+    return Recipe((program,), launch, "bitwise" if same else "reproducible", error)
+
+
+_Launch = Callable[[Env, "Sequence[Operand]", "Sequence[Array]", tuple[int, ...]], None]
+
+
+def _contiguous(
+    text: Expression, dtypes: tuple[str, ...], traits: Traits
+) -> tuple[Program, _Launch]:
+    kinds = tuple(dtype_from_name(d) for d in dtypes)
+    group = min(_GROUP, traits.max_work_group)
+    first = _contiguous_program(text, "a" * len(text.loads))
+    programs = {"a" * len(text.loads): first}
+
+    def launch(
+        env: Env,
+        inputs: Sequence[Operand],
+        outputs: Sequence[Array],
+        params: tuple[int, ...],  # noqa: ARG001 - the form of all
+    ) -> None:
+        out = outputs[0]
+        count = out.size
+        args: list[Array | int | bytes] = []
+        pattern = ""
+        for x, kind in zip(inputs, kinds, strict=False):
+            if type(x) is Array:
+                args.append(x)
+                pattern += "a" if x.size == count else "o"
+            else:
+                args.append(scalar_bytes(x, kind))
+                pattern += "s"
+        program = programs.get(pattern)
+        if program is None:
+            program = programs.setdefault(pattern, _contiguous_program(text, pattern))
+        size = (round_up(count, group),)
+        env.enqueue(env.kernel(program, "run"), size, (group,), *args, out, count)
+
+    return first, launch
+
+
+def _parameter(form: str, ctype: str, name: str) -> str:
+    return f"const {ctype} {name}" if form == "s" else f"PHX_INPUT({ctype}, {name})"
+
+
+def _contiguous_program(text: Expression, pattern: str) -> Program:
+    places = {"a": "PHX_DATA({})[i]", "o": "PHX_DATA({})[0]", "s": "{}"}
+    return Program(
+        _CONTIGUOUS.format(
+            parameters=", ".join(map(_parameter, pattern, text.types, _NAMES)),
+            out=text.types[-1],
+            loads=_loads(text, [places[form] for form in pattern]),
+            text=text.text,
+        ),
+        text.headers,
+    )
+
+
+def _loads(text: Expression, places: list[str]) -> str:
+    lines = []
+    for operand, name, place, load, ctype in zip(
+        "abc", _NAMES, places, text.loads, text.values, strict=False
+    ):
+        lines.append(f"        const {ctype} {operand} = {load.format(place.format(name))};")
+    return "\n".join(lines)
+
+
+# Strided
+
+
+def _strided(text: Expression, dtypes: tuple[str, ...], traits: Traits) -> tuple[Program, _Launch]:
+    kinds = tuple(dtype_from_name(d) for d in dtypes)
+    first = _strided_program(text, "u" * len(text.types), _RANKS[0], wide=traits.is_cpu)
+    programs = {("u" * len(text.types), _RANKS[0], traits.is_cpu): first}
+
+    def launch(
+        env: Env,
+        inputs: Sequence[Operand],
+        outputs: Sequence[Array],
+        params: tuple[int, ...],  # noqa: ARG001 - the form of all
+    ) -> None:
+        out = outputs[0]
+        if not out.size:
+            return
+        args: list[Array | bytes] = []
+        strides = []
+        numbers = ""
+        for x, kind in zip(inputs, kinds, strict=False):
+            if type(x) is Array:
+                args.append(x)
+                strides.append(x.strides)
+                numbers += "a"
+            else:
+                args.append(scalar_bytes(x, kind))
+                strides.append((0,) * out.ndim)
+                numbers += "n"
+        strides.append(out.strides)
+        for shape, steps, firsts in _slices(out.shape, strides):
+            moved = [
+                env.view(x, (), (), at) if at and isinstance(x, Array) else x
+                for x, at in zip((*args, out), firsts, strict=True)
+            ]
+            _enqueue(env, text, programs, numbers, shape, steps, moved)
+
+    return first, launch
+
+
+def _slices(
+    shape: tuple[int, ...], strides: list[tuple[int, ...]]
+) -> list[tuple[list[int], list[list[int]], list[int]]]:
+    """Cut off the outer axes beyond the largest rank: shape, strides and first elements of each."""
+    extra = max(0, len(shape) - _RANKS[-1])
+    firsts = [[0] * len(strides)]
+    for axis in range(extra):
+        firsts = [
+            [at + i * s[axis] for at, s in zip(first, strides, strict=True)]
+            for first in firsts
+            for i in range(shape[axis])
+        ]
+    steps = [list(s[extra:]) for s in strides]
+    return [(list(shape[extra:]), [list(s) for s in steps], first) for first in firsts]
+
+
+def _enqueue(
+    env: Env,
+    text: Expression,
+    programs: dict[tuple[str, int, bool], Program],
+    numbers: str,
+    shape: list[int],
+    strides: list[list[int]],
+    args: list[Array | bytes],
+) -> None:
+    """Enqueue one launch of at most the largest rank."""
+    column = _column_axis(shape)
+    columns = shape.pop(column) if shape else 1
+    steps = [s.pop(column) if s else 0 for s in strides]
+    rank = next(r for r in _RANKS if len(shape) < r)
+    wide = env.traits.is_cpu or _span(columns, steps, shape, strides) >= 2**31
+    pattern = "".join(
+        "n" if n == "n" else {1: "u", 0: "o"}.get(step, "s")
+        for n, step in zip(numbers + "a", steps, strict=True)
+    )
+    key = (pattern, rank, wide)
+    program = programs.get(key)
+    if program is None:
+        program = programs.setdefault(key, _strided_program(text, pattern, rank, wide=wide))
+    rows = 1
+    for extent in shape:
+        rows *= extent
+    padding = rank - 1 - len(shape)
+    outer = [1] * padding + shape
+    flat = [x for s in strides for x in ([0] * padding + s)]
+    code = f"<{4 + len(outer) + len(steps) + len(flat)}{'q' if wide else 'i'}"
+    transposed = any(
+        abs(s[-1]) < abs(step) for s, step in zip(strides, steps, strict=True) if s and step
+    )
+    group = _SQUARE if transposed or columns < 64 else _LONG
+    if group[0] * group[1] > env.traits.max_work_group:
+        group = (env.traits.max_work_group, 1)
+    kernel = env.kernel(program, "run")
+    most = _MOST_ROWS * group[1]
+    for begin in range(0, rows, most):
+        size = (round_up(columns, group[0]), round_up(min(most, rows - begin), group[1]))
+        packed = struct.pack(code, columns, rows, begin, 0, *outer, *steps, *flat)
+        env.enqueue(kernel, size, group, *args, packed)
+
+
+def _column_axis(shape: list[int]) -> int:
+    """The last axis, where the output is dense, unless it is short beside another one."""
+    last = len(shape) - 1
+    if last >= 0 and shape[last] < 16:
+        longest = max(range(len(shape)), key=lambda axis: (shape[axis], axis))
+        if shape[longest] > 4 * shape[last]:
+            return longest
+    return last
+
+
+def _span(columns: int, steps: list[int], shape: list[int], strides: list[list[int]]) -> int:
+    """The largest distance of an element from the first one, or of the rows, whatever is more."""
+    spans = [
+        (columns - 1) * abs(step) + sum((n - 1) * abs(k) for n, k in zip(shape, s, strict=True))
+        for step, s in zip(steps, strides, strict=True)
+    ]
+    rows = 1
+    for extent in shape:
+        rows *= extent
+    return max(rows + _MOST_ROWS, columns + _GROUP, *spans)
+
+
+def _strided_program(text: Expression, pattern: str, rank: int, *, wide: bool) -> Program:
+    names = [name for name, form in zip(_NAMES, pattern[:-1], strict=False) if form != "n"] + ["o"]
+    place = {name: number for number, name in enumerate((*_NAMES[: len(pattern) - 1], "o"))}
+    lines = []
+    for axis in reversed(range(rank - 1)):
+        lines.append(
+            f"        {{ const place k = rest % l.shape[{axis}]; rest /= l.shape[{axis}]; "
+            if axis
+            else "        { const place k = rest; "
+        )
+        lines += [f"{n}_at += k * l.stride[{place[n]}][{axis}]; " for n in names]
+        lines.append("}\n")
+    steps = {
+        name: {"u": " + column", "o": "", "s": f" + column * l.step[{place[name]}]"}[form]
+        for name, form in zip((*_NAMES[: len(pattern) - 1], "o"), pattern, strict=True)
+        if form != "n"
+    }
+    places = [
+        "{}" if form == "n" else f"PHX_DATA({name})[{name}_at{steps[name]}]"
+        for name, form in zip(_NAMES, pattern[:-1], strict=False)
+    ]
+    forms = pattern[:-1].replace("s", "a").replace("n", "s")
+    return Program(
+        _STRIDED.format(
+            index="long" if wide else "int",
+            outer=rank - 1,
+            operands=len(pattern),
+            parameters=", ".join(map(_parameter, forms, text.types, _NAMES)),
+            out=text.types[-1],
+            starts=", ".join(f"{name}_at = 0" for name in names),
+            decompose="".join(lines),
+            loads=_loads(text, places),
+            o_step=steps["o"],
+            text=text.text,
+        ),
+        text.headers,
+    )

@@ -1,0 +1,133 @@
+"""The scalar expression of an elementwise overload in OpenCL C, and the headers that it needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from phalanx.optable import Op, kind_of
+
+from .dtypes import BITS, COMPUTE, HALF, ITEMSIZE, PART, STORAGE, SUFFIX, loaded, stored
+
+#: Which header of core/scalar has the functions of an op; others of the kind are in the default.
+_REAL = {
+    "real_exp": ("exp", "expm1", "sinh", "cosh", "tanh"),
+    "real_log": ("log", "log1p", "log2", "log10", "logaddexp", "asinh", "acosh", "atanh"),
+    "real_pow": ("pow", "hypot"),
+    "real_trig": ("sin", "cos", "tan", "asin", "acos", "atan", "atan2"),
+}
+_COMPLEX = {
+    "complex_exp": ("exp", "expm1", "sinh", "cosh", "tanh", "sin", "cos", "tan"),
+    "complex_log": ("sqrt", "log", "log1p", "log2", "log10", "pow"),
+    "complex_inverse": ("asin", "acos", "atan", "asinh", "acosh", "atanh"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """What to write for one element: ``text`` is of the operands ``a``, ``b`` and ``c``.
+
+    ``types`` are the C types in memory, inputs then output; ``loads`` turns an element in memory
+    into an operand, per input; ``text`` gives an element in memory.
+    """
+
+    types: tuple[str, ...]
+    loads: tuple[str, ...]
+    values: tuple[str, ...]
+    text: str
+    headers: tuple[str, ...]
+
+
+def _header(op: str, kind: str) -> tuple[str, ...]:
+    if kind in "biu":
+        return ("integer",)
+    table, default = (_REAL, "real_basic") if kind == "f" else (_COMPLEX, "complex")
+    found = next((name for name, ops in table.items() if op in ops), default)
+    return (found,)
+
+
+def expression(op: Op, dtypes: tuple[str, ...]) -> Expression:
+    """Return the expression of an overload of an elementwise op."""
+    if op.name == "cast":
+        return _cast(*dtypes)
+    *inputs, output = dtypes
+    dtype = inputs[-1]
+    kind = kind_of(dtype)
+    suffix = COMPUTE[dtype] if dtype in HALF else SUFFIX[dtype]
+    text = op.expression(kind).format(s=suffix)
+    if text in ("a", "a ? b : c") and dtype == output:
+        return _move(dtypes, text)
+    if op.name == "nextafter" and dtype in HALF:
+        # neighbours in float16 are not neighbours in float32: works on the bits
+        call = f"phx_nextafter_{SUFFIX[dtype]}(a, b)"
+        return Expression(("u16",) * 3, ("{}",) * 2, ("u16",) * 2, call, ("convert",))
+    if suffix == "f32" and op.name == "divide":
+        text = "phx_dividef(a, b)"
+    elif suffix == "f32" and op.name == "reciprocal":
+        text = "phx_dividef(1.0f, a)"
+    headers = () if not text.count("phx_") else _header(op.name, kind)
+    if "phx_dividef" in text:
+        headers = ()
+    if dtype in HALF:
+        headers = ("convert", *headers)
+    return Expression(
+        tuple(STORAGE[d] for d in dtypes),
+        tuple(loaded(d, "{}") for d in inputs),
+        tuple(COMPUTE[d] for d in inputs),
+        stored(output, text),
+        headers,
+    )
+
+
+def _move(dtypes: tuple[str, ...], text: str) -> Expression:
+    """Elements that are only moved: one text for all dtypes of a size."""
+    bits = BITS[ITEMSIZE[dtypes[-1]]]
+    types = ("u8", bits, bits, bits) if text != "a" else (bits, bits)
+    return Expression(types, ("{}",) * (len(types) - 1), types[:-1], text, ())
+
+
+def _cast(source: str, target: str) -> Expression:
+    """Casts convert what lies in memory: float16 is its bits here."""
+    types = (STORAGE[source], STORAGE[target])
+    return Expression(types, ("{}",), types[:1], _cast_text(source, target), ("convert",))
+
+
+def _cast_text(source: str, target: str) -> str:
+    s, t = SUFFIX[source], SUFFIX[target]
+    if source in PART:
+        part = SUFFIX[PART[source]]
+        if target == "bool":
+            return f"(u8)(phx_{part}_to_b(a.re) | phx_{part}_to_b(a.im))"
+        if target in PART:
+            other = SUFFIX[PART[target]]
+            return f"phx_make_{t}(phx_{part}_to_{other}(a.re), phx_{part}_to_{other}(a.im))"
+        return "a.re" if part == t else f"phx_{part}_to_{t}(a.re)"
+    if target in PART:
+        part = SUFFIX[PART[target]]
+        return f"phx_make_{t}({'a' if s == part else f'phx_{s}_to_{part}(a)'}, 0)"
+    return f"phx_{s}_to_{t}(a)"
+
+
+def bound(op: Op, dtypes: tuple[str, ...]) -> float:
+    """Return the largest error in ulp: 0 where the result cannot round."""
+    out = dtypes[-1]
+    if kind_of(out) not in "fc":
+        return 0.0
+    ulp = op.bound.ulp
+    return float(max(ulp.get(out, 0.0), ulp.get(dtypes[0], 0.0)))
+
+
+#: Errors of OpenCL's own functions in ulp of float32: OpenCL C 3.0 specification, section 7.4.
+_SINGLE = {
+    "exp": 3, "expm1": 3, "log": 3, "log1p": 2, "log2": 3, "log10": 3, "sin": 4, "cos": 4, "tan": 5,
+    "asin": 4, "acos": 4, "atan": 5, "sinh": 4, "cosh": 4, "tanh": 5, "asinh": 4, "acosh": 4,
+    "atanh": 5, "atan2": 6, "hypot": 4, "pow": 16, "logaddexp": 8, "floor_divide": 1,
+}  # fmt: skip
+
+
+def single_bound(op: Op, dtypes: tuple[str, ...]) -> float:
+    """Return the largest error in ulp on a device without double."""
+    exact = bound(op, dtypes)
+    floating = kind_of(dtypes[0]) == "f" and op.name in _SINGLE
+    if not floating:
+        return exact
+    return float(_SINGLE[op.name]) if dtypes[0] == "float32" else max(exact, 1.0)

@@ -1,0 +1,196 @@
+"""Compiled programs: in memory, on disk, shared, corrupt, not storable, wrong."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import phalanx as px
+import pytest
+from phalanx.device_plugins.opencl import OpenCLDriver
+from phalanx.driver import Layout
+from phalanx.errors import CompileError
+from phalanx.kernels_opencl import find
+from phalanx.kernels_opencl.cache import DiskCache, default_folder
+from phalanx.kernels_opencl.programs import ProgramStore
+from phalanx.kernels_opencl.recipe import Program
+
+KEY = "0" * 64
+
+
+class TestDiskCache:
+    def test_gives_back_what_was_stored(self, tmp_path: Path) -> None:
+        cache = DiskCache(tmp_path / "new" / "folder")
+        assert cache.get(KEY) is None
+        cache.put(KEY, b"binary")
+        assert cache.get(KEY) == b"binary"
+        assert DiskCache(cache.folder).get(KEY) == b"binary"
+
+    @pytest.mark.parametrize("damage", ["cut", "flip", "empty", "foreign"])
+    def test_corrupt_entry_is_absent_and_replaced(
+        self, tmp_path: Path, damage: str, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        cache = DiskCache(tmp_path)
+        cache.put(KEY, b"binary" * 100)
+        (entry,) = tmp_path.iterdir()
+        data = entry.read_bytes()
+        flipped = data[:-1] + bytes([data[-1] ^ 1])
+        entry.write_bytes(
+            {"cut": data[:-7], "flip": flipped, "empty": b"", "foreign": b"x" * 500}[damage]
+        )
+        with caplog.at_level(logging.WARNING, "phalanx.opencl"):
+            assert cache.get(KEY) is None
+        assert "corrupt" in caplog.text
+        cache.put(KEY, b"other")
+        assert cache.get(KEY) == b"other"
+
+    def test_folder_that_cannot_be_written_is_told_once(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        (tmp_path / "file").write_text("in the way")
+        cache = DiskCache(tmp_path / "file" / "cache")
+        with caplog.at_level(logging.WARNING, "phalanx.opencl"):
+            for number in range(5):
+                cache.put(f"{number}", b"binary")
+                assert cache.get(f"{number}") is None
+        assert [
+            r for r in caplog.records if "PHALANX_CACHE_DIR" in r.getMessage()
+        ] == caplog.records
+        assert len(caplog.records) == 1
+
+    def test_least_recently_used_entries_go_first(self, tmp_path: Path) -> None:
+        cache = DiskCache(tmp_path, limit=1000)
+        for age, key in enumerate("abc"):
+            cache.put(key, bytes(200))
+            os.utime(tmp_path / f"{key}.bin", (1e9 + age, 1e9 + age))
+        assert cache.get("a") is not None  # used again: now the youngest
+        cache.put("d", bytes(300))
+        assert [key for key in "abcd" if cache.get(key) is not None] == ["a", "c", "d"]
+        assert sum(f.stat().st_size for f in tmp_path.iterdir()) <= 1000
+
+    def test_entry_larger_than_the_limit_is_not_stored(self, tmp_path: Path) -> None:
+        cache = DiskCache(tmp_path, limit=10)
+        cache.put(KEY, bytes(11))
+        assert not list(tmp_path.iterdir())
+
+    def test_writers_leave_no_other_files(self, tmp_path: Path) -> None:
+        code = (
+            "import sys; from pathlib import Path\n"
+            "from phalanx.kernels_opencl.cache import DiskCache\n"
+            "c = DiskCache(Path(sys.argv[1]))\n"
+            "for i in range(300): c.put('k', sys.argv[2].encode() * 5000)\n"
+        )
+        command = [sys.executable, "-c", code, str(tmp_path)]
+        writers = [subprocess.Popen([*command, letter]) for letter in "ab"]
+        cache, seen = DiskCache(tmp_path), set()
+        while any(writer.poll() is None for writer in writers):
+            seen.add(cache.get("k"))
+        assert all(writer.returncode == 0 for writer in writers)
+        assert seen <= {None, b"a" * 5000, b"b" * 5000}
+        assert [f.name for f in tmp_path.iterdir()] == ["k.bin"]
+
+    def test_folder_from_the_environment(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("PHALANX_CACHE_DIR", str(tmp_path))
+        assert default_folder() == tmp_path / "opencl"
+        monkeypatch.delenv("PHALANX_CACHE_DIR")
+        assert "phalanx" in default_folder().parts
+
+
+@pytest.fixture
+def make_store(device: px.Device, driver: OpenCLDriver, tmp_path: Path) -> Any:
+    """Make stores of the device's programs over one folder, as several processes would."""
+    open_device = driver._device(device.index)
+    found = driver._listed().devices[device.index]
+
+    def make(*identity: str) -> ProgramStore:
+        return ProgramStore(
+            open_device.cl,
+            open_device.context,
+            found.device,
+            found.traits,
+            identity or ("device",),
+            DiskCache(tmp_path),
+        )
+
+    return make
+
+
+def negative(device: px.Device, driver: OpenCLDriver) -> Program:
+    traits = driver._device(device.index).traits
+    recipe = find("negative", ("float32", "float32"), Layout.CONTIGUOUS, traits)
+    assert recipe is not None
+    return recipe.programs[0]
+
+
+class TestProgramStore:
+    def test_compiled_once_then_read_from_disk(
+        self, make_store: Any, device: px.Device, driver: OpenCLDriver
+    ) -> None:
+        program = negative(device, driver)
+        first = make_store()
+        assert first.build(program, "negative") is first.build(program, "negative")
+        assert (first.compiled, first.loaded) == (1, 0)
+        second = make_store()
+        second.build(program, "negative")
+        assert (second.compiled, second.loaded) == (0, 1)
+
+    def test_other_driver_version_compiles_anew(
+        self, make_store: Any, device: px.Device, driver: OpenCLDriver
+    ) -> None:
+        program = negative(device, driver)
+        make_store("device", "driver 1").build(program, "negative")
+        other = make_store("device", "driver 2")
+        other.build(program, "negative")
+        assert (other.compiled, other.loaded) == (1, 0)
+
+    def test_corrupt_file_compiles_anew(
+        self, make_store: Any, device: px.Device, driver: OpenCLDriver, tmp_path: Path
+    ) -> None:
+        program = negative(device, driver)
+        make_store().build(program, "negative")
+        for entry in tmp_path.iterdir():
+            entry.write_bytes(entry.read_bytes()[:100])
+        again = make_store()
+        again.build(program, "negative")
+        assert (again.compiled, again.loaded) == (1, 0)
+        last = make_store()
+        last.build(program, "negative")
+        assert (last.compiled, last.loaded) == (0, 1)
+
+    def test_binary_that_the_runtime_refuses_compiles_anew(
+        self, make_store: Any, device: px.Device, driver: OpenCLDriver, tmp_path: Path
+    ) -> None:
+        program = negative(device, driver)
+        make_store().build(program, "negative")
+        (key,) = [entry.stem for entry in tmp_path.iterdir()]
+        DiskCache(tmp_path).put(key, b"not a program of this runtime")
+        again = make_store()
+        again.build(program, "negative")
+        assert (again.compiled, again.loaded) == (1, 0)
+
+    def test_compile_error_has_log_and_numbered_source(self, make_store: Any) -> None:
+        store = make_store()
+        program = Program("__kernel void run(__global float *x) {\n    x[0] = nonsense;\n}\n")
+        with pytest.raises(CompileError, match=r"run\(float32\) does not compile") as got:
+            store.build(program, "run(float32)")
+        assert "nonsense" in got.value.log
+        numbered = [line for line in got.value.source.splitlines() if "x[0] = nonsense;" in line]
+        number = int(numbered[0].split()[0])
+        assert got.value.source.splitlines()[number - 1] == numbered[0]
+
+    def test_each_first_use_costs_one_compile(
+        self, device: px.Device, driver: OpenCLDriver
+    ) -> None:
+        programs = driver._device(device.index).programs
+        x = px.ones(7, dtype=px.int16)
+        px.asnumpy(px.square(x))
+        before = programs.compiled + programs.loaded
+        px.asnumpy(px.bitwise_invert(x))
+        px.asnumpy(px.bitwise_invert(x))
+        assert programs.compiled + programs.loaded == before + 1

@@ -1,0 +1,96 @@
+"""Memory, queues and contexts shared with pyopencl, and arrays of the host through DLPack."""
+
+from __future__ import annotations
+
+import numpy as np
+import phalanx as px
+import pytest
+from phalanx.device_plugins.opencl import OpenCLDriver
+from phalanx.device_plugins.opencl_interop import (
+    buffer_of,
+    context_of,
+    queue_of,
+    use_context,
+    wrap_buffer,
+)
+from phalanx.errors import DeviceError, DeviceMismatchError
+from phalanx.plugins import host
+from plugin_kit import run_python
+
+
+@pytest.fixture
+def cl(driver: OpenCLDriver):
+    """The module pyopencl."""
+    return driver._cl
+
+
+def test_buffer_of_pyopencl_becomes_an_array(device: px.Device, cl) -> None:
+    data = np.arange(24, dtype=np.float32)
+    flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+    buffer = cl.Buffer(context_of(device), flags, hostbuf=data)
+    x = wrap_buffer(buffer, (4, 5), px.float32, device, offset=2)
+    assert np.array_equal(px.asnumpy(x + 1), data[2:22].reshape(4, 5) + 1)
+    x *= 2
+    px.synchronize(device)
+    back = np.empty_like(data)
+    cl.enqueue_copy(queue_of(px.current_stream(device)), back, buffer).wait()
+    assert np.array_equal(back[2:22], 2 * data[2:22])
+    assert np.array_equal(back[[0, 1, 22, 23]], data[[0, 1, 22, 23]])
+
+
+@pytest.mark.filterwarnings("ignore:Non-empty compiler output")  # pyopencl about any log
+def test_array_is_handed_to_a_kernel_of_pyopencl(device: px.Device, cl) -> None:
+    x = px.asarray(np.arange(10, dtype=np.int32))[3:]
+    source = "__kernel void run(__global int *x, int at) { x[at + get_global_id(0)] += 100; }"
+    kernel = cl.Kernel(cl.Program(context_of(device), source).build(), "run")
+    buffer, offset = buffer_of(x)
+    kernel(queue_of(px.current_stream(device)), (7,), None, buffer, np.int32(offset // 4))
+    assert px.asnumpy(x).tolist() == [103 + i for i in range(7)]
+
+
+def test_misfits_are_told(device: px.Device, cl, driver: OpenCLDriver) -> None:
+    found = driver._listed().devices[device.index].device
+    other = cl.Context([found])
+    buffer = cl.Buffer(other, cl.mem_flags.READ_WRITE, 64)
+    with pytest.raises(DeviceMismatchError, match="another context"):
+        wrap_buffer(buffer, (4,), px.float32, device)
+    own = cl.Buffer(context_of(device), cl.mem_flags.READ_WRITE, 64)
+    for shape, offset in (((17,), 0), ((16,), 1), ((4,), -1)):
+        with pytest.raises(ValueError, match="does not fit"):
+            wrap_buffer(own, shape, px.float32, device, offset=offset)
+    with pytest.raises(DeviceError, match="in use"):
+        use_context(other)
+    with pytest.raises(DeviceMismatchError, match="not a device of the driver"):
+        context_of(next(d for d in px.devices() if d.driver is not host().drivers()["opencl"]))
+
+
+def test_existing_context_is_used(device: px.Device) -> None:
+    code = f"""
+import numpy as np, pyopencl as cl, phalanx as px
+from phalanx.device_plugins.opencl import OpenCLDriver
+from phalanx.device_plugins.opencl_interop import use_context, wrap_buffer, context_of
+context = cl.Context([OpenCLDriver()._listed().devices[{device.index}].device])
+buffer = cl.Buffer(context, cl.mem_flags.COPY_HOST_PTR, hostbuf=np.ones(4, np.float32))
+where = use_context(context)
+assert where.name == "{device.name}" and context_of(where) == context
+assert px.asnumpy(wrap_buffer(buffer, (4,), "float32", where) + 1).tolist() == [2.0] * 4
+"""
+    result = run_python("-c", code)
+    assert result.returncode == 0, result.stderr
+
+
+def test_host_arrays_through_dlpack(device: px.Device) -> None:
+    data = np.arange(12, dtype=np.int16).reshape(3, 4)[:, ::2]
+    x = px.from_dlpack(data, device=device)
+    assert x.device is device
+    assert np.array_equal(px.asnumpy(x), data)
+
+
+def test_compile_ahead(device: px.Device, driver: OpenCLDriver) -> None:
+    done = list(driver.compile_ahead(device.index, "bitwise_xor"))
+    assert {kernel.dtypes[0] for kernel in done} >= {"bool", "int8", "uint64"}
+    programs = driver.opened(device.index).programs
+    before = programs.compiled + programs.loaded
+    x = px.asarray([1, 2], dtype=px.int64)
+    assert px.asnumpy(x ^ x).tolist() == [0, 0]
+    assert programs.compiled + programs.loaded == before
