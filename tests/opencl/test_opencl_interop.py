@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import phalanx as px
 import pytest
+from in_child import REGISTER
 from phalanx.device_plugins.opencl import OpenCLDriver
 from phalanx.device_plugins.opencl_interop import (
     buffer_of,
@@ -75,7 +76,7 @@ where = use_context(context)
 assert where.name == "{device.name}" and context_of(where) == context
 assert px.asnumpy(wrap_buffer(buffer, (4,), "float32", where) + 1).tolist() == [2.0] * 4
 """
-    result = run_python("-c", code)
+    result = run_python("-c", REGISTER + code)
     assert result.returncode == 0, result.stderr
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import phalanx as px
 import pytest
+from in_child import REGISTER
 from plugin_kit import run_python
 
 PROLOGUE = """
@@ -39,7 +40,7 @@ def run(device: px.Device):
 
     def call(code: str) -> str:
         text = PROLOGUE.format(device=device.name) + code
-        result = run_python("-W", "ignore::DeprecationWarning", "-c", text)
+        result = run_python("-W", "ignore::DeprecationWarning", "-c", REGISTER + text)
         assert result.returncode == 0, f"{result.returncode}\n{result.stdout}\n{result.stderr}"
         return result.stdout
 
@@ -99,6 +100,6 @@ import time; time.sleep(0.3)
         text = (
             PROLOGUE.format(device=device.name) + "z = px.sin(px.ones(1 << 20)); raise KeyError(3)"
         )
-        result = run_python("-c", text)
+        result = run_python("-c", REGISTER + text)
         assert result.returncode == 1
         assert "KeyError: 3" in result.stderr
