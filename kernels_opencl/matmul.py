@@ -1,0 +1,286 @@
+"""The op matmul: batches of matrix products, each element an fma chain over k from 0.
+
+Small products and vectors have one work-item per element. For the others both operands are packed,
+converted to the type that accumulates, and multiplied tile by tile: in registers alone on a CPU,
+through local memory on a GPU. Products beyond one pass over k go on from what the result holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .axes import Axes, merged, pieces, text
+from .dtypes import HALF, PART, STORAGE, loaded, needs_fp64, stored
+from .recipe import Env, Program, Recipe, Traits, divide_up, round_up
+
+if TYPE_CHECKING:
+    from phalanx._warm import Array
+    from phalanx.driver import Layout
+
+_SOURCE = (Path(__file__).parent / "matmul.cl").read_text(encoding="utf-8")
+
+#: Multiplications of a product from which packing pays: on a CPU, and on a GPU.
+_PACKED_FROM = {True: 2**16, False: 2**20}
+#: Steps of k per pass, so that panels stay in the caches; float16 and bfloat16 take one pass, for
+#: their sums are wider than the result.
+_STEPS = {True: 512, False: 4096}
+#: Elements of a packed operand at a time.
+_ROOM = 2**26
+_MOST_GROUPS = 32768
+_WRAPPING = "((a) * (b) + (c))"
+_GROUP = 64
+
+
+class _Type(NamedTuple):
+    """How the elements of a dtype are multiplied."""
+
+    storage: str
+    sums: str
+    sums_dtype: str
+    size: int
+    parts: int
+
+
+class _Tile(NamedTuple):
+    """Rows and columns of a tile, and the definitions that make its kernel."""
+
+    rows: int
+    columns: int
+    group: int
+    names: str
+
+
+def _type_of(dtype: str) -> _Type:
+    part = PART.get(dtype, dtype)
+    if part == "float64":
+        return _Type("f64", "f64", part, 8, 1 + (dtype in PART))
+    if part == "float32" or dtype in HALF:
+        return _Type(STORAGE[part], "f32", "float32", 4, 1 + (dtype in PART))
+    if dtype in ("int64", "uint64"):
+        return _Type(STORAGE[dtype], "u64", "uint64", 8, 1)
+    return _Type(STORAGE[dtype], "u32", "uint32", 4, 1)
+
+
+def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Recipe | None:
+    """Return the recipe of matmul; ``layout`` does not matter."""
+    del op, layout
+    dtype = dtypes[0]
+    if needs_fp64(dtypes) and not traits.fp64:
+        return None
+    product = _Product(dtype, traits)
+    exact = traits.subnormals or product.kind.sums.startswith("u")
+    bound = 0.0 if product.kind.sums.startswith("u") else -1.0
+    determinism = "bitwise" if exact else "reproducible"
+    return Recipe((product.program(1),), product.launch, determinism, bound)
+
+
+class _Product:
+    """The programs for one dtype, and their launch."""
+
+    def __init__(self, dtype: str, traits: Traits) -> None:
+        self.kind = _type_of(dtype)
+        self._half = dtype in HALF
+        self._tile = _tile(self.kind, traits)
+        real = self.kind.sums.startswith("f")
+        names = {
+            "S": self.kind.storage,
+            "A": self.kind.sums,
+            "PARTS": self.kind.parts,
+            "LOAD(x)": loaded(dtype, "x") if self._half else f"({self.kind.sums})(x)",
+            "STORE(x)": stored(dtype, "x") if self._half else f"({self.kind.storage})(x)",
+            "MAC(a, b, c)": f"{'phx_fmaf' if self.kind.size == 4 else 'phx_fma'}(a, b, c)"
+            if real
+            else _WRAPPING,
+        }
+        self._names = "".join(f"#define {name} {value}\n" for name, value in names.items())
+        self._programs: dict[int, Program] = {}
+
+    def program(self, rank: int) -> Program:
+        """Return the program for so many batch axes."""
+        found = self._programs.get(rank)
+        if found is None:
+            source = text(3, rank, wide=True) + self._names + self._tile.names + _SOURCE
+            headers = ("convert",) if self._half else ()
+            found = self._programs.setdefault(rank, Program(source, headers))
+        return found
+
+    def launch(
+        self, env: Env, inputs: Sequence[Any], outputs: Sequence[Array], params: tuple[int, ...]
+    ) -> None:
+        """Enqueue one call."""
+        del params
+        out = outputs[0]
+        if not out.size:
+            return
+        batch = merged(out.shape[:-2], *(t.strides[:-2] for t in (*inputs, out)))
+        for axes in pieces(batch):
+            a, b, o = (
+                env.view(t, t.shape[-2:], t.strides[-2:], first)
+                for t, first in zip((*inputs, out), axes.first, strict=True)
+            )
+            m, k = a.shape
+            n = b.shape[1]
+            small = m * n * k < _PACKED_FROM[env.traits.is_cpu]
+            if small or min(m, n) < 4 or k < 4 or env.traits.max_work_group < self._tile.group:
+                self._plain(env, axes, a, b, o)
+            else:
+                self._packed(env, axes, a, b, o)
+
+    def _plain(self, env: Env, axes: Axes, a: Array, b: Array, o: Array) -> None:
+        m, k = a.shape
+        n = b.shape[1]
+        kernel = env.kernel(self.program(axes.rank), "plain")
+        group = min(_GROUP, env.traits.max_work_group)
+        size = (round_up(m * n, group), min(axes.count, _MOST_GROUPS))
+        steps = (*a.strides, *b.strides, *o.strides)
+        env.enqueue(kernel, size, (group, 1), a, b, o, axes.pack(), axes.count, m, n, k, *steps)
+
+    def _packed(self, env: Env, axes: Axes, a: Array, b: Array, o: Array) -> None:
+        m, k = a.shape
+        n = b.shape[1]
+        tile, parts = self._tile, self.kind.parts
+        depth = k if self._half else min(k, _STEPS[env.traits.is_cpu] // parts)
+        high = max(tile.rows, _ROOM // depth // tile.rows * tile.rows)
+        wide = max(tile.columns, _ROOM // depth // tile.columns * tile.columns)
+        numbers = max(1, _ROOM // (depth * max(min(m, high), min(n, wide))))
+        for first, batches in _ranges(axes.count, numbers):
+            for j, columns in _ranges(n, wide):
+                for p, steps in _ranges(k, depth):
+                    part = (first, batches)
+                    right = self._operand(env, axes, b, 1, part, (j, columns), (p, steps))
+                    for i, rows in _ranges(m, high):
+                        left = self._operand(env, axes, a, 0, part, (i, rows), (p, steps))
+                        at = i * o.strides[0] + j * o.strides[1]
+                        self._multiply(
+                            env,
+                            axes,
+                            (left, right),
+                            env.view(o, (rows, columns), o.strides, at),
+                            part,
+                            steps,
+                            more=p > 0,
+                        )
+
+    def _operand(
+        self,
+        env: Env,
+        axes: Axes,
+        x: Array,
+        operand: int,
+        batch: tuple[int, int],
+        across: tuple[int, int],
+        along: tuple[int, int],
+    ) -> tuple[Array, int]:
+        """Pack a part of an operand; returns it and the elements of a matrix, 0 if all are one."""
+        tile = self._tile
+        width = tile.columns if operand else tile.rows
+        lane_step, k_step = reversed(x.strides) if operand else x.strides
+        first, batches = batch
+        if not any(axes.steps[operand]):
+            first, batches = 0, 1
+        panels, steps = divide_up(across[1], width), along[1]
+        size = panels * width * steps * self.kind.parts
+        packed = env.scratch(batches * size, self.kind.sums_dtype)
+        source = env.view(x, (), (), across[0] * lane_step + along[0] * k_step)
+        kernel = env.kernel(self.program(axes.rank), "pack")
+        group = min(_GROUP, env.traits.max_work_group)
+        grid = (round_up(steps, group), min(panels, _MOST_GROUPS), min(batches, _MOST_GROUPS))
+        sizes = (operand, first, batches, panels, width, across[1], steps, lane_step, k_step)
+        env.enqueue(kernel, grid, (group, 1, 1), source, packed, axes.pack(), *sizes)
+        return packed, size if batches > 1 else 0
+
+    def _multiply(
+        self,
+        env: Env,
+        axes: Axes,
+        operands: tuple[tuple[Array, int], tuple[Array, int]],
+        o: Array,
+        batch: tuple[int, int],
+        steps: int,
+        *,
+        more: bool,
+    ) -> None:
+        tile = self._tile
+        (left, left_size), (right, right_size) = operands
+        m, n = o.shape
+        down, across, batches = divide_up(m, tile.rows), divide_up(n, tile.columns), batch[1]
+        if not env.traits.is_cpu:
+            across, batches = min(across, _MOST_GROUPS), min(batches, _MOST_GROUPS)
+        kernel = env.kernel(self.program(axes.rank), "tile")
+        sizes = (*batch, m, n, steps, left_size, right_size, *o.strides, int(more))
+        env.enqueue(
+            kernel,
+            (down * tile.group, across, batches),
+            (tile.group, 1, 1),
+            left,
+            right,
+            o,
+            axes.pack(),
+            *sizes,
+        )
+
+
+def _ranges(count: int, step: int) -> Iterator[tuple[int, int]]:
+    for first in range(0, count, step):
+        yield first, min(step, count - first)
+
+
+def _tile(kind: _Type, traits: Traits) -> _Tile:
+    """Choose the tile for a class of devices."""
+    if not traits.is_cpu:
+        side = 16 if traits.max_work_group >= 256 else 8
+        depth = 16
+        step = 2 * 4 * side * kind.size * kind.parts  # bytes of both panels
+        while depth > 1 and depth * step > traits.local_memory // 2:
+            depth //= 2
+        return _Tile(4 * side, 4 * side, side * side, _define(GROUP=side, DEPTH=depth))
+    width = min(16, max(4, traits.vector_width))
+    lanes = 4 * width // kind.size
+    rows, vectors = (12 if width == 16 else 6), 2 // kind.parts
+    names = _define(ROWS=rows, VECTORS=vectors, LANES=lanes)
+    return _Tile(rows, vectors * lanes, 1, names + _registers(kind, rows, vectors, lanes))
+
+
+def _define(**names: int | str) -> str:
+    return "".join(f"#define {name} {value}\n" for name, value in names.items())
+
+
+def _registers(kind: _Type, rows: int, vectors: int, lanes: int) -> str:
+    """Spell out the tile of a CPU: one named register for each row, vector and part."""
+    scalar = {"f32": "float", "f64": "double", "u32": "uint", "u64": "ulong"}[kind.sums]
+    names = {"VECTOR": f"{scalar}{lanes}", "MAC_VECTOR(a, b, c)": _WRAPPING}
+    if kind.sums.startswith("f"):
+        fma = "__builtin_fmaf" if kind.size == 4 else "__builtin_fma"
+        each = (f"r.s{i:x} = {fma}(a.s{i:x}, b.s{i:x}, c.s{i:x});" for i in range(lanes))
+        names |= {"MAC_VECTOR(a, b, c)": "fma(a, b, c)", "FUSED": " ".join(each)}
+    start, finish = [], []
+    places = ((q, r, v) for q in range(kind.parts) for r in range(rows) for v in range(vectors))
+    for number, (q, r, v) in enumerate(places):
+        name, place = f"c{q}_{r}_{v}", f"*(vector *)(sums + {number * lanes})"
+        start.append(f"VECTOR {name} = (VECTOR)(0); if (more) {name} = {place};")
+        finish.append(f"{place} = {name};")
+    names |= {"START": " ".join(start), "FINISH": " ".join(finish)}
+    return _define(**names, STEP=" ".join(_step(kind.parts, rows, vectors, lanes)))
+
+
+def _step(parts: int, rows: int, vectors: int, lanes: int) -> Iterator[str]:
+    """Yield the statements of one step of k."""
+    for q in range(parts):
+        for v in range(vectors):
+            place = (q * vectors + v) * lanes
+            yield f"const VECTOR b{q}_{v} = *(__global const vector *)(y + {place});"
+    for r in range(rows):
+        for q in range(parts):
+            yield f"const VECTOR a{q}_{r} = (VECTOR)(x[{q * rows + r}]);"
+        if parts == 1:
+            for v in range(vectors):
+                yield f"c0_{r}_{v} = mac_vector(a0_{r}, b0_{v}, c0_{r}_{v});"
+            continue
+        for v in range(vectors):
+            re, im = f"c0_{r}_{v}", f"c1_{r}_{v}"
+            yield f"{re} = mac_vector(a0_{r}, b0_{v}, {re});"
+            yield f"{im} = mac_vector(a0_{r}, b1_{v}, {im});"
+            yield f"{re} = mac_vector(-a1_{r}, b1_{v}, {re});"
+            yield f"{im} = mac_vector(a1_{r}, b0_{v}, {im});"

@@ -1,0 +1,127 @@
+/* Running sums and products where a group has many work-items: each takes one block of one row.
+ *
+ * BY_ROW: elements pass through local memory, so that neighbours read neighbouring ones; else
+ * neighbouring work-items have neighbouring columns. Rows of more than one block need scan_totals and
+ * scan_carries first.
+ */
+#define CHUNK 16 /* elements of each block that are in local memory at once */
+#define PITCH (CHUNK + 1)
+
+/* The block of a task, and where it lies; an empty one if there is none. */
+typedef struct {
+    u64 row, block;
+    i64 in, out;
+    u32 n;
+} scan_slot;
+
+PHX_FN scan_slot scan_slot_of(const row_plan *p, u64 task) {
+    scan_slot s;
+    const u64 above = BY_ROW ? task : task / p->cols;
+    const u64 col = BY_ROW ? 0 : task - above * p->cols;
+    const u64 outer = above / p->blocks;
+    s.block = above - outer * p->blocks;
+    s.row = outer * p->cols + col;
+    s.n = 0;
+    s.in = s.out = 0;
+    if (task < p->tasks) {
+        const i64 first = (i64)(s.block * BLOCK);
+        s.n = row_count(p, s.block);
+        row_place(p, outer, &s.in, &s.out);
+        s.in += (i64)col * p->xc + first * p->sn;
+        s.out += (i64)col * p->yc + first * p->yn;
+    }
+    return s;
+}
+
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+scan_any(PHX_INPUT(T, x), PHX_OUTPUT(R, y), PHX_OUTPUT(S, part), const row_plan p, const u64 only) {
+    const u32 id = (u32)get_local_id(0);
+    __global U *part = (__global U *)PHX_DATA(part);
+#if BY_ROW
+    __local U tile[GROUP * PITCH];
+    __local i64 ins[GROUP], outs[GROUP];
+    __local u32 counts[GROUP];
+#endif
+    for (u64 turn = 0; turn < p.per; turn++) {
+        const scan_slot s = scan_slot_of(&p, (get_group_id(0) * p.per + turn) * GROUP + id);
+        const i32 carried = s.block > 0 && !only && s.n > 0;
+        U carry, a;
+        if (carried) carry = part[s.row * p.blocks + s.block - 1];
+#if BY_ROW
+        ins[id] = s.in;
+        outs[id] = s.out;
+        counts[id] = s.n;
+        for (u32 g = 0; g < BLOCK; g += CHUNK) {
+            barrier(CLK_LOCAL_MEM_FENCE);
+            for (u32 k = id; k < GROUP * CHUNK; k += GROUP) {
+                const u32 slot = k / CHUNK, i = k % CHUNK;
+                if (g + i < counts[slot])
+                    tile[slot * PITCH + i] = TAKE(PHX_DATA(x)[ins[slot] + (i64)(g + i) * p.sn]);
+            }
+            barrier(CLK_LOCAL_MEM_FENCE);
+            for (u32 i = 0; i < CHUNK && g + i < s.n; i++) {
+                const U v = tile[id * PITCH + i];
+                if (g + i == 0)
+                    a = v;
+                else
+                    a = OP(a, v);
+                if (carried)
+                    tile[id * PITCH + i] = OP(carry, a);
+                else
+                    tile[id * PITCH + i] = a;
+            }
+            barrier(CLK_LOCAL_MEM_FENCE);
+            if (!only)
+                for (u32 k = id; k < GROUP * CHUNK; k += GROUP) {
+                    const u32 slot = k / CHUNK, i = k % CHUNK;
+                    if (g + i < counts[slot])
+                        PHX_DATA(y)[outs[slot] + (i64)(g + i) * p.yn] = STORE(tile[slot * PITCH + i]);
+                }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+#else
+        for (u32 i = 0; i < s.n; i++) {
+            const U v = TAKE(PHX_DATA(x)[s.in + i * p.sn]);
+            if (i == 0)
+                a = v;
+            else
+                a = OP(a, v);
+            if (!only) {
+                if (carried)
+                    PHX_DATA(y)[s.out + i * p.yn] = STORE(OP(carry, a));
+                else
+                    PHX_DATA(y)[s.out + i * p.yn] = STORE(a);
+            }
+        }
+#endif
+        if (only && s.n > 0) part[s.row * p.blocks + s.block] = a;
+    }
+}
+
+/* The totals of the blocks of a row become the carries behind them; a group per row. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+scan_carries(PHX_OUTPUT(S, part), const row_plan p) {
+    __local U total[GROUP];
+    const u32 id = (u32)get_local_id(0);
+    const u64 first = get_group_id(0) * p.per;
+    for (u64 row = first; row < first + p.per && row < p.tasks; row++) {
+        __global U *from = (__global U *)PHX_DATA(part) + row * p.blocks;
+        U carry;
+        for (u64 b = 0; b < p.blocks; b += GROUP) {
+            const u32 n = (u32)(p.blocks - b < GROUP ? p.blocks - b : GROUP);
+            if (id < n) total[id] = from[b + id];
+            barrier(CLK_LOCAL_MEM_FENCE);
+            if (id == 0)
+                for (u32 i = 0; i < n; i++) {
+                    if (b + i == 0)
+                        carry = total[0];
+                    else
+                        carry = OP(carry, total[i]);
+                    total[i] = carry;
+                }
+            barrier(CLK_LOCAL_MEM_FENCE);
+            if (id < n) from[b + id] = total[id];
+            barrier(CLK_LOCAL_MEM_FENCE);
+        }
+    }
+}
