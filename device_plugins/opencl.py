@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from phalanx.diagnosis import Status, Step
 from phalanx.driver import Capability, DeviceInfo, Direction, Driver, Layout, Operand
 from phalanx.errors import ClosedError, DeviceError
 from phalanx.hookspecs import hookimpl
@@ -18,12 +17,14 @@ from phalanx.kernels_opencl import refusal
 from phalanx.optable import OPS, Structure
 
 from .opencl_device import OpenDevice
+from .opencl_explain import explain
 from .opencl_launch import LaunchEnv
 from .opencl_listing import Listing, import_pyopencl, list_devices
 from .opencl_streams import OpenCLStreams, noting_loss
 
 if TYPE_CHECKING:
     from phalanx._warm import Array, Kernel, Stream
+    from phalanx.diagnosis import Step
 
 _PROVIDER = "phalanx.kernels_opencl"
 
@@ -32,9 +33,10 @@ class OpenCLDriver(OpenCLStreams):
     """All OpenCL devices. pyopencl is imported, and the runtimes asked, at the first question."""
 
     name = "opencl"
-    capabilities = Capability.STREAMS | Capability.EVENT_TIMING
+    capabilities = Capability.STREAMS | Capability.EVENT_TIMING | Capability.TRIM
 
     def __init__(self) -> None:
+        super().__init__()
         self._lock = threading.RLock()
         self._listing: Listing | None = None
         self._opened: dict[int, OpenDevice] = {}
@@ -61,25 +63,7 @@ class OpenCLDriver(OpenCLStreams):
 
     def explain(self) -> Iterable[Step]:
         """Return the steps ``ABI`` and ``library`` of ``phalanx why``."""
-        try:
-            cl = import_pyopencl()
-        except DeviceError as error:
-            detail, _, remedy = str(error).partition("; ")
-            return (Step("ABI", Status.SKIPPED, "Python driver"), _failed(detail, remedy))
-        abi = Step("ABI", Status.OK, f"Python driver on pyopencl {cl.VERSION_TEXT}")
-        try:
-            listing = self._listed()
-        except DeviceError as error:
-            detail, _, remedy = str(error).partition("; ")
-            return (abi, _failed(detail, remedy))
-        found = f"platforms: {', '.join(listing.platforms)}"
-        if not listing.problems:
-            return (abi, Step("library", Status.OK, found))
-        remedy = "reinstall or remove that runtime; the other devices are not affected"
-        return (
-            abi,
-            Step("library", Status.OK, f"{found}; {', '.join(listing.problems)}", remedy),
-        )
+        return explain(self._listed)
 
     def device_count(self) -> int:
         """Return the number of devices of all platforms."""
@@ -131,8 +115,9 @@ class OpenCLDriver(OpenCLStreams):
             device = self._opened.pop(index, None)
             for key in [key for key in self._kernels if key[0] == index]:
                 del self._kernels[key]
-        if device is not None:
-            device.queue.finish(None)
+        if device is not None and not device.lost:
+            for queue in device.queues():
+                queue.finish(None)
 
     def _find(self, index: int) -> OpenDevice | None:
         return self._opened.get(index)
@@ -165,8 +150,9 @@ class OpenCLDriver(OpenCLStreams):
     def _finish_all(self) -> None:
         """At exit, let the work end: some runtimes crash if the process ends under them."""
         for device in tuple(self._opened.values()):
-            with contextlib.suppress(Exception):
-                device.queue.raw.finish()
+            for queue in device.queues():
+                with contextlib.suppress(Exception):
+                    queue.raw.finish()
 
     # Memory
 
@@ -175,10 +161,28 @@ class OpenCLDriver(OpenCLStreams):
         return self._device(index).alloc(size)
 
     def free(self, index: int, handle: int) -> None:
-        """Release a buffer; in a forked child nothing is there to release."""
+        """Release a buffer after its work; in a forked child nothing is there to release."""
         device = self._opened.get(index)
         if device is not None:
             device.free(handle)
+
+    def adopt_host(self, index: int, address: int, size: int, owner: Any) -> tuple[int, int] | None:
+        """Let a device use host memory in place, if it shares the host's."""
+        return self._device(index).adopt(address, size, owner)
+
+    def release_host(self, index: int, handle: int) -> None:
+        """Give up adopted memory; its owner is kept until the work so far is done."""
+        self.free(index, handle)
+
+    def host_address(self, index: int, handle: int) -> int | None:
+        """Return where the host reaches a block of a device that shares its memory."""
+        return self._device(index).host_address(handle)
+
+    def trim(self, index: int) -> None:
+        """Give the pinned memory for large copies back to the system."""
+        staging = self._device(index).staging
+        if staging is not None:
+            staging.trim()
 
     def copy(
         self,
@@ -211,6 +215,7 @@ class OpenCLDriver(OpenCLStreams):
         device.check()
         with noting_loss(device):
             device.queue.finish(timeout)
+        device.collect()
 
     # Kernels
 
@@ -244,19 +249,14 @@ class OpenCLDriver(OpenCLStreams):
                 if recipe is not None:
                     yield _kernel_of(row.name, signature.dtypes, layout, recipe)
 
-    def compile_ahead(self, index: int, op: str | None = None) -> Iterator[Kernel]:
-        """Compile the commonest programs of all kernels or of one op's; yield each when it is done.
-
-        Raises:
-            CompileError: with log and numbered source.
-        """
+    def compile_ahead(self, index: int, kernel: Kernel) -> tuple[int, int]:
+        """Compile a kernel's commonest programs; see `phalanx.diagnosis.CompilesAhead`."""
         device = self._device(index)
-        for kernel in self.kernels(index):
-            if op is None or kernel.op == op:
-                for program in kernel.handle.programs:
-                    what = f"{kernel.op}({', '.join(kernel.dtypes)}) on {device.name}"
-                    device.programs.build(program, what)
-                yield kernel
+        store = device.programs
+        compiled, loaded = store.compiled, store.loaded
+        for program in kernel.handle.programs:
+            store.build(program, f"{kernel.op}({', '.join(kernel.dtypes)}) on {device.name}")
+        return store.compiled - compiled, store.loaded - loaded
 
     def supports(self, index: int, op: str, dtypes: tuple[str, ...]) -> bool | str:
         """Tell whether the device computes an op on dtypes; a string says why not."""
@@ -288,10 +288,6 @@ class OpenCLDriver(OpenCLStreams):
 
 #: What the parent of a fork had: destroying it in the child would call into the runtime.
 _kept_after_fork: list[Any] = []
-
-
-def _failed(detail: str, remedy: str) -> Step:
-    return Step("library", Status.FAIL, detail, remedy)
 
 
 def _kernel_of(op: str, dtypes: tuple[str, ...], layout: Layout, recipe: Any) -> Kernel:

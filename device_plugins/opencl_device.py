@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
+import weakref
+from functools import cached_property
 from types import ModuleType
 from typing import Any
 
-from cffi import FFI
-from phalanx.driver import Direction, Layout
+from phalanx.driver import Direction, Feature, Layout
 from phalanx.errors import DeviceError, DeviceLostError, OutOfMemoryError, UnsupportedOpError
 from phalanx.kernels_opencl import find, refusal
 from phalanx.kernels_opencl.cache import DiskCache, default_folder
@@ -16,10 +17,15 @@ from phalanx.kernels_opencl.recipe import Program, Recipe
 
 from .opencl_errors import translate, translated
 from .opencl_listing import Found
+from .opencl_memory import HostMemory, host_bytes, works_in_place
+from .opencl_pocl import is_pocl
 from .opencl_queue import Queue
+from .opencl_staging import LEAST, Staging
 
-_ffi = FFI()
 _CONTENT_UNDEFINED = 1 << 1  # CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED
+#: Queue properties (OpenCL 3.0 API specification, section 5.1; extension cl_khr_priority_hints).
+_QUEUE_PROPERTIES, _QUEUE_PRIORITY = 0x1093, 0x1096
+_PRIORITY_HIGH, _PRIORITY_LOW = 1 << 0, 1 << 2
 
 
 class BoundKernel:
@@ -49,6 +55,8 @@ class OpenDevice:
         self.lock = threading.Lock()
         self.memory: dict[int, Any] = {}
         self.lost = ""
+        self._queues: weakref.WeakSet[Queue] = weakref.WeakSet()
+        self._queues_lock = threading.RLock()  # a destructor may want it while it is held
         try:
             self.context = context or cl.Context([found.device])
             self.queue = self.new_queue()
@@ -63,20 +71,43 @@ class OpenDevice:
             found.info.driver_version,
             found.platform.name,
             found.platform.version,
+            found.target,
         )
-        self.programs = ProgramStore(
-            cl, self.context, found.device, found.traits, identity, DiskCache(default_folder())
-        )
+        # To hand out a binary, PoCL compiles once more, and it has a cache on disk of its own.
+        disk = None if is_pocl(found.device) else DiskCache(default_folder())
+        self.programs = ProgramStore(cl, self.context, found.device, found.traits, identity, disk)
         self._kernels: dict[tuple[Program, str], BoundKernel] = {}
+        self._host = HostMemory(cl, self.context, found.info.alignment, self.queues)
+        shares = found.traits.is_cpu or Feature.UNIFIED_MEMORY in found.info.features
+        self.staging = None if shares else Staging(cl, self.context, found.device)
         self._recipes: dict[tuple[str, tuple[str, ...], Layout], Recipe | None] = {}
 
     # Queues
 
-    def new_queue(self) -> Queue:
-        """Return a new in-order queue whose commands are timed."""
-        profiling = self.cl.command_queue_properties.PROFILING_ENABLE
-        raw = self.cl.CommandQueue(self.context, self.device, properties=profiling)
-        return Queue(self.cl, raw, self.name)
+    def new_queue(self, priority: int = 0) -> Queue:
+        """Return a new in-order queue whose commands are timed.
+
+        ``priority`` is a hint, more urgent below 0; without effect where the runtime knows none.
+        """
+        properties: Any = self.cl.command_queue_properties.PROFILING_ENABLE
+        if priority and "cl_khr_priority_hints" in self.device.extensions:
+            hint = _PRIORITY_HIGH if priority < 0 else _PRIORITY_LOW
+            properties = [_QUEUE_PROPERTIES, properties, _QUEUE_PRIORITY, hint, 0]
+        return self.take_queue(
+            self.cl.CommandQueue(self.context, self.device, properties=properties)
+        )
+
+    def take_queue(self, raw: Any) -> Queue:
+        """Return a queue over the runtime's."""
+        queue = Queue(self.cl, raw, self.name)
+        with self._queues_lock:
+            self._queues.add(queue)
+        return queue
+
+    def queues(self) -> tuple[Queue, ...]:
+        """Return the queues that are in use."""
+        with self._queues_lock:
+            return tuple(self._queues)
 
     def check(self) -> None:
         """Raise ``DeviceLostError`` if the device was lost before."""
@@ -94,9 +125,17 @@ class OpenDevice:
 
     # Memory
 
+    @cached_property
+    def shares_host(self) -> bool:
+        """Whether the device works on the host's memory in place; tried out at the first use."""
+        if Feature.UNIFIED_MEMORY not in self.info.features:
+            return False
+        return works_in_place(self.cl, self.context, self.queue.raw, self.info.alignment)
+
     def alloc(self, size: int) -> int:
         """Return the handle of a new buffer."""
         self.check()
+        self.collect()
         cl = self.cl
         if size > self.info.max_allocation:
             raise OutOfMemoryError(
@@ -104,19 +143,48 @@ class OpenDevice:
                 size=size,
             )
         try:
-            buffer = cl.Buffer(self.context, cl.mem_flags.READ_WRITE, size)
-            if not self.traits.is_cpu:
+            if self.shares_host:
+                buffer = self._host.alloc(size)
+            else:
+                buffer = cl.Buffer(self.context, cl.mem_flags.READ_WRITE, size)
                 # Runtimes may wait with the memory until first use: a lack of it must show here.
                 cl.enqueue_migrate_mem_objects(self.queue.raw, [buffer], flags=_CONTENT_UNDEFINED)
         except cl.Error as error:
             raise self.failure(error, f"an allocation of {size} bytes", size) from error
+        except MemoryError as error:
+            raise OutOfMemoryError(
+                f"the host has no memory for an allocation of {size} bytes on {self.name}",
+                size=size,
+            ) from error
         handle: int = buffer.int_ptr
         self.memory[handle] = buffer
         return handle
 
+    def adopt(self, address: int, size: int, owner: Any) -> tuple[int, int] | None:
+        """Return a handle for host memory and an offset in bytes; ``None`` if it is not shared."""
+        self.check()
+        self.collect()
+        if not self.shares_host or size + 2 * self.info.alignment > self.info.max_allocation:
+            return None
+        try:
+            buffer, offset = self._host.adopt(address, size, owner)
+        except self.cl.Error as error:
+            raise self.failure(error, f"the use of {size} bytes of the host", size) from error
+        handle: int = buffer.int_ptr
+        self.memory[handle] = buffer
+        return handle, offset
+
+    def host_address(self, handle: int) -> int | None:
+        """Return where the host reaches a buffer in place, ``None`` if it does not."""
+        return self._host.address(handle)
+
     def free(self, handle: int) -> None:
-        """Release a buffer; the runtime keeps it until its commands are done."""
-        self.memory.pop(handle, None)
+        """Release a buffer; it is kept until its commands are done."""
+        self._host.release(handle, self.memory.pop(handle, None))
+
+    def collect(self) -> None:
+        """Drop the released memory whose commands are done."""
+        self._host.collect()
 
     def buffer(self, handle: int) -> Any:
         """Return the buffer of a handle; one that is not ours is borrowed from its owner."""
@@ -131,30 +199,55 @@ class OpenDevice:
         size: int,
         queue: Queue,
     ) -> None:
-        """Enqueue a copy; an end is a handle or a host address, and an offset in bytes."""
+        """Enqueue a copy; an end is a handle or a host address, and an offset in bytes.
+
+        A large copy between the host and a device with its own memory goes through `Staging`.
+        """
         self.check()
         if size == 0:
             return
-        cl, raw = self.cl, queue.raw
+        cl = self.cl
         (dst, dst_offset), (src, src_offset) = target, source
-        to_host = direction is Direction.DEVICE_TO_HOST
-        from_host = direction is Direction.HOST_TO_DEVICE
-        options: dict[str, Any] = {}
-        if from_host:
-            options = {"dst_offset": dst_offset, "is_blocking": False}
-        elif to_host:
-            options = {"src_offset": src_offset, "is_blocking": False}
-        else:
-            options = {"src_offset": src_offset, "dst_offset": dst_offset, "byte_count": size}
         try:
-            event = cl.enqueue_copy(
-                raw,
-                host_bytes(dst + dst_offset, size) if to_host else self.buffer(dst),
-                host_bytes(src + src_offset, size) if from_host else self.buffer(src),
-                **options,
-            )
+            if direction is Direction.DEVICE_TO_DEVICE:
+                event = cl.enqueue_copy(
+                    queue.raw,
+                    self.buffer(dst),
+                    self.buffer(src),
+                    src_offset=src_offset,
+                    dst_offset=dst_offset,
+                    byte_count=size,
+                )
+                queue.note(event, f"copy of {size} bytes")
+            elif direction is Direction.HOST_TO_DEVICE:
+                address = src + src_offset
+                self._copy_host(direction, self.buffer(dst), dst_offset, address, size, queue)
+            else:
+                address = dst + dst_offset
+                self._copy_host(direction, self.buffer(src), src_offset, address, size, queue)
         except cl.Error as error:
             raise self.failure(error, f"a copy of {size} bytes") from error
+        except DeviceLostError:  # found by the wait for a piece
+            self.lost = self.lost or f"during a copy of {size} bytes"
+            raise
+
+    def _copy_host(
+        self,
+        direction: Direction,
+        buffer: Any,
+        offset: int,
+        address: int,
+        size: int,
+        queue: Queue,
+    ) -> None:
+        staged = self.staging if size >= LEAST else None
+        if staged and staged.copy(direction, buffer, offset, address, size, queue):
+            return
+        host, copy = host_bytes(address, size), self.cl.enqueue_copy
+        if direction is Direction.HOST_TO_DEVICE:
+            event = copy(queue.raw, buffer, host, dst_offset=offset, is_blocking=False)
+        else:
+            event = copy(queue.raw, host, buffer, src_offset=offset, is_blocking=False)
         queue.note(event, f"copy of {size} bytes")
 
     def fill(self, dst: int, offset: int, size: int, pattern: bytes, queue: Queue) -> bool:
@@ -204,8 +297,3 @@ class OpenDevice:
                 )
             found = self._kernels.setdefault((program, name), BoundKernel(raw, name, int(limit)))
         return found
-
-
-def host_bytes(address: int, size: int) -> Any:
-    """Return host memory as an object with the buffer protocol."""
-    return _ffi.buffer(_ffi.cast("char *", address), size)

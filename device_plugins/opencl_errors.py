@@ -18,6 +18,12 @@ from phalanx.errors import (
 #: Names by code: OpenCL 3.0 API specification, appendix "Error Codes"; -9999 is NVIDIA's for an
 #: access outside of the memory of a buffer.
 _EXTRA_NAMES = {-1001: "PLATFORM_NOT_FOUND_KHR", -9999: "NVIDIA_ILLEGAL_ACCESS"}
+#: OpenCL's name of a call where pyopencl's error has its own.
+_CALLS = {
+    "Context": "clCreateContext",
+    "CommandQueue": "clCreateCommandQueue",
+    "create_buffer": "clCreateBuffer",
+}
 _NO_MEMORY = frozenset((-4, -5, -6))
 _NO_ALLOCATION = _NO_MEMORY | {-61}
 #: The device itself, or the context and queue that died with it.
@@ -44,7 +50,8 @@ def translate(cl: ModuleType, error: Any, device: str, what: str, size: int = 0)
     ``what`` says what was done, for a person; ``size`` is the bytes of an allocation, else 0.
     """
     code = int(getattr(error, "code", 0))
-    call = str(getattr(error, "routine", ""))
+    routine = str(getattr(error, "routine", ""))
+    call = _CALLS.get(routine, routine)
     name = code_name(cl, code)
     launched = "launch of" in what
     # CL_OUT_OF_RESOURCES of a launch is about registers and local memory.

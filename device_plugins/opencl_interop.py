@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from phalanx._warm import Array, begin_use, current_stream, view, wrap_host
+from phalanx._warm import Array, Stream, begin_use, current_stream, view, wrap_host
 from phalanx.data_types import as_dtype
 from phalanx.devices import find_device
 from phalanx.errors import DeviceError, DeviceMismatchError
@@ -18,7 +18,7 @@ from .opencl import OpenCLDriver
 from .opencl_device import OpenDevice
 
 if TYPE_CHECKING:
-    from phalanx._warm import Device, DType, Stream
+    from phalanx._warm import Device, DType
 
 
 def use_context(context: Any) -> Device:
@@ -50,6 +50,30 @@ def queue_of(stream: Stream) -> Any:
     return (stream.handle or opened.queue).raw
 
 
+def wrap_queue(queue: Any, device: str | Device) -> Stream:
+    """Return a stream over an existing ``pyopencl.CommandQueue``, which it borrows.
+
+    ``close()`` waits for the work and lets the queue go; it is never destroyed. What others put
+    into the queue is in order with the stream's work, but ``query()`` does not see it. Events can
+    be timed only if the queue was made with ``PROFILING_ENABLE``.
+
+    Raises:
+        DeviceMismatchError: the queue belongs to another context or device.
+        ValueError: the queue is out of order.
+    """
+    where = find_device(device)
+    opened = _open_device(where)
+    if queue.context != opened.context or queue.device != opened.device:
+        raise DeviceMismatchError(
+            f"the queue belongs to another context or device than {where}; make it in "
+            "context_of(device), or call use_context(context) before the device is used"
+        )
+    if queue.properties & opened.cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE:
+        raise ValueError("a stream is in order and this queue is not; make it without that mode")
+    with _driver_of(where).lending(opened.take_queue(queue)):
+        return Stream(where)
+
+
 def buffer_of(x: Array) -> tuple[Any, int]:
     """Return the ``pyopencl.Buffer`` of an array, and the place of its first element in bytes.
 
@@ -71,7 +95,8 @@ def wrap_buffer(
 ) -> Array:
     """Return a C-contiguous array over a ``pyopencl.Buffer``, which it keeps alive.
 
-    ``offset`` is in elements. The work on the buffer must be done, or be in the device's queue.
+    It is read-only if the buffer is. ``offset`` is in elements. The work on the buffer must be
+    done, or be in the device's queue.
 
     Raises:
         DeviceMismatchError: the buffer was made in another context.
@@ -95,7 +120,8 @@ def wrap_buffer(
             f"an array of shape {shape} and dtype {kind} from element {offset} on does not fit "
             f"into a buffer of {buffer.size} bytes"
         )
-    whole = wrap_host(buffer, buffer.int_ptr, kind, (offset + count,), (1,), where)
+    readonly = bool(buffer.flags & opened.cl.mem_flags.READ_ONLY)
+    whole = wrap_host(buffer, buffer.int_ptr, kind, (offset + count,), (1,), where, readonly)
     steps: list[int] = []
     step = 1
     for extent in reversed(shape):
@@ -106,7 +132,12 @@ def wrap_buffer(
 
 def _open_device(device: str | Device) -> OpenDevice:
     where = find_device(device)
+    driver = _driver_of(where)
     where.ensure_open()
-    if not isinstance(where.driver, OpenCLDriver):
-        raise DeviceMismatchError(f"{where} is not a device of the driver 'opencl'")
-    return where.driver.opened(where.index)
+    return driver.opened(where.index)
+
+
+def _driver_of(device: Device) -> OpenCLDriver:
+    if not isinstance(device.driver, OpenCLDriver):
+        raise DeviceMismatchError(f"{device} is not a device of the driver 'opencl'")
+    return device.driver

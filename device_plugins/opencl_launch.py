@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from phalanx._warm import Array, dtype_from_name, empty, reinterpret
 from phalanx.driver import Direction, Layout, Operand
+from phalanx.errors import LaunchError
 from phalanx.kernels_opencl.recipe import Env, Local, Program
 from phalanx.optable import OPS, Structure
 
 from .opencl_device import BoundKernel, OpenDevice
 from .opencl_queue import Queue
+from .opencl_streams import noting_loss
 
 if TYPE_CHECKING:
     from phalanx._warm import Kernel, Stream
@@ -88,13 +90,22 @@ class LaunchEnv(Env):
             elif kind is bytes:
                 values.append(arg)
             elif kind is Local:
-                values.append(self._device.cl.LocalMemory(arg.size))
+                values.append(self._local(arg.size))
             else:
                 raise TypeError(
                     f"{self._what()}: a kernel argument is an array, an int, bytes or Local, "
                     f"not {kind.__name__}"
                 )
         return values
+
+    def _local(self, size: int) -> Any:
+        """Return a local argument; some runtimes take more than there is, and overwrite memory."""
+        if size > self.traits.local_memory:
+            raise LaunchError(
+                f"{self._what()} on {self._device.name} needs {size} bytes of local memory and the "
+                f"device has {self.traits.local_memory}; take smaller work-groups"
+            )
+        return self._device.cl.LocalMemory(size)
 
     def scratch(self, count: int, dtype: str) -> Array:
         """Return a new array from the device's pool."""
@@ -135,7 +146,8 @@ class LaunchEnv(Env):
             size,
             self._queue,
         )
-        self._queue.finish(None)
+        with noting_loss(self._device):
+            self._queue.finish(None)
         return int.from_bytes(room.raw, "little", signed=array.dtype.kind == "i")
 
     def group_limit(self, kernel: BoundKernel) -> int:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import struct
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from phalanx.driver import DeviceInfo, DeviceKind, Feature
 from phalanx.errors import DeviceError
 from phalanx.kernels_opencl.recipe import Traits
+
+from .opencl_pocl import name_processor
 
 _INSTALL = 'pip install "phalanx[opencl]" brings pyopencl and PoCL, which runs on any processor'
 _LOADER = "install an OpenCL loader (Debian and Ubuntu: ocl-icd-libopencl1; Fedora: ocl-icd)"
@@ -30,12 +35,16 @@ _DLPACK_OPENCL = 4
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A device of a platform: pyopencl's objects, and what is known without opening it."""
+    """A device of a platform: pyopencl's objects, and what is known without opening it.
+
+    ``target`` is the processor that PoCL compiles for where it had to be told, else empty.
+    """
 
     platform: Any
     device: Any
     info: DeviceInfo
     traits: Traits
+    target: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +56,23 @@ class Listing:
     problems: tuple[str, ...]
 
 
+class NotInstalledError(DeviceError):
+    """pyopencl is not there: OpenCL is not wanted, or not yet."""
+
+
 def import_pyopencl() -> ModuleType:
     """Return the module ``pyopencl``.
 
     Raises:
-        DeviceError: it is not installed, or finds no OpenCL loader, with what to install.
+        NotInstalledError: it is not installed.
+        DeviceError: it does not work, or finds no OpenCL loader, with what to install.
     """
     try:
         import pyopencl
     except ModuleNotFoundError as error:
         if error.name != "pyopencl":
             raise DeviceError(f"pyopencl needs the module {error.name!r}; {_INSTALL}") from error
-        raise DeviceError(f"pyopencl is not installed; {_INSTALL}") from error
+        raise NotInstalledError(f"pyopencl is not installed; {_INSTALL}") from error
     except (ImportError, OSError) as error:
         text = " ".join(str(error).split())
         if "libOpenCL" in text:
@@ -78,7 +92,7 @@ def list_devices() -> Listing:
     platforms = _platforms(cl)
     devices: list[Found] = []
     names: list[str] = []
-    problems: list[str] = []
+    problems = broken_runtimes()
     for platform in platforms:
         name = _platform_name(cl, platform)
         names.append(name)
@@ -109,10 +123,32 @@ def _platforms(cl: ModuleType) -> list[Any]:
             ) from error
         platforms = []
     if not platforms:
+        broken = "".join(f", and {problem}" for problem in broken_runtimes())
         raise DeviceError(
-            f"the OpenCL loader finds no platform, that is no vendor's runtime; {_INSTALL}"
+            f"the OpenCL loader finds no platform, that is no vendor's runtime{broken}; {_INSTALL}"
         )
     return platforms
+
+
+def broken_runtimes() -> list[str]:
+    """Return what is wrong with the runtimes that are installed and that the loader passes over.
+
+    The loader reads one library's name per ``.icd`` file, and says nothing of one that it cannot
+    load: cl_khr_icd in the OpenCL extension specification; ``OCL_ICD_VENDORS`` is ocl-icd's.
+    """
+    if sys.platform != "linux":
+        return []
+    variables = (os.environ.get(name) for name in ("OPENCL_VENDOR_PATH", "OCL_ICD_VENDORS"))
+    place = Path(next((value for value in variables if value), "/etc/OpenCL/vendors"))
+    problems = []
+    for file in sorted(place.glob("*.icd")) if place.is_dir() else [place]:
+        try:
+            library = file.read_text(encoding="utf-8").strip()
+            ctypes.CDLL(library)
+        except (OSError, ValueError) as error:
+            if file.exists():
+                problems.append(f"the runtime of {file} does not load ({error_text(error)})")
+    return problems
 
 
 def _platform_name(cl: ModuleType, platform: Any) -> str:
@@ -164,7 +200,7 @@ def _describe(cl: ModuleType, platform: Any, device: Any, index: int) -> Found:
         vendor=device.vendor.strip(),
         driver_version=device.driver_version.strip(),
     )
-    return Found(platform, device, info, traits)
+    return Found(platform, device, info, traits, name_processor(device))
 
 
 def _power_of_two(size: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections import deque
 from types import ModuleType
@@ -23,7 +24,7 @@ class Queue:
     An event of a copy keeps the host's memory alive, so it is dropped only when it is done.
     """
 
-    __slots__ = ("_cl", "_device", "_look_at", "_recent", "raw")
+    __slots__ = ("__weakref__", "_cl", "_device", "_forgetting", "_look_at", "_recent", "raw")
 
     def __init__(self, cl: ModuleType, raw: Any, device: str) -> None:
         self.raw = raw
@@ -31,6 +32,7 @@ class Queue:
         self._device = device
         self._recent: deque[tuple[Any, Any]] = deque()
         self._look_at = _LOOK_AFTER
+        self._forgetting = threading.Lock()
 
     def note(self, event: Any, label: Any) -> None:
         """Remember a command that was just enqueued, and let the device begin."""
@@ -42,19 +44,48 @@ class Queue:
 
     def _forget_finished(self) -> None:
         """Drop the finished commands; one that failed stays for the next wait to tell."""
-        recent = self._recent
-        while recent and recent[0][0].command_execution_status == 0:
-            recent.popleft()
+        if not self._forgetting.acquire(blocking=False):
+            return  # another thread does it: two would drop each other's first
+        try:
+            recent = self._recent
+            while recent and recent[0][0].command_execution_status == 0:
+                recent.popleft()
+        finally:
+            self._forgetting.release()
+
+    def _last(self) -> Any:
+        """Return the event of the last command that is remembered, or ``None``."""
+        try:
+            return self._recent[-1][0]
+        except IndexError:
+            return None
+
+    def last_pending(self) -> Any:
+        """Return the event of the last command, ``None`` if all commands are done."""
+        event = self._last()
+        return event if event is not None and still_runs(self._cl, event) else None
 
     def is_idle(self) -> bool:
         """Return whether all commands are done; does not block."""
-        if not self._recent:
+        event = self._last()
+        if event is None:
             return True
         self.raw.flush()
-        status: int = self._recent[-1][0].command_execution_status
+        status: int = event.command_execution_status
         if status < 0:
             self.raise_failure(status)
         return status == 0
+
+    def wait_for(self, event: Any) -> None:
+        """Wait for a command of this queue.
+
+        Raises:
+            LaunchError: it failed, or one before it; the message names the first.
+        """
+        try:
+            event.wait()
+        except self._cl.Error as error:
+            self.raise_failure(int(getattr(error, "code", 0)), error)
 
     def finish(self, timeout: float | None) -> None:
         """Wait for all commands; ``timeout`` in seconds, then TimeoutError.
@@ -66,8 +97,8 @@ class Queue:
         try:
             if timeout is None:
                 self.raw.finish()
-            elif not self.is_idle():
-                wait(self._recent[-1][0], timeout, f"the work of a stream of {self._device}")
+            elif not self.is_idle() and (last := self._last()) is not None:
+                wait(last, timeout, f"the work of a stream of {self._device}")
         except self._cl.Error as error:
             self.raise_failure(int(getattr(error, "code", 0)), error)
         self._check_recent()
@@ -92,6 +123,14 @@ class Queue:
         what = f"an earlier {label_text(first[1])}" if first[1] is not None else "waiting for work"
         failure = _Failure(first[0], error)
         raise translate(self._cl, failure, self._device, what) from error
+
+
+def still_runs(cl: ModuleType, event: Any) -> bool:
+    """Return whether a command is not done; one of a device that does not answer is."""
+    try:
+        return bool(event.command_execution_status > 0)
+    except cl.Error:
+        return False
 
 
 class _Failure:
@@ -138,16 +177,18 @@ def wait(event: Any, timeout: float | None, what: str) -> None:
 class Marker:
     """What the core calls an event: a marker in a queue, made anew at each recording."""
 
-    __slots__ = ("_cl", "_device", "raw")
+    __slots__ = ("_cl", "_device", "_queue", "raw")
 
     def __init__(self, cl: ModuleType, device: str) -> None:
         self._cl = cl
         self._device = device
+        self._queue: Queue | None = None
         self.raw: Any = None
 
     def record(self, queue: Queue) -> None:
         """Put the marker behind the queue's work so far."""
         self.raw = self._cl.enqueue_marker(queue.raw)
+        self._queue = queue
         queue.raw.flush()
 
     def is_passed(self) -> bool:
@@ -166,9 +207,21 @@ class Marker:
         return status == 0
 
     def synchronize(self, timeout: float | None) -> None:
-        """Wait for the marker; ``timeout`` in seconds."""
-        if self.raw is not None:
+        """Wait for the marker; ``timeout`` in seconds.
+
+        Raises:
+            LaunchError: the work before it failed; the message names what was first.
+        """
+        if self._queue is None:
+            return
+        try:
             wait(self.raw, timeout, f"the work before an event of {self._device}")
+            status: int = self.raw.command_execution_status
+        except self._cl.Error as error:
+            self._queue.raise_failure(int(getattr(error, "code", 0)), error)
+        else:
+            if status < 0:
+                self._queue.raise_failure(status)
 
     def seconds(self) -> float:
         """Return the device's time at the marker."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from abc import abstractmethod
 from collections.abc import Iterator
 
@@ -30,6 +31,9 @@ class OpenCLStreams(Driver):
     `Marker`.
     """
 
+    def __init__(self) -> None:
+        self._lent = threading.local()
+
     @abstractmethod
     def _device(self, index: int) -> OpenDevice:
         """Return an open device; raises where it is not open or the process was forked."""
@@ -38,17 +42,29 @@ class OpenCLStreams(Driver):
     def _find(self, index: int) -> OpenDevice | None:
         """Return an open device or ``None``."""
 
-    def stream_create(self, index: int, priority: int) -> Queue:  # noqa: ARG002 - a hint
-        """Return a new in-order queue; OpenCL 1.2 knows no priorities, so that is ignored."""
+    @contextlib.contextmanager
+    def lending(self, queue: Queue) -> Iterator[None]:
+        """Let the streams that this thread makes in the block be over an existing queue."""
+        self._lent.queue = queue
+        try:
+            yield
+        finally:
+            self._lent.queue = None
+
+    def stream_create(self, index: int, priority: int) -> Queue:
+        """Return a new in-order queue; its priority is a hint that few runtimes take."""
         device = self._device(index)
         device.check()
+        lent: Queue | None = getattr(self._lent, "queue", None)
+        if lent is not None:
+            return lent
         try:
-            return device.new_queue()
+            return device.new_queue(priority)
         except device.cl.Error as error:
             raise device.failure(error, "making a stream") from error
 
     def stream_destroy(self, index: int, handle: Queue) -> None:
-        """Finish the work; the queue goes with its last reference."""
+        """Finish the work; the queue goes with its last reference, a borrowed one stays."""
         device = self._find(index)
         if device is not None and not device.lost:
             with noting_loss(device):
@@ -68,6 +84,7 @@ class OpenCLStreams(Driver):
         device.check()
         with noting_loss(device):
             (handle or device.queue).finish(timeout)
+        device.collect()
 
     def stream_wait_event(self, index: int, handle: Queue | None, event: Marker) -> None:
         """Let later work of a queue wait for a marker."""
@@ -108,11 +125,10 @@ class OpenCLStreams(Driver):
     def event_synchronize(self, index: int, event: Marker, timeout: float | None = None) -> None:
         """Wait for an event."""
         device = self._device(index)
+        device.check()
         check_timeout(timeout)
-        try:
+        with noting_loss(device):
             event.synchronize(timeout)
-        except device.cl.Error as error:
-            raise device.failure(error, "waiting for an event") from error
 
     def event_elapsed(self, index: int, begin: Marker, end: Marker) -> float:
         """Return the seconds between two events."""

@@ -6,11 +6,13 @@ pattern when it first comes.
 
 The strided kernel has one work-item per element too, in two axes: columns run along one axis of the
 operands, rows along all others, so that only the row has to be taken apart by division. Per operand
-the stride along the columns is 1 (``u``), 0 (``o``) or any (``s``).
+the stride along the columns is 1 (``u``), 0 (``o``) or any (``s``). Where work-items are cores
+(`Traits.is_cpu`), one takes many pieces of rows and loops over the columns of each.
 """
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -20,14 +22,17 @@ from phalanx.driver import Layout
 from phalanx.optable import OPS, kind_of
 
 from .expressions import Expression, bound, expression, single_bound
-from .recipe import Env, Program, Recipe, Traits, round_up
+from .recipe import Env, Program, Recipe, Traits, divide_up, round_up
 
 if TYPE_CHECKING:
     from phalanx.driver import Operand
 
 _NAMES = "xyz"
-#: Work-items of a group of the contiguous kernel.
-_GROUP = 256
+#: Work-items of a group of the contiguous kernel: where they are lanes, and where they are a loop.
+_GROUP, _LOOP_GROUP = 256, 1024
+#: Columns of a piece, and elements that are worth a work-item, of the kernel for cores.
+_PIECE, _GRAIN = 4096, 16384
+_ITEMS_PER_CORE = 4
 #: Groups of the strided kernel, columns by rows: along memory, and for transposed operands.
 _LONG, _SQUARE = (256, 1), (16, 16)
 #: Axes that the strided kernel takes; more are walked on the host.
@@ -67,6 +72,36 @@ __kernel void run({parameters}, PHX_OUTPUT({out}, o), const layout l) {{
 """
 
 
+_STRIDED_SERIAL = """
+typedef long place;
+typedef struct {{
+    place columns, rows, pieces, per;
+    place shape[{outer}];
+    place step[{operands}];
+    place stride[{operands}][{outer}];
+}} layout;
+
+__attribute__((reqd_work_group_size(1, 1, 1))) __kernel void
+run({parameters}, PHX_OUTPUT({out}, o), const layout l) {{
+    const place begin = (place)get_global_id(0) * l.per;
+    const place end = min(begin + l.per, l.rows * l.pieces);
+    for (place task = begin; task < end; task++) {{
+        const place row = task / l.pieces, first = (task - row * l.pieces) * {piece};
+        const place columns = min((place){piece}, l.columns - first);
+        place rest = row;
+        place {starts};
+{decompose}
+{advance}
+        {order}
+        for (place column = 0; column < columns; column++) {{
+{loads}
+            PHX_DATA(o)[o_at{o_step}] = {text};
+        }}
+    }}
+}}
+"""
+
+
 def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Recipe | None:
     """Return the recipe of an elementwise overload."""
     row = OPS[op]
@@ -88,7 +123,7 @@ def _contiguous(
     text: Expression, dtypes: tuple[str, ...], traits: Traits
 ) -> tuple[Program, _Launch]:
     kinds = tuple(dtype_from_name(d) for d in dtypes)
-    group = min(_GROUP, traits.max_work_group)
+    group = min(_LOOP_GROUP if traits.is_cpu else _GROUP, traits.max_work_group)
     first = _contiguous_program(text, "a" * len(text.loads))
     programs = {"a" * len(text.loads): first}
 
@@ -149,8 +184,9 @@ def _loads(text: Expression, places: list[str]) -> str:
 
 def _strided(text: Expression, dtypes: tuple[str, ...], traits: Traits) -> tuple[Program, _Launch]:
     kinds = tuple(dtype_from_name(d) for d in dtypes)
-    first = _strided_program(text, "u" * len(text.types), _RANKS[0], wide=traits.is_cpu)
-    programs = {("u" * len(text.types), _RANKS[0], traits.is_cpu): first}
+    usual = ("u" * len(text.types), _RANKS[0], traits.is_cpu, traits.is_cpu)
+    first = _strided_program(text, *usual)
+    programs = {usual: first}
 
     def launch(
         env: Env,
@@ -203,7 +239,7 @@ def _slices(
 def _enqueue(
     env: Env,
     text: Expression,
-    programs: dict[tuple[str, int, bool], Program],
+    programs: dict[tuple[str, int, bool, bool], Program],
     numbers: str,
     shape: list[int],
     strides: list[list[int]],
@@ -214,34 +250,42 @@ def _enqueue(
     columns = shape.pop(column) if shape else 1
     steps = [s.pop(column) if s else 0 for s in strides]
     rank = next(r for r in _RANKS if len(shape) < r)
+    transposed = any(
+        0 < abs(s[-1]) < abs(step) for s, step in zip(strides, steps, strict=True) if s
+    )
+    serial = env.traits.is_cpu and not transposed
     wide = env.traits.is_cpu or _span(columns, steps, shape, strides) >= 2**31
     pattern = "".join(
         "n" if n == "n" else {1: "u", 0: "o"}.get(step, "s")
         for n, step in zip(numbers + "a", steps, strict=True)
     )
-    key = (pattern, rank, wide)
+    key = (pattern, rank, wide, serial)
     program = programs.get(key)
     if program is None:
-        program = programs.setdefault(key, _strided_program(text, pattern, rank, wide=wide))
-    rows = 1
-    for extent in shape:
-        rows *= extent
+        program = programs.setdefault(key, _strided_program(text, *key))
+    kernel = env.kernel(program, "run")
+    rows = math.prod(shape)
     padding = rank - 1 - len(shape)
     outer = [1] * padding + shape
     flat = [x for s in strides for x in ([0] * padding + s)]
-    code = f"<{4 + len(outer) + len(steps) + len(flat)}{'q' if wide else 'i'}"
-    transposed = any(
-        abs(s[-1]) < abs(step) for s, step in zip(strides, steps, strict=True) if s and step
-    )
+    tail = (*outer, *steps, *flat)
+    code = f"<{4 + len(tail)}{'q' if wide else 'i'}"
+    if serial:
+        pieces = divide_up(columns, _PIECE)
+        per = max(
+            divide_up(rows * pieces, _ITEMS_PER_CORE * env.traits.compute_units),
+            divide_up(_GRAIN, min(columns, _PIECE)),
+        )
+        packed = struct.pack(code, columns, rows, pieces, per, *tail)
+        env.enqueue(kernel, (divide_up(rows * pieces, per),), (1,), *args, packed)
+        return
     group = _SQUARE if transposed or columns < 64 else _LONG
     if group[0] * group[1] > env.traits.max_work_group:
         group = (env.traits.max_work_group, 1)
-    kernel = env.kernel(program, "run")
     most = _MOST_ROWS * group[1]
     for begin in range(0, rows, most):
         size = (round_up(columns, group[0]), round_up(min(most, rows - begin), group[1]))
-        packed = struct.pack(code, columns, rows, begin, 0, *outer, *steps, *flat)
-        env.enqueue(kernel, size, group, *args, packed)
+        env.enqueue(kernel, size, group, *args, struct.pack(code, columns, rows, begin, 0, *tail))
 
 
 def _column_axis(shape: list[int]) -> int:
@@ -260,13 +304,13 @@ def _span(columns: int, steps: list[int], shape: list[int], strides: list[list[i
         (columns - 1) * abs(step) + sum((n - 1) * abs(k) for n, k in zip(shape, s, strict=True))
         for step, s in zip(steps, strides, strict=True)
     ]
-    rows = 1
-    for extent in shape:
-        rows *= extent
+    rows = math.prod(shape)
     return max(rows + _MOST_ROWS, columns + _GROUP, *spans)
 
 
-def _strided_program(text: Expression, pattern: str, rank: int, *, wide: bool) -> Program:
+def _strided_program(
+    text: Expression, pattern: str, rank: int, wide: bool, serial: bool
+) -> Program:
     names = [name for name, form in zip(_NAMES, pattern[:-1], strict=False) if form != "n"] + ["o"]
     place = {name: number for number, name in enumerate((*_NAMES[: len(pattern) - 1], "o"))}
     lines = []
@@ -288,8 +332,17 @@ def _strided_program(text: Expression, pattern: str, rank: int, *, wide: bool) -
         for name, form in zip(_NAMES, pattern[:-1], strict=False)
     ]
     forms = pattern[:-1].replace("s", "a").replace("n", "s")
+    columns = {
+        name: {"u": "first", "o": "0", "s": f"first * l.step[{place[name]}]"}[form]
+        for name, form in zip((*_NAMES[: len(pattern) - 1], "o"), pattern, strict=True)
+        if form != "n"
+    }
+    template = _STRIDED_SERIAL if serial else _STRIDED
     return Program(
-        _STRIDED.format(
+        template.format(
+            advance="\n".join(f"        {name}_at += {columns[name]};" for name in names),
+            piece=_PIECE,
+            order="PHX_ORDERED" if "s" in pattern else "PHX_INDEPENDENT",
             index="long" if wide else "int",
             outer=rank - 1,
             operands=len(pattern),

@@ -19,7 +19,8 @@ _log = logging.getLogger("phalanx.opencl")
 class ProgramStore:
     """Programs of one device by their text; safe from any thread, each is compiled once.
 
-    ``identity`` is whatever else a binary depends on: device, driver and platform versions.
+    ``identity`` is whatever else a binary depends on: device, driver and platform versions. Without
+    a ``disk`` the runtime keeps programs itself.
     """
 
     def __init__(
@@ -29,7 +30,7 @@ class ProgramStore:
         device: Any,
         traits: Traits,
         identity: tuple[str, ...],
-        disk: DiskCache,
+        disk: DiskCache | None,
     ) -> None:
         self._cl = cl
         self._context = context
@@ -67,8 +68,8 @@ class ProgramStore:
         return digest.hexdigest()
 
     def _load(self, key: str, options: tuple[str, ...]) -> Any:
-        binary = self._disk.get(key)
-        if binary is None:
+        binary = self._disk.get(key) if self._disk else None
+        if self._disk is None or binary is None:
             return None
         cl = self._cl
         try:
@@ -99,6 +100,8 @@ class ProgramStore:
             raise compile_error(what, log, text) from error
         self.compiled += 1
         _log.debug("%s compiled in %.3f s", what, time.perf_counter() - begin)
+        if self._disk is None:
+            return program
         try:
             binaries = program.get_info(cl.program_info.BINARIES)
         except cl.Error as error:

@@ -1,8 +1,8 @@
 /* Running sums and products where a group has many work-items: each takes one block of one row.
  *
  * BY_ROW: elements pass through local memory, so that neighbours read neighbouring ones; else
- * neighbouring work-items have neighbouring columns. Rows of more than one block need scan_totals and
- * scan_carries first.
+ * neighbouring work-items have neighbouring columns. Where rows have more than one block, the totals
+ * (only = 1) and scan_carries come first.
  */
 #define CHUNK 16 /* elements of each block that are in local memory at once */
 #define PITCH (CHUNK + 1)
@@ -34,20 +34,22 @@ PHX_FN scan_slot scan_slot_of(const row_plan *p, u64 task) {
 }
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-scan_any(PHX_INPUT(T, x), PHX_OUTPUT(R, y), PHX_OUTPUT(S, part), const row_plan p, const u64 only) {
+scan_any(PHX_INPUT(T, x), PHX_OUTPUT(T, y), PHX_OUTPUT(U, part), const row_plan p, const u64 only) {
     const u32 id = (u32)get_local_id(0);
-    __global U *part = (__global U *)PHX_DATA(part);
+    __global U *part = PHX_DATA(part);
 #if BY_ROW
     __local U tile[GROUP * PITCH];
     __local i64 ins[GROUP], outs[GROUP];
     __local u32 counts[GROUP];
+    __local u64 carries[GROUP];
 #endif
     for (u64 turn = 0; turn < p.per; turn++) {
         const scan_slot s = scan_slot_of(&p, (get_group_id(0) * p.per + turn) * GROUP + id);
         const i32 carried = s.block > 0 && !only && s.n > 0;
-        U carry, a;
-        if (carried) carry = part[s.row * p.blocks + s.block - 1];
+        const u64 behind = s.row * p.blocks + s.block; /* its carry is just before */
+        U a = FIRST;
 #if BY_ROW
+        carries[id] = carried ? behind : 0;
         ins[id] = s.in;
         outs[id] = s.out;
         counts[id] = s.n;
@@ -59,66 +61,50 @@ scan_any(PHX_INPUT(T, x), PHX_OUTPUT(R, y), PHX_OUTPUT(S, part), const row_plan 
                     tile[slot * PITCH + i] = TAKE(PHX_DATA(x)[ins[slot] + (i64)(g + i) * p.sn]);
             }
             barrier(CLK_LOCAL_MEM_FENCE);
-            for (u32 i = 0; i < CHUNK && g + i < s.n; i++) {
-                const U v = tile[id * PITCH + i];
-                if (g + i == 0)
-                    a = v;
-                else
-                    a = OP(a, v);
-                if (carried)
-                    tile[id * PITCH + i] = OP(carry, a);
-                else
-                    tile[id * PITCH + i] = a;
-            }
+            PHX_ORDERED
+            for (u32 i = 0; i < CHUNK && g + i < s.n; i++)
+                tile[id * PITCH + i] = a = NEXT(a, g + i > 0, tile[id * PITCH + i]);
             barrier(CLK_LOCAL_MEM_FENCE);
             if (!only)
                 for (u32 k = id; k < GROUP * CHUNK; k += GROUP) {
                     const u32 slot = k / CHUNK, i = k % CHUNK;
+                    const U v = tile[slot * PITCH + i];
                     if (g + i < counts[slot])
-                        PHX_DATA(y)[outs[slot] + (i64)(g + i) * p.yn] = STORE(tile[slot * PITCH + i]);
+                        PHX_DATA(y)[outs[slot] + (i64)(g + i) * p.yn] =
+                            STORE(carries[slot] ? OP(part[carries[slot] - 1], v) : v);
                 }
         }
         barrier(CLK_LOCAL_MEM_FENCE);
 #else
+        U carry = FIRST;
+        if (carried) carry = part[behind - 1];
+        PHX_ORDERED
         for (u32 i = 0; i < s.n; i++) {
-            const U v = TAKE(PHX_DATA(x)[s.in + i * p.sn]);
-            if (i == 0)
-                a = v;
-            else
-                a = OP(a, v);
-            if (!only) {
-                if (carried)
-                    PHX_DATA(y)[s.out + i * p.yn] = STORE(OP(carry, a));
-                else
-                    PHX_DATA(y)[s.out + i * p.yn] = STORE(a);
-            }
+            a = NEXT(a, i > 0, TAKE(PHX_DATA(x)[s.in + i * p.sn]));
+            if (!only) PHX_DATA(y)[s.out + i * p.yn] = STORE(NEXT(carry, carried, a));
         }
 #endif
-        if (only && s.n > 0) part[s.row * p.blocks + s.block] = a;
+        if (only && s.n > 0) part[behind] = a;
     }
 }
 
 /* The totals of the blocks of a row become the carries behind them; a group per row. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-scan_carries(PHX_OUTPUT(S, part), const row_plan p) {
+scan_carries(PHX_OUTPUT(U, part), const row_plan p) {
     __local U total[GROUP];
     const u32 id = (u32)get_local_id(0);
     const u64 first = get_group_id(0) * p.per;
     for (u64 row = first; row < first + p.per && row < p.tasks; row++) {
-        __global U *from = (__global U *)PHX_DATA(part) + row * p.blocks;
-        U carry;
+        __global U *from = PHX_DATA(part) + row * p.blocks;
+        U carry = FIRST;
         for (u64 b = 0; b < p.blocks; b += GROUP) {
             const u32 n = (u32)(p.blocks - b < GROUP ? p.blocks - b : GROUP);
             if (id < n) total[id] = from[b + id];
             barrier(CLK_LOCAL_MEM_FENCE);
-            if (id == 0)
-                for (u32 i = 0; i < n; i++) {
-                    if (b + i == 0)
-                        carry = total[0];
-                    else
-                        carry = OP(carry, total[i]);
-                    total[i] = carry;
-                }
+            if (id == 0) {
+                PHX_ORDERED
+                for (u32 i = 0; i < n; i++) total[i] = carry = NEXT(carry, b + i > 0, total[i]);
+            }
             barrier(CLK_LOCAL_MEM_FENCE);
             if (id < n) from[b + id] = total[id];
             barrier(CLK_LOCAL_MEM_FENCE);

@@ -20,27 +20,38 @@ STYLES = ("own", "groups")
 SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, -1e-40]
 
 
-class GroupsDriver(OpenCLDriver):
-    """The OpenCL devices as if their work-items were no cores."""
+#: What a device pretends to be in each style.
+_PRETENCES: dict[str, dict[str, bool]] = {
+    "own": {},
+    "groups": {"is_cpu": False},
+    "single": {"fp64": False, "fp16": False},
+}
 
-    name = "groups"
+
+class StyledDriver(OpenCLDriver):
+    """The OpenCL devices as if they were others."""
+
+    def __init__(self, style: str) -> None:
+        super().__init__()
+        self.name = style
 
     def _listed(self) -> Any:
         listing = super()._listed()
-        devices = (replace(d, traits=replace(d.traits, is_cpu=False)) for d in listing.devices)
+        changes = _PRETENCES[self.name]
+        devices = (replace(d, traits=replace(d.traits, **changes)) for d in listing.devices)
         return replace(listing, devices=tuple(devices))
 
 
 @contextmanager
 def in_style(device: px.Device, style: str) -> Iterator[px.Device]:
-    """The device as it is, or with the kernels for devices that share blocks among work-items."""
+    """The device as it is; as if its work-items were no cores; or as if it had no fp64."""
     if style == "own":
         yield device
         return
-    driver = GroupsDriver()
+    driver = StyledDriver(style)
     host().register_driver(driver)
     try:
-        with px.device(f"groups:{device.index}") as found:
+        with px.device(f"{style}:{device.index}") as found:
             found.ensure_open()
             yield found
     finally:

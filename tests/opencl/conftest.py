@@ -1,6 +1,7 @@
 """Fixtures: every OpenCL device of this machine in turn, and drivers with pretended runtimes.
 
-Set ``OCL_ICD_VENDORS`` to a folder of ``.icd`` files to add runtimes that are not in /etc.
+``make test`` sets ``OCL_ICD_VENDORS``, so that PoCL and Intel's runtime are there beside those of
+the machine: see set_up_runtimes.py.
 """
 
 from __future__ import annotations
@@ -16,29 +17,26 @@ if _HERE not in sys.path:  # the helpers beside the tests; last, as there is a c
     sys.path.append(_HERE)
 
 import phalanx as px  # noqa: E402 - the path is set first
+from phalanx.aliases import parse, why_missing  # noqa: E402
 from phalanx.device_plugins.opencl import OpenCLDriver  # noqa: E402
-from phalanx.errors import DeviceError  # noqa: E402
 from phalanx.plugins import host  # noqa: E402
 
-
-def _count() -> tuple[int, str]:
-    """How many devices there are, and if none, why."""
-    try:
-        return OpenCLDriver().device_count(), ""
-    except DeviceError as error:
-        return 0, str(error)
+COUNT = px.device_count("opencl")
 
 
-COUNT, REASON = _count()
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run tests on every device; exhaustive ones on the first, as `make conformance` takes all."""
+    if "device" in metafunc.fixturenames:
+        exhaustive = metafunc.definition.get_closest_marker("exhaustive") is not None
+        devices = range(1 if exhaustive else max(1, COUNT))
+        metafunc.parametrize("device", devices, ids="opencl:{}".format, indirect=True)
 
 
-@pytest.fixture(params=range(max(1, COUNT)), ids=lambda n: f"opencl:{n}")
+@pytest.fixture
 def device(request: pytest.FixtureRequest) -> Iterator[px.Device]:
     """Each OpenCL device as the current one; nothing may run elsewhere meanwhile."""
     if not COUNT:
-        pytest.skip(f"no OpenCL device: {REASON}")
-    if "opencl" not in host().drivers():
-        host().register_driver(OpenCLDriver())
+        pytest.skip(why_missing(parse("opencl:0")))
     with px.fallback_policy("error"), px.device(f"opencl:{request.param}") as found:
         found.ensure_open()
         yield found

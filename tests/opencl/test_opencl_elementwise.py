@@ -60,6 +60,7 @@ def run(op: str, inputs: list[Any], output: str, shape: tuple[int, ...], where: 
     return np.ascontiguousarray(px.asnumpy(result))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_every_overload_has_the_bits_of_the_cpu(device: px.Device, row: Any) -> None:
     host_device = cpu_or_skip()

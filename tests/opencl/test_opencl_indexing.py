@@ -42,6 +42,7 @@ def picks(extent: int, count: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).integers(-extent, extent, count)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(7,), (1000,), (5, 70), (3, 4, 5, 6)])
 def test_gather(where: px.Device, dtype: str, shape: tuple[int, ...]) -> None:
@@ -65,6 +66,7 @@ def picked(index: px.Array, shape: tuple[int, ...]) -> px.Array:
     return index % shape[1]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(7,), (1000,), (5, 70), (3, 4, 5, 6)])
 def test_of_equal_indices_the_last_is_written(

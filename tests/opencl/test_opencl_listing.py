@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import phalanx as px
@@ -36,9 +37,9 @@ def failed_step(driver: OpenCLDriver) -> tuple[str, str]:
 class TestNothingUsable:
     def test_no_pyopencl(self, runtime: Any) -> None:
         driver = runtime(None)
-        detail, remedy = failed_step(driver)
-        assert "pyopencl is not installed" in detail
-        assert 'pip install "phalanx[opencl]"' in remedy
+        (step,) = [step for step in driver.explain() if step.name == "library"]
+        assert (step.status, step.detail) == (Status.ABSENT, "pyopencl is not installed")
+        assert 'pip install "phalanx[opencl]"' in step.remedy
         with pytest.raises(DeviceError, match="not installed"):
             driver.device_count()
 
@@ -146,3 +147,15 @@ def test_real_devices_are_described(device: px.Device) -> None:
     found = opencl_listing.list_devices().devices[device.index]
     assert (len(info.uuid) == 16) == ("cl_khr_device_uuid" in found.device.extensions)
     assert px.why(device.name).usable
+
+
+def test_the_core_knows_nothing_of_it() -> None:
+    root = Path(__file__).parents[2]
+    sources = [root / "device_plugins" / "cpu.py"]
+    for ending in ("py", "pyi", "pyx", "pxi", "c", "h"):
+        sources += (root / "core").rglob(f"*.{ending}")
+    assert len(sources) > 50
+    for source in sources:
+        text = source.read_text("utf-8").lower().replace("opencl c", "")  # the language
+        assert "opencl" not in text, source
+        assert "pocl" not in text, source

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import phalanx as px
 import pytest
-from in_child import REGISTER
 from plugin_kit import run_python
 
 PROLOGUE = """
@@ -40,7 +39,7 @@ def run(device: px.Device):
 
     def call(code: str) -> str:
         text = PROLOGUE.format(device=device.name) + code
-        result = run_python("-W", "ignore::DeprecationWarning", "-c", REGISTER + text)
+        result = run_python("-W", "ignore::DeprecationWarning", "-c", text)
         assert result.returncode == 0, f"{result.returncode}\n{result.stdout}\n{result.stderr}"
         return result.stdout
 
@@ -58,6 +57,14 @@ assert px.asnumpy(x + 1).tolist() == [2.0, 3.0, 4.0]
         assert out.count("clear error") == 4
         assert out.count("fork") >= 4
         assert "spawn" in out
+
+    def test_why_in_the_child_says_what_to_do(self, run) -> None:
+        out = run("""
+assert in_child(lambda: print(px.why("opencl:0"))) == 0
+""")
+        assert "opencl:0: not usable" in out
+        assert "no OpenCL runtime survives a fork" in " ".join(out.split())
+        assert "-> start processes with the method 'spawn'" in " ".join(out.split())
 
     def test_child_may_free_and_end(self, run) -> None:
         run("""
@@ -100,6 +107,6 @@ import time; time.sleep(0.3)
         text = (
             PROLOGUE.format(device=device.name) + "z = px.sin(px.ones(1 << 20)); raise KeyError(3)"
         )
-        result = run_python("-c", REGISTER + text)
+        result = run_python("-c", text)
         assert result.returncode == 1
         assert "KeyError: 3" in result.stderr

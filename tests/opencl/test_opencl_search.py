@@ -13,6 +13,7 @@ from phalanx.optable import OPS, kind_of
 DTYPES = [signature.inputs[0] for signature in OPS["searchsorted"].signatures]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("n", "m"), [(0, 3), (1, 20), (5, 0), (1000, 700), (4097, 3000)])
 @pytest.mark.parametrize("right", [0, 1])

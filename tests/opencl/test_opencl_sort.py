@@ -53,6 +53,7 @@ def mixed(dtype: str, count: int) -> np.ndarray:
     return x
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("op", ["sort", "argsort"])
 def test_same_as_cpu(where: px.Device, dtype: str, op: str) -> None:

@@ -1,0 +1,285 @@
+"""What each reduction computes with each dtype, as the macros that reduce.cl names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .dtypes import HALF, ITEMSIZE, PART, STORAGE, SUFFIX, loaded, stored
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How a reduction computes: the macros that reduce.cl names, as C text.
+
+    ``ordered`` tells that the order of evaluation can be seen. The scratch for the U of a block is
+    ``units`` elements of ``scratch``. ``size`` is that of the largest accumulator in bytes. ``aux``
+    is the type in memory of one more operand, an element for each row, which TAKE sees as ``aux``.
+    ``wide`` is TAKE for a vector of 16 elements; if it is given, OP is right for vectors too.
+    """
+
+    macros: dict[str, str]
+    scratch: str
+    units: int = 1
+    ordered: bool = False
+    size: int = 8
+    headers: tuple[str, ...] = ()
+    helpers: str = ""
+    aux: str = ""
+    wide: str = ""
+
+
+#: Names of the types of arithmetic in OpenCL C, as its vectors and conversions have them.
+_NAMES = {"f32": "float", "f64": "double"}
+for _size, _name in ((8, "char"), (16, "short"), (32, "int"), (64, "long")):
+    _NAMES |= {f"i{_size}": _name, f"u{_size}": f"u{_name}"}
+
+
+def wide(kind: str) -> str:
+    """Return the type of a vector of 16 elements; only a scalar type has one."""
+    return f"{_NAMES.get(kind, kind)}16"
+
+
+# The accumulators of a block are an array, or two where the place is wanted.
+_VALUES = {
+    "DECLARE(N)": "A acc[N]",
+    "SET(j, v, i)": "acc[j] = (v)",
+    "STEP(j, v, i)": "acc[j] = OP(acc[j], (v))",
+    "MERGE(a, p, j, k)": "a[j] = OP(a[j], a[k])",
+    "RESULT(j, first)": "WIDEN(acc[j])",
+    "LOCAL_ROOM(N)": "__local A room[N]",
+    "LOCAL_SET(i)": "room[i] = acc[0]",
+    "LOCAL_RESULT(i, first)": "WIDEN(room[i])",
+}
+_PLACES = {
+    "DECLARE(N)": "A acc[N]; u32 at[N]",
+    "SET(j, v, i)": "(acc[j] = (v), at[j] = (i))",
+    "STEP(j, v, i)": "do { const A v_ = (v); const u32 i_ = (i);"
+    " at[j] = BEFORE(v_, acc[j]) ? i_ : at[j]; acc[j] = OP(acc[j], v_); } while (0)",
+    "MERGE(a, p, j, k)": "do { if (BEFORE(a[k], a[j]) || (a[k] == a[j] && p[k] < p[j]))"
+    " { a[j] = a[k]; p[j] = p[k]; } } while (0)",
+    "RESULT(j, first)": "reduce_place(acc[j], (first) + at[j])",
+    "LOCAL_ROOM(N)": "__local A room[N]; __local u32 room_at[N]",
+    "LOCAL_SET(i)": "(room[i] = acc[0], room_at[i] = at[0])",
+    "LOCAL_RESULT(i, first)": "reduce_place(room[i], (first) + room_at[i])",
+}
+_PLACE_HELPERS = """
+typedef struct { A key; i64 at; } place;
+PHX_FN place reduce_place(A key, u64 at) { place p; p.key = key; p.at = (i64)at; return p; }
+PHX_FN place reduce_first(place a, place b) {
+    return BEFORE(b.key, a.key) || (b.key == a.key && b.at < a.at) ? b : a;
+}
+"""
+#: Bits of a float by its dtype: without the sign, of infinity, of the one NaN, all as C text.
+_FLOAT_BITS = {
+    "float16": ("0x7fff", "0x7c00", "0x7e00"),
+    "bfloat16": ("0x7fff", "0x7f80", "0x7fc0"),
+    "float32": ("0x7fffffff", "0x7f800000", "0x7fc00000"),
+    "float64": ("0x7fffffffffffffffL", "0x7ff0000000000000L", "0x7ff8000000000000L"),
+}
+_SIGNED = {1: "i8", 2: "i16", 4: "i32", 8: "i64"}
+_SIGN = {1: "(-0x7f - 1)", 2: "(-0x7fff - 1)", 4: "(-0x7fffffff - 1)"}
+_SIGN[8] = "(-0x7fffffffffffffffL - 1)"
+_SCRATCH = {f"{k[0]}{8 * n}": f"{k}{8 * n}" for k in ("int", "uint") for n in (1, 2, 4, 8)}
+
+
+def _nonzero(dtype: str) -> tuple[str, str]:
+    """Return the type in memory and the test of an element ``v``, on its bits."""
+    if dtype == "complex64":
+        return "u64", "((v) & 0x7fffffff7fffffffUL) != (T)0"
+    if dtype == "complex128":
+        return "u128", "((((v).lo) | ((v).hi)) & 0x7fffffffffffffffUL) != 0"
+    bits = _SIGNED[ITEMSIZE[dtype]]
+    mask = _FLOAT_BITS.get(dtype)
+    return bits, f"((v) & (T){mask[0]}) != (T)0" if mask else "(v) != (T)0"
+
+
+def _wide_test(memory: str, test: str, kind: str) -> str:
+    """Return a test for vectors, its result 0 or 1 in the unsigned type of ``kind``."""
+    return "" if memory == "u128" else f"(as_u{kind}16(convert_{kind}16({test})) & (A)1)"
+
+
+def _logical_rules(op: str, dtype: str) -> Rules:
+    memory, test = _nonzero(dtype)
+    macros = {"T": memory, "R": "u8", "S": "u8", "A": "u8", "U": "u8"}
+    macros["TAKE(v, row)"] = f"(A)({test})"
+    macros["WIDEN(a)"] = "(a)"
+    macros["FINISH(u, n)"] = "(u)"
+    if op == "count_nonzero":
+        macros |= {"R": "i64", "S": "i64", "A": "u16", "U": "i64", "EMPTY": "0"}
+        macros |= {
+            "OP(a, b)": "((a) + (b))",
+            "JOIN(a, b)": "((a) + (b))",
+            "WIDEN(a)": "(i64)(a)",
+        }
+        return Rules({**_VALUES, **macros}, "int64", wide=_wide_test(memory, test, "short"))
+    sign, empty = ("|", "0") if op == "any" else ("&", "1")
+    macros |= {"OP(a, b)": f"((a) {sign} (b))", "JOIN(a, b)": f"((a) {sign} (b))"}
+    macros["EMPTY"] = empty
+    return Rules({**_VALUES, **macros}, "uint8", wide=_wide_test(memory, test, "char"))
+
+
+def _extreme_rules(op: str, dtype: str) -> Rules:
+    """Floats are ordered as integers of their size; NaN comes before all numbers."""
+    place = op.startswith("arg")
+    before = ">" if op.endswith("max") else "<"
+    key, take, finish, helpers = STORAGE[dtype], "(v)", "(u)", ""
+    vectors = take
+    if dtype in _FLOAT_BITS:
+        size = ITEMSIZE[dtype]
+        key, take, finish = _SIGNED[size], "reduce_key(v)", "reduce_value(u)"
+        magnitude, infinite, one_nan = _FLOAT_BITS[dtype]
+        nan = f"~{_SIGN[size]}" if before == ">" else _SIGN[size]
+        negative = f"-(bits & {magnitude})" if place else f"bits ^ {magnitude}"
+        vectors = "reduce_keys(v)"
+        helpers = f"""
+PHX_FN {wide(key)} reduce_keys({wide(key)} bits) {{
+    const {wide(key)} ordered = bits < (T)0 ? bits ^ (T){magnitude} : bits;
+    return (bits & (T){magnitude}) > (T){infinite} ? ({wide(key)})({nan}) : ordered;
+}}
+PHX_FN {key} reduce_key({key} bits) {{
+    const {key} ordered = ({key})(bits < 0 ? {negative} : bits);
+    return ({key})((bits & {magnitude}) > {infinite} ? {nan} : ordered);
+}}
+PHX_FN {key} reduce_value({key} k) {{
+    return ({key})(k == {nan} ? {one_nan} : k < 0 ? k ^ {magnitude} : k);
+}}
+"""
+    macros = {"T": key, "R": key, "S": key, "A": key, "U": key, "EMPTY": "0"}
+    macros |= {"BEFORE(a, b)": f"((a) {before} (b))", "OP(a, b)": "(BEFORE(b, a) ? (b) : (a))"}
+    macros |= {"TAKE(v, row)": take, "JOIN(a, b)": "OP(a, b)", "FINISH(u, n)": finish}
+    macros["WIDEN(a)"] = "(a)"
+    if not place:
+        return Rules({**_VALUES, **macros}, _SCRATCH[key], helpers=helpers, wide=vectors)
+    macros |= {"R": "i64", "S": "i64", "U": "place", "EMPTY": "reduce_place(0, 0)"}
+    macros |= {"JOIN(a, b)": "reduce_first(a, b)", "FINISH(u, n)": "(u).at"}
+    return Rules({**_PLACES, **macros}, "int64", 2, helpers=helpers + _PLACE_HELPERS)
+
+
+def _integer_rules(op: str, dtype: str) -> Rules:
+    size, signed = ITEMSIZE[dtype], dtype.startswith("i")
+    narrow = op == "sum" and size <= 2  # a block of them fits 32 bits
+    memory = STORAGE[dtype]
+    one = ("i32" if signed else "u32") if narrow else "u64"
+    macros = {"T": memory, "R": "u64", "S": "u64", "A": one, "U": "u64"}
+    macros["TAKE(v, row)"] = "(A)(v)" if narrow or not signed else "(A)(i64)(v)"
+    macros["WIDEN(a)"] = "(u64)(i64)(a)" if narrow and signed else "(u64)(a)"
+    sign = "*" if op == "prod" else "+"
+    macros |= {"OP(a, b)": f"((a) {sign} (b))", "JOIN(a, b)": f"((a) {sign} (b))"}
+    macros |= {"EMPTY": "1" if op == "prod" else "0", "FINISH(u, n)": "(u)"}
+    vectors = "as_ulong16(convert_long16(v))" if signed else "convert_ulong16(v)"
+    if narrow:
+        vectors = f"convert_{wide(one)}(v)"
+    return Rules({**_VALUES, **macros}, "uint64", wide=vectors)
+
+
+def unit_of(dtype: str) -> str:
+    """Return the dtype in which a float or complex dtype is accumulated."""
+    return "float32" if dtype in HALF else dtype
+
+
+def clean(unit: str, text: str) -> str:
+    """Return the expression of ``text`` with each NaN as the one quiet NaN."""
+    return f"({text} == {text} ? {text} : {'PHX_NANF' if unit == 'float32' else 'PHX_NAN'})"
+
+
+def _float_rules(op: str, dtype: str) -> Rules:
+    unit = unit_of(dtype)
+    kind = SUFFIX[unit]
+    sign = "*" if op == "prod" else "+"
+    quotient = "phx_dividef(x, convert_float_rte(n))"
+    if kind == "f64":
+        quotient = "x / convert_double_rte(n)"
+    helpers = f"""
+PHX_FN {STORAGE[dtype]} reduce_finish({kind} x, i64 n) {{
+    const {kind} q = {quotient if op == "mean" else "x"};
+    return {stored(dtype, clean(unit, "q"))};
+}}
+"""
+    macros = {"T": STORAGE[dtype], "R": STORAGE[dtype], "S": kind, "A": kind, "U": kind}
+    macros |= {"TAKE(v, row)": loaded(dtype, "v"), "WIDEN(a)": "(a)"}
+    macros |= {"OP(a, b)": f"((a) {sign} (b))", "JOIN(a, b)": f"((a) {sign} (b))"}
+    macros |= {"EMPTY": "1" if op == "prod" else "0", "FINISH(u, n)": "reduce_finish(u, (i64)(n))"}
+    headers = ("convert",) if dtype in HALF else ()
+    vectors = {"float16": "", "bfloat16": "as_float16(convert_uint16(v) << 16u)"}.get(dtype, "(v)")
+    return Rules(
+        {**_VALUES, **macros},
+        unit,
+        ordered=True,
+        size=ITEMSIZE[unit],
+        headers=headers,
+        helpers=helpers,
+        wide=vectors,
+    )
+
+
+def _complex_rules(op: str, dtype: str) -> Rules:
+    """A sum is a sum of vectors of two; a product is the op multiply, kept out of line."""
+    part = PART[dtype]
+    kind, real = SUFFIX[dtype], SUFFIX[part]
+    vector = "float2" if real == "f32" else "double2"
+    one = kind if op == "prod" else vector
+    count = "convert_float_rte(n)" if real == "f32" else "convert_double_rte(n)"
+    divided = f"phx_dividef(x, {count})" if real == "f32" else f"x / {count}"
+    members = ("re", "im") if op == "prod" else ("x", "y")
+    helpers = f"""
+PHX_FN {real} reduce_part({real} x, i64 n) {{
+    const {real} q = {divided if op == "mean" else "x"};
+    return {clean(part, "q")};
+}}
+PHX_FN {one} reduce_pair({real} re, {real} im) {{
+    {one} z;
+    z.{members[0]} = re;
+    z.{members[1]} = im;
+    return z;
+}}
+PHX_FN {one} reduce_finish({one} z, i64 n) {{
+    return reduce_pair(reduce_part(z.{members[0]}, n), reduce_part(z.{members[1]}, n));
+}}
+"""
+    macros = {"T": one, "R": one, "S": one, "A": one, "U": one, "WIDEN(a)": "(a)"}
+    macros |= {"TAKE(v, row)": "(v)", "FINISH(u, n)": "reduce_finish(u, (i64)(n))"}
+    if op == "prod":
+        helpers += f"PHX_OUTLINE {kind} reduce_times({kind} a, {kind} b)"
+        helpers += f" {{ return phx_multiply_{kind}(a, b); }}\n"
+        macros |= {"OP(a, b)": "reduce_times(a, b)", "JOIN(a, b)": "reduce_times(a, b)"}
+        macros["EMPTY"] = "reduce_pair(1, 0)"
+    else:
+        macros |= {"OP(a, b)": "((a) + (b))", "JOIN(a, b)": "((a) + (b))"}
+        macros["EMPTY"] = "reduce_pair(0, 0)"
+    headers = ("complex",) if op == "prod" else ()
+    return Rules(
+        {**_VALUES, **macros},
+        dtype,
+        ordered=True,
+        size=ITEMSIZE[dtype],
+        headers=headers,
+        helpers=helpers,
+    )
+
+
+def rules_of(op: str, dtype: str) -> Rules:
+    """Return the rules of a reduction of the op table."""
+    if op in ("any", "all", "count_nonzero"):
+        return _logical_rules(op, dtype)
+    if op in ("max", "min", "argmax", "argmin"):
+        return _extreme_rules(op, dtype)
+    if dtype in PART:
+        return _complex_rules(op, dtype)
+    return _float_rules(op, dtype) if "float" in dtype else _integer_rules(op, dtype)
+
+
+def exponential_rules(dtype: str) -> Rules:
+    """Return the rules of the sum of exp(x - m), m being the operand ``aux``: softmax needs it."""
+    sums = _float_rules("sum", dtype)
+    kind = SUFFIX[unit_of(dtype)]
+    macros = {**sums.macros, "R": kind, "FINISH(u, n)": "(u)"}
+    difference = f"{loaded(dtype, 'v')} - {loaded(dtype, 'aux[row]')}"
+    macros["TAKE(v, row)"] = f"phx_exp_{kind}({difference})"
+    return Rules(
+        macros,
+        sums.scratch,
+        ordered=True,
+        size=sums.size,
+        headers=(*sums.headers, "real_exp"),
+        aux=STORAGE[dtype],
+    )

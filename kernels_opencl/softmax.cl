@@ -1,0 +1,159 @@
+/* softmax: what is left when the maxima and the sums of the rows are known, and rows of one block.
+ *
+ * T is the type in memory, F that of the arithmetic; LOAD, STORE, EXP, RECIPROCAL. A maximum may miss
+ * NaN: exp(NaN - most) finds it, as it does where the maximum is infinite, and so all becomes NaN.
+ */
+
+/* The sums of rows become the factors of their elements. */
+__kernel void softmax_factors(PHX_OUTPUT(F, sum), const u64 rows) {
+    const u64 row = get_global_id(0);
+    if (row < rows) PHX_DATA(sum)[row] = RECIPROCAL(PHX_DATA(sum)[row]);
+}
+
+#define POWER(v, most, factor) STORE(EXP(LOAD(v) - LOAD(most)) * (factor))
+
+#if IS_SERIAL
+/* A task is a block of a row, or of WIDTH columns. */
+SERIAL softmax_scale(PHX_INPUT(T, x), PHX_OUTPUT(T, y), PHX_INPUT(T, most), PHX_INPUT(F, factor),
+                     const row_plan p, const u64 by_row) {
+    const u64 begin = get_global_id(0) * p.per, end = row_end(&p, begin);
+    for (u64 task = begin; task < end; task++) {
+        const u64 above = task / p.tiles, col = (task - above * p.tiles) * WIDTH;
+        const u64 outer = above / p.blocks, block = above - outer * p.blocks;
+        const u64 row = outer * p.cols + col;
+        const u32 cols = (u32)(p.cols - col < WIDTH ? p.cols - col : WIDTH);
+        const u32 n = row_count(&p, block);
+        i64 in, out;
+        row_place(&p, outer, &in, &out);
+        __global const T *restrict x = PHX_DATA(x) + in + (i64)col * p.xc + (i64)(block * BLOCK) * p.sn;
+        __global T *restrict y = PHX_DATA(y) + out + (i64)col * p.yc + (i64)(block * BLOCK) * p.yn;
+        __global const T *restrict most = PHX_DATA(most) + row;
+        __global const F *restrict factor = PHX_DATA(factor) + row;
+        if (by_row) {
+            const T m = *most;
+            const F f = *factor;
+            if (p.sn == 1 && p.yn == 1)
+                for (u32 i = 0; i < n; i++) y[i] = POWER(x[i], m, f);
+            else
+                for (u32 i = 0; i < n; i++) y[i * p.yn] = POWER(x[i * p.sn], m, f);
+            continue;
+        }
+        for (u32 i = 0; i < n; i++, x += p.sn, y += p.yn)
+            if (p.xc == 1 && p.yc == 1)
+                for (u32 t = 0; t < cols; t++) y[t] = POWER(x[t], most[t], factor[t]);
+            else
+                for (u32 t = 0; t < cols; t++) y[t * p.yc] = POWER(x[t * p.xc], most[t], factor[t]);
+    }
+}
+
+#define STEP 16 /* numbers that are taken at once */
+
+/* The largest of n numbers, a multiple of STEP. */
+PHX_FN F softmax_largest(const F *x, const u32 n) {
+    F most[STEP];
+    for (u32 j = 0; j < STEP; j++) most[j] = x[j];
+    for (u32 g = STEP; g < n; g += STEP)
+        for (u32 j = 0; j < STEP; j++) most[j] = x[g + j] > most[j] ? x[g + j] : most[j];
+    for (u32 gap = STEP / 2; gap > 0; gap /= 2)
+        for (u32 j = 0; j < gap; j++) most[j] = most[j + gap] > most[j] ? most[j + gap] : most[j];
+    return most[0];
+}
+
+/* The sum of n numbers, a multiple of LANES, in the order of a reduction. */
+PHX_FN F softmax_sum(const F *x, const u32 n) {
+    F sum[LANES];
+    for (u32 j = 0; j < LANES; j++) sum[j] = x[j];
+    PHX_ORDERED
+    for (u32 g = LANES; g < n; g += LANES)
+        for (u32 j = 0; j < LANES; j++) sum[j] += x[g + j];
+    for (u32 gap = LANES / 2; gap > 0; gap /= 2)
+        for (u32 j = 0; j < gap; j++) sum[j] += sum[j + gap];
+    return sum[0];
+}
+
+/* Whole rows of at most one block. Behind them come numbers that change nothing: the exponential of
+ * minus infinity is 0, and a sum of exponentials is not -0. */
+SERIAL softmax_rows(PHX_INPUT(T, x), PHX_OUTPUT(T, y), const row_plan p) {
+    const u64 begin = get_global_id(0) * p.per, end = row_end(&p, begin);
+    const u32 n = (u32)p.n, steps = (n + STEP - 1) / STEP * STEP, all = (n + LANES - 1) / LANES * LANES;
+    F e[BLOCK];
+    for (u64 row = begin; row < end; row++) {
+        i64 in, out;
+        row_place(&p, row, &in, &out);
+        __global const T *x = PHX_DATA(x) + in;
+        __global T *y = PHX_DATA(y) + out;
+        if (p.sn == 1)
+            for (u32 i = 0; i < n; i++) e[i] = LOAD(x[i]);
+        else
+            for (u32 i = 0; i < n; i++) e[i] = LOAD(x[i * p.sn]);
+        for (u32 i = n; i < steps; i++) e[i] = -INFINITY;
+        const F most = softmax_largest(e, steps);
+        for (u32 g = 0; g < steps; g += STEP)
+            for (u32 j = 0; j < STEP; j++) e[g + j] = EXP(e[g + j] - most);
+        for (u32 i = steps; i < all; i++) e[i] = 0;
+        const F factor = RECIPROCAL(softmax_sum(e, all));
+        if (p.yn == 1)
+            for (u32 i = 0; i < n; i++) y[i] = STORE(e[i] * factor);
+        else
+            for (u32 i = 0; i < n; i++) y[i * p.yn] = STORE(e[i] * factor);
+    }
+}
+#else
+/* An element for each work-item; neighbours are neighbours in memory. */
+__kernel void softmax_scale(PHX_INPUT(T, x), PHX_OUTPUT(T, y), PHX_INPUT(T, most), PHX_INPUT(F, factor),
+                            const row_plan p, const u64 by_row) {
+    const u64 id = get_global_id(0);
+    if (id >= p.tasks) return;
+    const u64 wide = by_row ? p.n : p.cols;
+    const u64 above = id / wide, near = id - above * wide;
+    const u64 outer = by_row ? above : above / p.n;
+    const u64 i = by_row ? near : above - outer * p.n, col = by_row ? 0 : near;
+    const u64 row = outer * p.cols + col;
+    i64 in, out;
+    row_place(&p, outer, &in, &out);
+    PHX_DATA(y)[out + (i64)col * p.yc + (i64)i * p.yn] =
+        POWER(PHX_DATA(x)[in + (i64)col * p.xc + (i64)i * p.sn], PHX_DATA(most)[row],
+              PHX_DATA(factor)[row]);
+}
+
+/* Rows of at most one block: a group per row, a lane for each work-item. */
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void
+softmax_rows(PHX_INPUT(T, x), PHX_OUTPUT(T, y), const row_plan p) {
+    __local F room[LANES];
+    const u32 lane = (u32)get_local_id(0), n = (u32)p.n, lanes = n < LANES ? n : LANES;
+    const u64 first = get_group_id(0) * p.per;
+    for (u64 row = first; row < first + p.per && row < p.tasks; row++) {
+        i64 in, out;
+        row_place(&p, row, &in, &out);
+        __global const T *x = PHX_DATA(x) + in;
+        F most = LOAD(x[0]);
+        for (u32 i = lane; i < n; i += LANES) {
+            const F v = LOAD(x[i * p.sn]);
+            most = v > most ? v : most;
+        }
+        room[lane] = most;
+        for (u32 gap = LANES / 2; gap > 0; gap /= 2) {
+            barrier(CLK_LOCAL_MEM_FENCE);
+            if (lane < gap && room[lane + gap] > room[lane]) room[lane] = room[lane + gap];
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        most = room[0];
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (lane < n) {
+            F sum = EXP(LOAD(x[lane * p.sn]) - most);
+            PHX_ORDERED
+            for (u32 i = lane + LANES; i < n; i += LANES) sum += EXP(LOAD(x[i * p.sn]) - most);
+            room[lane] = sum;
+        }
+        for (u32 gap = LANES / 2; gap > 0; gap /= 2) {
+            barrier(CLK_LOCAL_MEM_FENCE);
+            if (lane < gap && lane + gap < lanes) room[lane] += room[lane + gap];
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        const F factor = RECIPROCAL(room[0]);
+        for (u32 i = lane; i < n; i += LANES)
+            PHX_DATA(y)[out + (i64)i * p.yn] = STORE(EXP(LOAD(x[i * p.sn]) - most) * factor);
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
+#endif

@@ -1,0 +1,95 @@
+"""cumulative_sum and cumulative_prod against the CPU: the same bits in any layout."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import phalanx as px
+import pytest
+from along_kit import SPECIAL, STYLES, View, check, dense, in_style, values
+from conftest import cpu_or_skip
+from phalanx.optable import OPS
+
+DTYPES = [signature.inputs[0] for signature in OPS["cumulative_sum"].signatures]
+OP_NAMES = ("cumulative_sum", "cumulative_prod")
+#: Around the blocks of 256; whole cores' worth; rows of different and of equal lengths.
+SHAPES = [
+    (0,),
+    (1,),
+    (255,),
+    (256,),
+    (257,),
+    (4096,),
+    (70_001,),
+    (3, 0),
+    (5, 1),
+    (7, 300),
+    (300, 20),
+]
+VIEWS = [
+    View((40, 300), (1, 40)),  # transposed
+    View((3, 9000), (1, 3)),  # transposed, and several tasks of each column
+    View((40, 300), (-300, -1), 11_999),  # backwards
+    View((3, 4, 5, 100), (8000, 2000, 300, 2), 7),  # with gaps
+    View((6, 600), (0, 3)),  # one row for all
+]
+
+
+@pytest.fixture(params=STYLES)
+def where(device: px.Device, request: pytest.FixtureRequest) -> Iterator[px.Device]:
+    """The device with each set of kernels."""
+    with in_style(device, request.param) as found:
+        yield found
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("op", OP_NAMES)
+def test_same_as_cpu(where: px.Device, op: str, dtype: str) -> None:
+    both = (where, cpu_or_skip())
+    for shape in SHAPES:
+        data = values(dtype, int(np.prod(shape)), seed=len(shape))
+        check(op, data, (dense(*shape), dense(*shape)), (dtype, dtype), both)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "complex64", "complex128"])
+@pytest.mark.parametrize("op", OP_NAMES)
+def test_strides(where: px.Device, op: str, dtype: str) -> None:
+    both = (where, cpu_or_skip())
+    for source in VIEWS:
+        target = View(source.shape, tuple(2 * s for s in dense(*source.shape).strides), 3)
+        data = values(dtype, source.size, special=True)
+        check(op, data, (source, target), (dtype, dtype), both)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "complex64"])
+@pytest.mark.parametrize("op", OP_NAMES)
+def test_special_values(where: px.Device, op: str, dtype: str) -> None:
+    """Each begins a row, and each stands behind 300 zeros of either sign."""
+    both = (where, cpu_or_skip())
+    for first in SPECIAL:
+        for zero in (0.0, -0.0):
+            data = values(dtype, 600)
+            data[:300] = zero
+            data[0] = data[300] = np.asarray(first).astype(data.dtype)
+            for shape in ((600,), (300, 2)):
+                check(op, data, (dense(*shape), dense(*shape)), (dtype, dtype), both)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_any_axis_and_an_initial_element(where: px.Device, axis: int) -> None:
+    data = values("int32", 6 * 300 * 5).reshape(6, 300, 5)
+    x = px.asarray(data, device=where)
+    got = px.asnumpy(px.cumulative_sum(x, axis=axis, include_initial=True))
+    begin = np.zeros_like(np.take(data, [0], axis), dtype=np.int64)
+    want = np.concatenate([begin, np.cumsum(data, axis, dtype=np.int64)], axis)
+    assert np.array_equal(got, want)
+
+
+def test_more_axes_than_a_kernel_walks(where: px.Device) -> None:
+    shape = (2,) * 9 + (30,)
+    strides = tuple(60 * 2**k for k in range(9))
+    views = (View(shape, (*strides, 2)), dense(*shape))
+    data = values("float32", views[0].size)
+    check("cumulative_sum", data, views, ("float32", "float32"), (where, cpu_or_skip()))
