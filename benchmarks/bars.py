@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from .opencl_peers import ARRAY, HAND_WRITTEN
 from .results import FASTEST, Case, Run, geometric_mean
 
 #: From so many elements up the work counts, below it the dispatch.
@@ -23,7 +24,10 @@ def _is_matmul_2048(case: Case) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A least ratio over a peer on devices of a ``kind``, in each case or in the geometric mean."""
+    """A least ratio over a peer, in each case or in the geometric mean.
+
+    It holds on devices of a ``kind``, empty for all.
+    """
 
     text: str
     peer: str
@@ -45,6 +49,19 @@ BARS = (
     Bar("their geometric mean", FASTEST, 1.5, is_large, in_the_mean=True),
     Bar("float32 matmul 2048", "numpy", 0.9, _is_matmul_2048),
 )
+#: The bars for OpenCL devices; the hand-written matrix product is the naive one.
+OPENCL_BARS = (
+    Bar("launch of a + b", ARRAY, 1.0, lambda case: case.workload == "launch add", kind=""),
+    Bar(
+        "each from 2^20 up",
+        HAND_WRITTEN,
+        1.0 / 1.1,
+        lambda case: case.elements >= 2**20 and case.workload != "matmul",
+        kind="",
+    ),
+    Bar("float32 matmul 2048", HAND_WRITTEN, 3.0, _is_matmul_2048, kind=""),
+)
+_BARS = {"host": BARS, "opencl": OPENCL_BARS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +98,10 @@ def judge(run: Run) -> list[Verdict]:
     """Judge every bar that the cases of a run can answer; needs the bar's peer."""
     verdicts = []
     for device, about in run.devices.items():
-        for bar in BARS:
+        for bar in _BARS[run.suite]:
             cases = [case for case in run.cases if bar.applies(case)]
             has_peer = bar.peer in run.peers or (bar.peer == FASTEST and run.peers)
-            if cases and has_peer and about.get("kind") == bar.kind:
+            if cases and has_peer and bar.kind in ("", about.get("kind")):
                 verdicts.append(_judge(bar, device, cases, list(run.peers)))
     return verdicts
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,13 +14,17 @@ from phalanx.cli.output import plain_errors
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from .contestants import PEERS, PhalanxContestant, open_peers
+from .contestants import PEERS
 from .measure import Plan
+from .opencl_peers import OPENCL_PEERS
+from .opencl_workloads import OPENCL_WORKLOADS
+from .suites import Suite, choose_suites
 from .workloads import WORKLOADS, Workload, chosen, size_text
 
 if TYPE_CHECKING:
-    from .contestants import Contestant
     from .results import Run
+
+Cases = list[tuple[Workload, int]]
 
 _QUICK = Plan(repeats=7, least_repeats=3, sample_seconds=3e-4, case_seconds=1.0)
 
@@ -41,11 +44,12 @@ def _size(text: str) -> int:
 @click.command(
     epilog="""\b
 Examples:
-  phalanx bench                          everything, about two minutes
+  phalanx bench                          everything, some minutes a device
   phalanx bench --quick                  two sizes, few repeats
   phalanx bench -k softmax -k sort       workloads by a part of their name
   phalanx bench --size 2^22 -k add
   phalanx bench --device gpu:0 --device cpu:0 --peer numpy
+  phalanx bench --device opencl:0 --peer hand-written
   phalanx bench --json new.json --compare old.json
 
 \b
@@ -53,13 +57,19 @@ Exit code: 0, or 2 for wrong usage, 1 if the device does not work.
 A missed bar is shown and is no error: timings belong to the machine.
 """
 )
-@click.option("--device", "-d", "devices", multiple=True, help="Default: the current device.")
+@click.option(
+    "--device",
+    "-d",
+    "devices",
+    multiple=True,
+    help="Default: the current device and all OpenCL devices.",
+)
 @click.option(
     "--peer",
     "peers",
     multiple=True,
-    type=click.Choice(list(PEERS)),
-    help="Compare with this library.  [default: all that are installed]",
+    type=click.Choice([*PEERS, *OPENCL_PEERS]),
+    help="Compare with this.  [default: all that are installed]",
 )
 @click.option("--workload", "-k", "names", multiple=True, help="A part of a workload's name.")
 @click.option(
@@ -88,42 +98,52 @@ def bench(
 ) -> None:
     """Measure Phalanx against NumPy and PyTorch, side by side in one run.
 
+    OpenCL devices are measured against pyopencl.array and hand-written kernels on the same device.
+
     Every contestant computes the same values, which is checked first; then all take turns, and the
     table shows the ratios of the medians. Making the result's memory and releasing it counts.
     """
-    former = _read(old) if old else None
-    cases = chosen(names, sizes, quick)
-    if not cases:
-        known = ", ".join(work.name for work in WORKLOADS)
+    former = _read(old) if old else []
+    rows = {work.name: work for work in (*WORKLOADS, *OPENCL_WORKLOADS)}
+    if not chosen(names, sizes, quick, rows.values()):
+        known = ", ".join(rows)
         raise click.UsageError(f"no workload of this name exists at this size; there are: {known}")
-    rivals, missing = open_peers(list(dict.fromkeys(peers)) or list(PEERS))
-    if peers and missing:
-        name, reason = next(iter(missing.items()))
-        raise click.BadParameter(f"{name} is not installed: {reason}", param_hint="--peer")
-    runners = _open(devices)
+    suites = choose_suites(devices, peers)
+    if not any(suite.devices for suite in suites):
+        raise click.UsageError(_no_device(suites[0], devices, peers))
     plan = _QUICK if quick else Plan()
     if repeats is not None:
         least = min(plan.least_repeats, repeats)
-        plan = Plan(repeats, least, plan.sample_seconds, plan.case_seconds)
+        plan = replace(plan, repeats=repeats, least_repeats=least)
     console = Console(stderr=out == "-", highlight=False)
-    run = _measure(cases, runners, rivals, plan, missing)
-    _report(run, former, console)
+    runs = []
+    for suite in suites:
+        cases = chosen(names, sizes, quick, suite.workloads) if suite.devices else []
+        if cases or suite is suites[0]:
+            runs.append(_measure(suite, cases, _plan_of(suite, plan), is_named=bool(peers)))
+    _report(runs, former, console)
     if out:
-        _save(run, out, console)
+        _save(runs, out, console)
 
 
-def _open(names: Iterable[str]) -> list[PhalanxContestant]:
-    from phalanx.devices import get_device
+def _plan_of(suite: Suite, plan: Plan) -> Plan:
+    """Return the plan of a suite: the naive matrix product of an OpenCL peer may take minutes."""
+    if suite.name == "host":
+        return plan
+    return replace(plan, least_repeats=min(plan.least_repeats, 2))
 
-    found = [PhalanxContestant(name) for name in names or (str(get_device()),)]
-    return list({runner.name: runner for runner in found}.values())
+
+def _no_device(host: Suite, devices: tuple[str, ...], peers: tuple[str, ...]) -> str:
+    for name, reason in host.missing.items():
+        return f"{name} is missing: {reason}"
+    return f"{', '.join(peers)} can be compared with OpenCL devices only, not {', '.join(devices)}"
 
 
-def _read(path: Path) -> Run:
-    from .results import from_dict
+def _read(path: Path) -> list[Run]:
+    from .results import runs_from_dict
 
     try:
-        return from_dict(json.loads(path.read_text(encoding="utf-8")))
+        return runs_from_dict(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError) as error:
         raise click.BadParameter(f"{path}: {error}", param_hint="--compare") from error
 
@@ -133,22 +153,20 @@ def _effort(work: Workload, size: int) -> float:
     return 1.0 + (size**3 / 2**29 if work.is_matrix else size / 2**20)
 
 
-def _measure(
-    cases: list[tuple[Workload, int]],
-    runners: list[PhalanxContestant],
-    rivals: list[Contestant],
-    plan: Plan,
-    missing: dict[str, str],
-) -> Run:
+def _measure(suite: Suite, cases: Cases, plan: Plan, *, is_named: bool) -> Run:
     from .machine import describe
     from .results import Run, measure_case
 
+    runners, rivals = suite.open() if cases else ([], [])
+    for name, reason in suite.missing.items() if is_named else ():
+        raise click.BadParameter(f"{name} is not installed: {reason}", param_hint="--peer")
     run = Run(
         {runner.name: runner.about() for runner in runners},
         {rival.name: rival.about() for rival in rivals},
-        missing,
-        describe([rival.name for rival in rivals]),
+        suite.missing,
+        describe([rival.name for rival in rivals] if suite.name == "host" else ["pyopencl"]),
         asdict(plan),
+        suite=suite.name,
     )
     columns = (
         TextColumn("{task.description:20}"),
@@ -174,19 +192,26 @@ def _measure(
     return run
 
 
-def _report(run: Run, former: Run | None, console: Console) -> None:
+def _report(runs: list[Run], former: list[Run], console: Console) -> None:
     from .report import show, show_comparison
 
-    show(run, console)
-    if former is not None:
-        show_comparison(run, former, console)
+    show(runs, console)
+    for run in runs:
+        for old in former:
+            if old.suite == run.suite and run.devices.keys() & old.devices.keys():
+                show_comparison(run, old, console)
 
 
-def _save(run: Run, out: str, console: Console) -> None:
+def _as_dict(run: Run) -> dict[str, object]:
     from .bars import judge, means
 
     verdicts = [verdict.to_dict() for verdict in judge(run)]
-    data = run.to_dict() | {"geometric_means": means(run), "bars": verdicts}
+    return run.to_dict() | {"geometric_means": means(run), "bars": verdicts}
+
+
+def _save(runs: list[Run], out: str, console: Console) -> None:
+    first, *further = map(_as_dict, runs)
+    data = first | {"opencl": further}
     text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
     if out == "-":
         sys.stdout.write(text)

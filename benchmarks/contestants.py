@@ -45,7 +45,7 @@ class Contestant(ABC):
         """Return the version and what else the speed depends on."""
 
     def synchronize(self) -> None:  # noqa: B027 - nothing to wait for is the usual case
-        """Wait for all work; part of every timed sample."""
+        """Wait for all work; part of a timed sample unless the workload counts the host's time."""
 
     def release(self) -> None:  # noqa: B027 - most peers keep no memory back
         """Give cached memory back; called between workloads."""

@@ -22,6 +22,8 @@ Clock = Callable[[], float]
 Loop = Callable[[int], float]
 #: A call of at least so many seconds brings its own warm-up.
 _LONG_CALL = 0.02
+#: A call of at least so many seconds is not timed anew to plan the rounds.
+_VERY_LONG_CALL = 1.0
 #: On a busy machine a thread waits for its core for some scheduler ticks: 4 to 20 ms were seen.
 _INTERRUPTION = 0.05
 #: Relative and absolute tolerance of results: float32 sums in another order (Higham 2002, section
@@ -45,12 +47,16 @@ def sample(calls):
     begin = clock()
     for _ in repeat(None, calls):
         {expression}
-    synchronize()
-    return clock() - begin
+    {end}
 
 def once():
     return {expression}
 """
+#: How a sample ends, by whether the wait for the device counts.
+_END = {
+    True: "synchronize(); return clock() - begin",
+    False: "taken = clock() - begin; synchronize(); return taken",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +126,7 @@ def prepare(work: Workload, contestant: Contestant, operands: Operands, clock: C
     with contestant.scope():
         values = (contestant.array(operand) for operand in operands)
         names.update(zip("abc", values, strict=False))
-    source = _LOOP.format(expression=work.expression_for(contestant.family))
+    source = _LOOP.format(expression=work.expression_for(contestant.family), end=_END[work.waits])
     exec(compile(source, f"<{work.name}>", "exec"), names)  # noqa: S102 - a row of workloads.py
     return Entry(contestant, names["once"], names["sample"])
 
@@ -205,9 +211,10 @@ def race(
     costs: dict[str, float] = {}
     for entry in entries:
         with _running(entry, rest) as name:
-            entry.sample(1)
-            calls[name] = autorange(entry.sample, plan.sample_seconds)
-            costs[name] = entry.sample(calls[name])
+            calls[name], costs[name] = 1, entry.sample(1)
+            if costs[name] < _VERY_LONG_CALL:
+                calls[name] = autorange(entry.sample, plan.sample_seconds)
+                costs[name] = entry.sample(calls[name])
     fitting = int(plan.case_seconds / max(sum(costs.values()), 1e-9))
     rounds = min(plan.repeats, max(plan.least_repeats, fitting))
     samples: dict[str, list[float]] = {name: [] for name in calls}

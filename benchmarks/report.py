@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -32,27 +33,38 @@ def seconds_text(seconds: float | None) -> str:
     return f"{seconds:.3g} s"
 
 
-def show(run: Run, console: Console) -> None:
-    """Print everything about a run."""
-    _heading(run, console)
-    verdicts = judge(run)
-    for device in run.devices:
-        missed = {place for v in verdicts if v.device == device for place in v.missed}
-        console.print(_ratios(run, device, missed))
-        _reasons(run, device, console)
-    noisy = any(case.spread > NOISY for case in run.cases)
+def show(runs: Sequence[Run], console: Console) -> None:
+    """Print everything about runs on one machine."""
+    _machine(runs[0], console)
+    for run in runs:
+        _contestants(run, console)
+        for device in run.devices:
+            console.print(_ratios(run, device, _marks(run, device)))
+            _reasons(run, device, console)
+    noisy = any(case.spread > NOISY for run in runs for case in run.cases)
     console.print(
         "Medians. A ratio is the peer's time by the device's: above 1 the device is faster. "
-        "Best: the faster peer. !: below the bar."
+        + ("Best: the faster peer. " if any(map(_best, runs)) else "")
+        + "!: below the bar."
         + (" ~ noisy: samples differ widely." if noisy else "")
     )
-    if run.cases:
-        console.print(_means(run))
-    if verdicts:
-        console.print(_bars(verdicts))
+    for _, group in groupby(runs, lambda run: run.suite):
+        measured = [run for run in group if run.cases]
+        if measured:
+            console.print(_means(measured))
+        if verdicts := [verdict for run in measured for verdict in judge(run)]:
+            console.print(_bars(verdicts))
 
 
-def _heading(run: Run, console: Console) -> None:
+def _marks(run: Run, device: str) -> set[tuple[str, str, int]]:
+    """Return where a ratio is below a bar: peer, workload, size. The best may be the only peer."""
+    peers = list(run.peers)
+    alone = {FASTEST: peers[0]} if len(peers) == 1 else {}
+    own = (v for v in judge(run) if v.device == device)
+    return {(alone.get(v.bar.peer, v.bar.peer), *place) for v in own for place in v.missed}
+
+
+def _machine(run: Run, console: Console) -> None:
     hardware = run.machine.get("hardware", {})
     caches = ", ".join(f"{name} {size}" for name, size in hardware.get("caches", {}).items())
     cpu = str(hardware.get("cpu", "unknown processor"))
@@ -63,6 +75,10 @@ def _heading(run: Run, console: Console) -> None:
             f"  [yellow]The machine was busy (load {load}): ratios of work that several threads "
             "share say little.[/]"
         )
+
+
+def _contestants(run: Run, console: Console) -> None:
+    cpu = run.machine.get("hardware", {}).get("cpu")
     for name, about in (*run.devices.items(), *run.peers.items()):
         told = {"kind"} | ({"hardware"} if about.get("hardware") == cpu else set())
         details = ", ".join(f"{k} {v}" for k, v in about.items() if v and k not in told)
@@ -85,15 +101,21 @@ def _table(title: str, headers: Sequence[str]) -> Table:
     return made
 
 
-def _ratios(run: Run, device: str, missed: set[tuple[str, int]]) -> Table:
+def _header(peer: str) -> str:
+    """Return a peer's name in lines of a column's width."""
+    return peer.replace(".", "\n.").replace("-", "-\n")
+
+
+def _ratios(run: Run, device: str, marks: set[tuple[str, str, int]]) -> Table:
     peers = list(run.peers)
     timed = peers if len(peers) <= _PEERS_WITH_TIMES else []
-    best = [FASTEST] if len(peers) > 1 else []
-    headers = ["Workload", "Size", device, *timed, *(f"/ {name}" for name in peers)]
+    best = _best(run)
+    ratio_headers = (f"/ {_header(name)}" for name in peers)
+    headers = ["Workload", "Size", device, *map(_header, timed), *ratio_headers]
     made = _table(f"Speed of {device}", [*headers, *("/ best" for _ in best)])
     last = ""
     for case in run.cases:
-        ratios = [_ratio(case, device, peer, peers, missed) for peer in (*peers, *best)]
+        ratios = [_ratio(case, device, peer, peers, marks) for peer in (*peers, *best)]
         times = [_time(case, name) for name in (device, *timed)]
         size = size_text(case.size) + ("~" if case.spread > NOISY else " ")
         made.add_row(case.workload if case.workload != last else "", size, *times, *ratios)
@@ -109,13 +131,12 @@ def _time(case: Case, name: str) -> str:
 
 
 def _ratio(
-    case: Case, device: str, peer: str, peers: Sequence[str], missed: set[tuple[str, int]]
+    case: Case, device: str, peer: str, peers: Sequence[str], marks: set[tuple[str, str, int]]
 ) -> str:
     ratio = case.ratio(device, peer, peers)
     if ratio is None:
         return "-"
-    is_judged = peer == FASTEST or len(peers) == 1
-    if is_judged and (case.workload, case.size) in missed:
+    if (peer, case.workload, case.size) in marks:
         return f"[bold red]! {_ratio_text(ratio)}[/]"
     text = _ratio_text(ratio)
     return text if ratio < 1.0 else f"[green]{text}[/]"
@@ -139,15 +160,20 @@ def _reasons(run: Run, device: str, console: Console) -> None:
         console.print(f"  [yellow]{escape(', '.join(places))}[/]: {escape(line)}")
 
 
-def _means(run: Run) -> Table:
-    peers = list(run.peers)
-    names = [*peers, FASTEST] if len(peers) > 1 else peers
+def _best(run: Run) -> list[str]:
+    """Return the fastest peer if it has a column; OpenCL peers have bars of their own."""
+    return [FASTEST] if len(run.peers) > 1 and run.suite == "host" else []
+
+
+def _means(runs: Sequence[Run]) -> Table:
+    names = list(dict.fromkeys(name for run in runs for name in (*run.peers, *_best(run))))
     headers = ["From 2^16 elements up", *(f"/ {n}".replace(FASTEST, "best") for n in names)]
     made = _table("Geometric means", headers)
-    for device, found in means(run).items():
-        values = (found[name] for name in names)
-        row = ("-" if value is None else _ratio_text(value) for value in values)
-        made.add_row(escape(device), *row)
+    for run in runs:
+        for device, found in means(run).items():
+            values = (found.get(name) for name in names)
+            row = ("-" if value is None else _ratio_text(value) for value in values)
+            made.add_row(escape(device), *row)
     return made
 
 

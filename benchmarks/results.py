@@ -98,11 +98,14 @@ class Run:
     machine: dict[str, Any] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
     cases: list[Case] = field(default_factory=list)
+    #: Which bars count: those of ``"host"`` libraries, or of the peers on an ``"opencl"`` device.
+    suite: str = "host"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form: raw samples, and the ratios drawn from them."""
         return {
             "schema": SCHEMA,
+            "suite": self.suite,
             **self.machine,
             "settings": self.settings,
             "devices": self.devices,
@@ -149,10 +152,25 @@ def from_dict(data: Any) -> Run:
             key: data[key] for key in ("date", "packages", "hardware", "system") if key in data
         }
         return Run(
-            data["devices"], data["peers"], data["missing"], machine, data["settings"], cases
+            data["devices"],
+            data["peers"],
+            data["missing"],
+            machine,
+            data["settings"],
+            cases,
+            str(data.get("suite", "host")),
         )
     except (AttributeError, KeyError, TypeError) as error:
         raise ValueError(f"damaged result of `phalanx bench --json`: {error!r}") from error
+
+
+def runs_from_dict(data: Any) -> list[Run]:
+    """Read the JSON form of a run with those of the OpenCL devices in it; raises as `from_dict`."""
+    first = from_dict(data)
+    further = data.get("opencl", [])
+    if not isinstance(further, list):
+        raise ValueError("damaged result of `phalanx bench --json`: 'opencl' is no list")
+    return [first, *map(from_dict, further)]
 
 
 def _outcome(data: dict[str, Any]) -> Outcome:

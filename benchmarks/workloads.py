@@ -38,6 +38,8 @@ class Workload:
     is_matrix: bool = False
     #: False where the result holds whatever the memory held: only shape and dtype are compared.
     has_values: bool = True
+    #: False where only the host's time counts: the work is waited for after the clock was read.
+    waits: bool = True
     special: Mapping[str, str] = field(default_factory=dict)
 
     def elements(self, size: int) -> int:
@@ -61,7 +63,8 @@ def _values(n: int, rng: np.random.Generator) -> HostArray:
     return x
 
 
-def _vectors(count: int) -> Callable[[int, np.random.Generator], Operands]:
+def vectors(count: int) -> Callable[[int, np.random.Generator], Operands]:
+    """Return what makes so many vectors of ``size`` elements."""
     return lambda n, rng: tuple(_values(n, rng) for _ in range(count))
 
 
@@ -86,7 +89,8 @@ def _nothing(_n: int, _rng: np.random.Generator) -> Operands:
     return ()
 
 
-_ONE: dict[str, Any] = {"sizes": (1,), "quick_sizes": (1,), "limits": (1, 1)}
+#: The sizes of a workload of one element.
+ONE: dict[str, Any] = {"sizes": (1,), "quick_sizes": (1,), "limits": (1, 1)}
 _IN_ROWS: dict[str, Any] = {"limits": (ROW, 2**31), "multiple": ROW}
 _BLOCK: dict[str, Any] = {"sizes": (2**10,), "quick_sizes": (2**10,), "limits": (2**10, 2**10)}
 
@@ -96,8 +100,8 @@ _NUMPY_SOFTMAX = (
 )
 
 WORKLOADS: tuple[Workload, ...] = (
-    Workload("dispatch add", "a + b of one element", "a + b", _vectors(2), **_ONE),
-    Workload("dispatch sum", "sum of one element", "xp.sum(a)", _vectors(1), **_ONE),
+    Workload("dispatch add", "a + b of one element", "a + b", vectors(2), **ONE),
+    Workload("dispatch sum", "sum of one element", "xp.sum(a)", vectors(1), **ONE),
     Workload(
         "allocate",
         "allocate and release 4 KiB",
@@ -106,9 +110,9 @@ WORKLOADS: tuple[Workload, ...] = (
         has_values=False,
         **_BLOCK,
     ),
-    Workload("add", "a + b", "a + b", _vectors(2)),
-    Workload("exp", "e to the a", "xp.exp(a)", _vectors(1)),
-    Workload("sum", "sum of all", "xp.sum(a)", _vectors(1)),
+    Workload("add", "a + b", "a + b", vectors(2)),
+    Workload("exp", "e to the a", "xp.exp(a)", vectors(1)),
+    Workload("sum", "sum of all", "xp.sum(a)", vectors(1)),
     Workload("mean rows", "mean of rows of 1024", "xp.mean(a, axis=-1)", _rows, **_IN_ROWS),
     Workload(
         "softmax rows",
@@ -118,7 +122,7 @@ WORKLOADS: tuple[Workload, ...] = (
         special={"numpy": _NUMPY_SOFTMAX, "torch": "xp.softmax(a, dim=-1)"},
         **_IN_ROWS,
     ),
-    Workload("strided add", "every second of a and b", "a[::2] + b[::2]", _vectors(2)),
+    Workload("strided add", "every second of a and b", "a[::2] + b[::2]", vectors(2)),
     Workload("broadcast add", "rows of 1024 + one row", "a + b", _rows_and_row, **_IN_ROWS),
     Workload("where", "b or c by a mask", "xp.where(a, b, c)", _mask_and_vectors(2)),
     Workload("mask", "the half of b that a mask selects", "b[a]", _mask_and_vectors(1)),
@@ -126,7 +130,7 @@ WORKLOADS: tuple[Workload, ...] = (
         "sort",
         "sort all, ascending",
         "xp.sort(a)",
-        _vectors(1),
+        vectors(1),
         special={"torch": "xp.sort(a).values"},
     ),
     Workload(
@@ -148,15 +152,19 @@ def size_text(size: int) -> str:
 
 
 def chosen(
-    names: Iterable[str] = (), sizes: Iterable[int] = (), quick: bool = False
+    names: Iterable[str] = (),
+    sizes: Iterable[int] = (),
+    quick: bool = False,
+    among: Iterable[Workload] = WORKLOADS,
 ) -> list[tuple[Workload, int]]:
     """Return the workloads whose name contains one of ``names``, each at its sizes or at ``sizes``.
 
-    Nothing named means all. A workload that does not exist at a size is left out there.
+    ``among`` are those to choose from; nothing named means all. A workload that does not exist at a
+    size is left out there.
     """
     names, sizes = list(names), list(sizes)
     found = []
-    for work in WORKLOADS:
+    for work in among:
         if names and not any(name.lower() in work.name for name in names):
             continue
         own = work.quick_sizes if quick else work.sizes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -115,6 +116,21 @@ class TestMeasure:
         clock = Clock()
         case = case_of(Fake("a", clock, (1e-3,), wait=2e-3), clock=clock)
         assert case.seconds("a") == pytest.approx(3e-3)
+
+    def test_waiting_does_not_count_where_the_host_is_timed(self) -> None:
+        clock = Clock()
+        work = replace(BY_NAME["exp"], waits=False)
+        plan = Plan(2, 2, 1e-4, 1.0)
+        case = results.measure_case(
+            work, 8, [Fake("a", clock, (1e-3,), wait=2e-3)], plan, clock=clock, rest=lambda: None
+        )
+        assert case.seconds("a") == pytest.approx(1e-3)
+
+    def test_a_very_long_call_is_not_repeated_to_plan_the_rounds(self) -> None:
+        clock = Clock()
+        fake = Fake("a", clock, (30.0,))
+        case_of(fake, clock=clock, plan=Plan(9, 2, 1e-3, 1.0))
+        assert fake.calls == 1 + 1 + 2  # the check, the plan, the rounds
 
     def test_contestants_take_turns(self) -> None:
         clock, log = Clock(), []
@@ -345,10 +361,12 @@ class TestReport:
     def test_a_table_of_eighty_columns(self) -> None:
         text = printed(
             report.show,
-            run_of(
-                ("add", 2**16, timed(cpu=1.0e-3, numpy=4.567e-3, torch=0.999e-3)),
-                ("add", 2**20, timed(cpu=None, numpy=1.23e-7, torch=12.0)),
-            ),
+            [
+                run_of(
+                    ("add", 2**16, timed(cpu=1.0e-3, numpy=4.567e-3, torch=0.999e-3)),
+                    ("add", 2**20, timed(cpu=None, numpy=1.23e-7, torch=12.0)),
+                )
+            ],
         )
         assert max(map(len, text.splitlines())) <= 80
         for word in (
@@ -381,14 +399,14 @@ class TestReport:
     def test_a_busy_machine_is_told(self) -> None:
         run = run_of(("add", 2**16, timed(cpu=1.0, numpy=2.0)), peers="numpy")
         run.machine["hardware"]["load"] = 0.4
-        assert "busy" not in printed(report.show, run)
+        assert "busy" not in printed(report.show, [run])
         run.machine["hardware"]["load"] = 1.5
-        assert "busy (load 1.5)" in printed(report.show, run)
+        assert "busy (load 1.5)" in printed(report.show, [run])
 
     def test_many_peers_still_fit(self) -> None:
         peers = {f"peer{i}": 2.0 for i in range(4)}
         text = printed(
-            report.show, run_of(("add", 2**16, timed(cpu=1.0, **peers)), peers=" ".join(peers))
+            report.show, [run_of(("add", 2**16, timed(cpu=1.0, **peers)), peers=" ".join(peers))]
         )
         assert max(map(len, text.splitlines())) <= 80
         assert text.count("2.00") >= 5
@@ -396,7 +414,7 @@ class TestReport:
     def test_a_missing_peer_is_named_with_the_remedy(self) -> None:
         run = run_of(("add", 2**16, timed(cpu=1.0, numpy=2.0)), peers="numpy")
         run.missing["torch"] = "No module named 'torch'; pip install torch"
-        text = printed(report.show, run)
+        text = printed(report.show, [run])
         assert "torch is missing: No module named 'torch'; pip install torch" in text
         assert "/ best" not in text
 
