@@ -5,15 +5,19 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := $(shell find core kernels_cpu kernels_opencl device_plugins benchmarks -type f \
-	\( -name '*.py' -o -name '*.pyi' -o -name '*.pyx' -o -name '*.pxi' -o -name '*.c' -o -name '*.h' -o -name '*.json' -o -name '*.cl' \))
+SOURCES := $(shell find core kernels_cpu kernels_opencl device_plugins benchmarks conformance -type f \
+	\( -name '*.py' -o -name '*.pyi' -o -name '*.pyx' -o -name '*.pxi' -o -name '*.c' -o -name '*.h' -o -name '*.json' -o -name '*.cl' -o -name '*.j2' -o -name '*.ini' \))
+# Both OpenCL runtimes that the tests use, and caches that go with the environment.
+RUNTIMES = $(BIN)/python tests/opencl/set_up_runtimes.py $(VENV)/opencl
+RUN := XDG_CACHE_HOME=$(CURDIR)/$(VENV)/cache OCL_ICD_VENDORS=$(CURDIR)/$(VENV)/opencl
 C_SOURCES := $(shell git ls-files '*.c' '*.h' 2>/dev/null)
 TORCH ?= torch==2.13.0
+JOBS ?= 2
 
-.PHONY: help demo test cover bench lint types wheel clean
+.PHONY: help demo test conformance cover bench lint types wheel clean
 
 help: ## list the commands
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -31,17 +35,25 @@ $(VENV)/.%: dist/.stamp
 	touch $@
 
 demo: $(VENV)/.demo ## train a network on real digits, on every device
-	$(BIN)/python examples/digits.py
+	$(RUNTIMES)
+	$(RUN) $(BIN)/python examples/digits.py
 
 test: $(VENV)/.test ## run the whole test suite
-	$(BIN)/python -m pytest $(ARGS)
+	$(RUNTIMES)
+	$(RUN) $(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
+
+conformance: $(VENV)/.test ## certify every device of this machine, then test the suite itself; both quick
+	$(RUNTIMES)
+	$(RUN) $(BIN)/python tests/conformance/certify_all.py
+	$(RUN) $(BIN)/phalanx conformance --self-test --quick
 
 cover: $(VENV)/.test ## coverage of core/ with the fake driver alone, at least 90 %
 	PHALANX_TEST_DEVICES=fake $(BIN)/python -m pytest --cov --cov-report=term --cov-fail-under=90
 
-bench: $(VENV)/.test ## ratios of speed against NumPy and PyTorch
+bench: $(VENV)/.test ## ratios of speed against NumPy, PyTorch and pyopencl
 	$(BIN)/python -c 'import torch' 2>/dev/null || $(BIN)/python -m pip install --quiet '$(TORCH)'
-	$(BIN)/phalanx bench --json out/bench.json
+	$(RUNTIMES)
+	$(RUN) $(BIN)/phalanx bench --json out/bench.json
 
 lint: $(VENV)/.dev ## style of Python and C
 	$(BIN)/ruff check .

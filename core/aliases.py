@@ -101,9 +101,7 @@ def _from_variable(name: str, whole: str) -> Device:
     try:
         parsed = parse(name)
         if parsed.base in set(DeviceKind) and parsed.base not in host().drivers():
-            raise DeviceNotFoundError(
-                f"{name!r} is an alias; name a driver's device, like 'opencl:0'"
-            )
+            raise DeviceNotFoundError(f"{name!r} is an alias; name a driver's device, like 'cpu:0'")
         return resolve(parsed)
     except DeviceNotFoundError as error:
         raise DeviceNotFoundError(f"{where} does not say what 'gpu' means: {error}") from None
@@ -165,7 +163,7 @@ def not_found(name: DeviceName) -> str:
     found = [device for driver in plugs.drivers() for device in plugs.listing(driver).devices]
     names = ", ".join(f"{d.name} ({d.info.name})" for d in found)
     lines.append(f"  found: {names or 'no device at all'}")
-    lines += [f"  {line}" for line in absences()]
+    lines += [f"  {absence}" for absence in absences()]
     if guess := _close_match(name):
         lines.append(f"  did you mean {guess!r}?")
     lines.append(f"  `phalanx why {name}` shows every step")
@@ -220,22 +218,49 @@ def how_to_install(driver: str) -> str:
     return "install the package of its vendor, which announces itself as 'phalanx.plugins'"
 
 
-def absences() -> list[str]:
-    """Return a line with the reason for every plugin, driver or device that is not usable."""
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """Why a plugin, driver or device is not usable.
+
+    ``base`` is the plugin or driver; ``optional`` tells that nothing is broken: a library that one
+    need not have is not installed.
+    """
+
+    base: str
+    name: str
+    reason: str
+    optional: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.reason}"
+
+
+def absences() -> list[Absence]:
+    """Return the reason for every plugin, driver or device that is not usable."""
     plugs = host()
-    lines = [f"{plugin_line(p)}: {p.reason}" for p in plugs.plugins() if p.reason]
+    found = [Absence(p.name, plugin_line(p), p.reason) for p in plugs.plugins() if p.reason]
     for driver in plugs.drivers():
-        listing = plugs.listing(driver)
-        if listing.error is not None:
-            lines.append(f"{driver} ({plugs.owner(driver)}): {describe(listing.error)}")
-        elif not listing.devices and not listing.broken:
-            lines.append(f"{driver} ({plugs.owner(driver)}): the driver works and found no device")
-        lines += [f"{driver}:{index}: {describe(e)}" for index, e in listing.broken.items()]
-    lines += [
-        f"PHALANX_PLUGINS names {name!r}, and no installed plugin is called so"
+        found += _absences_of(driver)
+    unknown = "no installed plugin is called so"
+    found += [
+        Absence(name, f"PHALANX_PLUGINS names {name!r}", unknown)
         for name in plugs.unknown_allowed()
     ]
-    return lines
+    return found
+
+
+def _absences_of(driver: str) -> list[Absence]:
+    from .diagnosis import missing_part
+
+    plugs = host()
+    listing = plugs.listing(driver)
+    name = f"{driver} ({plugs.owner(driver)})"
+    if listing.error is not None:
+        optional = missing_part(plugs.drivers()[driver]) is not None
+        return [Absence(driver, name, describe(listing.error), optional)]
+    if not listing.devices and not listing.broken:
+        return [Absence(driver, name, "the driver works and found no device")]
+    return [Absence(driver, f"{driver}:{i}", describe(e)) for i, e in listing.broken.items()]
 
 
 def plugin_line(plugin: Plugin) -> str:

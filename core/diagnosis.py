@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from . import aliases
 from .devices import find_device
 from .driver import Capability, DeviceKind, Driver, Feature
-from .errors import DeviceNotFoundError
+from .errors import CompileError, DeviceNotFoundError, PhalanxError
 from .guard import Observer, describe, guard, ignore
 from .loading import PluginState
 from .plugins import host
 
 if TYPE_CHECKING:
-    from ._warm import Device
+    from ._warm import Device, Kernel
     from .aliases import DeviceName
 
 #: The chain, in order: a step is looked at only if those before it did not fail.
@@ -24,9 +24,13 @@ CHAIN = ("installed", "importable", "ABI", "library", "device", "capability")
 
 
 class Status(StrEnum):
-    """How one step went; ``unknown`` where a step before it failed."""
+    """How one step went; ``unknown`` where a step before it ended the chain.
+
+    ``absent``: something optional is not installed, which is no fault.
+    """
 
     OK = "ok"
+    ABSENT = "absent"
     FAIL = "fail"
     SKIPPED = "skipped"
     UNKNOWN = "unknown"
@@ -34,7 +38,10 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of the chain: what was seen, and for a failure what to do."""
+    """One step of the chain: what was seen, and what to do about it.
+
+    A step that is ``ok`` has a remedy only if a part of it does not work.
+    """
 
     name: str
     status: Status
@@ -117,7 +124,25 @@ class Explains(Protocol):
     """A driver that can tell more of itself: the steps ``ABI`` and ``library``."""
 
     def explain(self) -> Iterable[Step]:
-        """Return the steps that the driver knows of; must not raise."""
+        """Return the steps that the driver knows of; must not raise.
+
+        ``Status.ABSENT`` tells that an optional library is not installed; ``device_count`` then
+        raises ``DeviceError`` with the same words.
+        """
+
+
+@runtime_checkable
+class CompilesAhead(Protocol):
+    """A driver whose kernels are compiled at first use, and can be before."""
+
+    def compile_ahead(self, index: int, kernel: Kernel) -> tuple[int, int]:
+        """Compile what a kernel of ``Driver.kernels`` needs in the commonest case; blocks.
+
+        Returns how many programs were compiled, and how many were read from a cache.
+
+        Raises:
+            CompileError: with log and source.
+        """
 
 
 def why(name: str | Device, *, observe: Observer = ignore) -> Diagnosis:
@@ -158,7 +183,7 @@ def _alias_remedy(kind: DeviceKind) -> str:
 def _kindred(base: str, observe: Observer) -> Diagnosis:
     """Tell what a driver has instead of the device that an alias asks for."""
     steps = _up_to_devices(base, observe)
-    if all(step.status != Status.FAIL for step in steps):
+    if not _ended(steps):
         kinds = ", ".join(f"{d.name} ({d.kind.value})" for d in host().listing(base).devices)
         steps.append(Step("device", Status.SKIPPED, f"what it has: {kinds}"))
     return Diagnosis(base, "", _pad(steps))
@@ -167,7 +192,7 @@ def _kindred(base: str, observe: Observer) -> Diagnosis:
 def _chain(name: DeviceName, observe: Observer) -> Diagnosis:
     steps = _up_to_devices(name.base, observe)
     device = None
-    if all(step.status != Status.FAIL for step in steps):
+    if not _ended(steps):
         listing = host().listing(name.base)
         device = next((d for d in listing.devices if d.index == name.index), None)
         steps.append(_device_step(name, device))
@@ -184,23 +209,27 @@ def _pad(steps: Iterable[Step]) -> tuple[Step, ...]:
 
 
 def _up_to_devices(base: str, observe: Observer) -> list[Step]:
-    """Look at the plugin and at what the driver tells of itself; ends with the first failure."""
+    """Look at the plugin and at what the driver tells of itself, until a step ends the chain."""
     plugs = host()
     observe("importable")
     steps = _plugin_steps(base)
-    if base not in plugs.drivers() or any(step.status == Status.FAIL for step in steps):
+    if base not in plugs.drivers() or _ended(steps):
         return steps
     observe("library")
-    steps += _driver_steps(plugs.drivers()[base])
-    if any(step.status == Status.FAIL for step in steps):
+    steps += driver_steps(plugs.drivers()[base])
+    if _ended(steps):
         return steps
     observe("device")
     listing = plugs.listing(base)
     if listing.error is not None:
-        steps.append(Step("device", Status.FAIL, describe(listing.error)))
+        steps.append(_failed("device", listing.error))
     elif not listing.devices and not listing.broken:
         steps.append(Step("device", Status.FAIL, "the driver works and found no device"))
     return steps
+
+
+def _ended(steps: Iterable[Step]) -> bool:
+    return any(step.status in (Status.FAIL, Status.ABSENT) for step in steps)
 
 
 def _plugin_steps(base: str) -> list[Step]:
@@ -243,17 +272,33 @@ def _split(message: str) -> tuple[str, str]:
     return detail, remedy
 
 
-def _driver_steps(driver: Driver) -> list[Step]:
+def _failed(name: str, error: BaseException) -> Step:
+    """Return a failed step; our own errors carry the remedy behind the first semicolon."""
+    if isinstance(error, CompileError):
+        remedy = "update the compiler, which comes with the device's driver or runtime"
+        return Step(name, Status.FAIL, describe(error), remedy)
+    if isinstance(error, PhalanxError):
+        return Step(name, Status.FAIL, *_split(describe(error)))
+    return Step(name, Status.FAIL, describe(error))
+
+
+def driver_steps(driver: Driver) -> list[Step]:
+    """Return what a driver tells of itself; never raises for what it does."""
     if isinstance(driver, Explains):
         outcome = guard(lambda: tuple(driver.explain()), f"driver {driver.name!r}: explain()")
         if outcome.error is not None:
-            return [Step("library", Status.FAIL, describe(outcome.error))]
+            return [_failed("library", outcome.error)]
         return list(outcome.value or ())
     kind = f"{type(driver).__module__}.{type(driver).__qualname__}"
     return [
         Step("ABI", Status.OK, f"Python driver {kind}"),
         Step("library", Status.SKIPPED, "the driver does not tell of a library"),
     ]
+
+
+def missing_part(driver: Driver) -> Step | None:
+    """Return the step that tells of something optional that is not installed, None if all is."""
+    return next((step for step in driver_steps(driver) if step.status is Status.ABSENT), None)
 
 
 def _device_step(name: DeviceName, device: Device | None) -> Step:
@@ -268,15 +313,25 @@ def _device_step(name: DeviceName, device: Device | None) -> Step:
 def _capability_step(device: Device) -> Step:
     def work() -> str:
         device.ensure_open()
-        kernels = sum(1 for _ in device.driver.kernels(device.index))
-        parts = [f"{kernels} kernels ready" if kernels else "kernels are compiled at first use"]
-        parts += _flags(device)
-        return "; ".join(parts)
+        return "; ".join([_kernels(device), *_flags(device)])
 
     outcome = guard(work, f"the opening of {device.name}")
     if outcome.error is not None:
-        return Step("capability", Status.FAIL, describe(outcome.error))
+        return _failed("capability", outcome.error)
     return Step("capability", Status.OK, outcome.value or "")
+
+
+def _kernels(device: Device) -> str:
+    """Count the kernels; where they are compiled at first use, compile one to see that it works."""
+    driver, first, count = device.driver, None, 0
+    for kernel in driver.kernels(device.index):
+        first, count = first or kernel, count + 1
+    if first is None:
+        return "kernels are compiled at first use"
+    if not isinstance(driver, CompilesAhead):
+        return f"{count} kernels ready"
+    driver.compile_ahead(device.index, first)
+    return f"{count} kernels, compiled at first use"
 
 
 def size_text(size: int) -> str:

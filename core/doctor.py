@@ -20,17 +20,27 @@ DEFAULT_LIMIT = 60.0
 
 
 class Verdict(StrEnum):
-    """How a check ended; ``unknown`` if it could not be made."""
+    """How a check ended; ``unknown`` if it could not be made.
+
+    ``absent``: something optional is not installed, which is as good as ``ok``.
+    """
 
     OK = "ok"
+    ABSENT = "absent"
     WARNING = "warning"
     CRITICAL = "critical"
     UNKNOWN = "unknown"
 
 
 #: Exit codes, as monitoring systems know them.
-EXIT_CODES = {Verdict.OK: 0, Verdict.WARNING: 1, Verdict.CRITICAL: 2, Verdict.UNKNOWN: 3}
-_GRAVITY = (Verdict.OK, Verdict.WARNING, Verdict.UNKNOWN, Verdict.CRITICAL)
+EXIT_CODES = {
+    Verdict.OK: 0,
+    Verdict.ABSENT: 0,
+    Verdict.WARNING: 1,
+    Verdict.CRITICAL: 2,
+    Verdict.UNKNOWN: 3,
+}
+_GRAVITY = (Verdict.ABSENT, Verdict.OK, Verdict.WARNING, Verdict.UNKNOWN, Verdict.CRITICAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,13 +151,20 @@ def _plugin(name: str, origins: list[str], level: str, limit: float) -> Iterator
 
 
 def _from_report(label: str, result: dict[str, Any], level: str) -> Iterator[Check]:
+    absent = [note for note in result["notes"] if note["status"] == "absent"]
     for plugin in result["plugins"]:
         if plugin["reason"]:
             remedy = f"update or uninstall {plugin['origin'].partition(' ')[0]}"
             yield Check(label, Verdict.WARNING, f"{plugin['origin']}: {plugin['reason']}", remedy)
-        else:
+        elif not absent:
             drivers = ", ".join(plugin["drivers"]) or "none"
             yield Check(label, Verdict.OK, f"{plugin['origin']}: drivers: {drivers}")
+    for note in absent:
+        yield Check(label, Verdict.ABSENT, f"not set up: {note['detail']}", note["remedy"])
+    for note in result["notes"]:
+        if note not in absent:
+            detail = f"{note['name']}: {note['detail']}"
+            yield Check(label, Verdict.WARNING, detail, note["remedy"])
     for error in result["errors"]:
         detail, _, remedy = error.partition("; ")
         yield Check(label, Verdict.WARNING, detail, remedy)

@@ -187,6 +187,25 @@ class Driver(ABC):
         """Enqueue a fill with a repeated pattern; return False if the driver has no such call."""
         return False
 
+    def adopt_host(self, index: int, address: int, size: int, owner: Any) -> tuple[int, int] | None:
+        """Return a handle for ``size`` > 0 bytes of host memory, for use in place.
+
+        Beside it the place of the first byte behind the handle's, in bytes. ``None``: the device
+        cannot use this memory, and the core copies. Keep ``owner``, which keeps the memory, until
+        ``release_host`` and the end of the work before it.
+        """
+        return None
+
+    def release_host(self, index: int, handle: int) -> None:
+        """Undo ``adopt_host`` without blocking: a destructor calls it, and work may still run."""
+
+    def host_address(self, index: int, handle: int) -> int | None:
+        """Return where the host reads and writes a block in place when the work on it is done.
+
+        ``None``: the block can only be copied.
+        """
+        return None
+
     def memory_info(self, index: int) -> tuple[int, int]:
         """Return the free and the total bytes of device memory; (0, 0) if unknown."""
         return (0, 0)

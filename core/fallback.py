@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal, get_args, overload
 
 from ._warm import Array, Device, Stream, empty, launch, launch_elementwise
 from .driver import DeviceKind, Operand
@@ -46,6 +46,10 @@ class _Policy(AbstractContextManager["_Policy"]):
         fallback_policy(self.former)
 
 
+@overload
+def fallback_policy(policy: None = None) -> Policy: ...
+@overload
+def fallback_policy(policy: Policy) -> _Policy: ...
 def fallback_policy(policy: Policy | None = None) -> _Policy | Policy:
     """Set what happens when a device lacks a kernel; without an argument, return the setting.
 

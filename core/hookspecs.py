@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pluggy
 
 if TYPE_CHECKING:
+    from ._warm import Device
+    from .declarations import Declarations
     from .driver import Driver
 
 PROJECT = "phalanx"
@@ -22,5 +24,14 @@ def phalanx_drivers() -> Iterable[Driver]:
 
     Called once, when a device is first asked for. A library that is absent is a ``DeviceError`` of
     ``Driver.device_count``, not of this hook: then the reason shows in ``phalanx why``.
+    """
+    raise NotImplementedError
+
+
+@hookspec
+def phalanx_conformance(device: Device) -> Declarations | None:
+    """Return what the plugin declares about one of its devices to the conformance suite.
+
+    Called with every device that is tested; return ``None`` for those of other plugins.
     """
     raise NotImplementedError

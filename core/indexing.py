@@ -238,11 +238,13 @@ def _fill_where(x: Array, mask: Array, value: Any) -> None:
     from .elementwise import where
 
     _same_device(x, mask)
+    source: Any
     if isinstance(value, Array):
         source = cast(_as_value(x, value), x.dtype)
     else:
         _check_number(x, value)
-        source = value
+        whole = x.dtype.kind in "iu" or (isinstance(value, bool) and x.dtype.kind != "b")
+        source = int(value) if whole else value  # `where` must stay in the dtype of x
     assign(x, where(mask, source, x))
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._warm import Array, Device, open_capsule, wait_for_host, wrap_imported
+from ._warm import Array, Device, open_capsule, wait_for_host, wrap_host, wrap_imported
 from ._warm import copy as copy_array
-from .transfer import contiguous, to_device
+from .transfer import contiguous, share_host, to_device
 
 _CPU = (1, 0)
 
@@ -23,6 +23,8 @@ def prepare_export(
     own = x.__dlpack_device__()
     wanted = own if dl_device is None else (int(dl_device[0]), int(dl_device[1]))
     if wanted != own:
+        if wanted[0] == _CPU[0] and not copy and (shared := _on_host(x)) is not None:
+            return shared, False
         if wanted[0] != _CPU[0] or copy is False:
             raise BufferError(
                 f"an array on {x.device} cannot be exported to DLPack device {wanted}"
@@ -42,6 +44,23 @@ def prepare_export(
     else:
         x.device.synchronize()
     return x, bool(copy)
+
+
+def _on_host(x: Array) -> Array | None:
+    """Return an array of the host's over the same memory, ``None`` if the host cannot reach it.
+
+    Waits for the work on ``x``, which the result keeps alive.
+    """
+    from .devices import devices
+
+    address = x.device.driver.host_address(x.device.index, x.buffer.handle)
+    host = next((device for device in devices() if device.host_addressable), None)
+    if address is None or host is None:
+        return None
+    x.device.synchronize()
+    host.ensure_open()
+    at = address + x.offset
+    return wrap_host(x, at, x.dtype, x.shape, x.strides, host, x.buffer.readonly)
 
 
 def _capsule(obj: Any, target: Device | None, copy: bool | None) -> Any:
@@ -77,6 +96,15 @@ def _owner_of(dl_device: tuple[int, int], target: Device | None) -> Device:
     )
 
 
+def _moved_in_place(x: Array, device: Device) -> Array | None:
+    """Return the same memory as an array on another device, ``None`` if that needs a copy."""
+    if not x.device.host_addressable:
+        return None
+    address = x.buffer.handle + x.offset
+    readonly = x.buffer.readonly
+    return share_host(x, address, x.dtype, x.shape, x.strides, device, readonly=readonly)
+
+
 def from_dlpack(
     x: Any, /, *, device: str | Device | None = None, copy: bool | None = None
 ) -> Array:
@@ -103,6 +131,10 @@ def from_dlpack(
     result = wrap_imported(found, owner)
     must_copy = (copy is True and not found.copied) or not found.aligned
     moves = target is not None and target is not owner
+    if moves and target is not None and copy is not True and found.aligned:
+        shared = _moved_in_place(result, target)
+        if shared is not None:
+            return shared
     if copy is False and (moves or not found.aligned):
         raise BufferError(
             f"copy=False, but the memory is on {owner}"

@@ -10,7 +10,6 @@ from typing import Any
 from ._warm import Array, assign, cast, empty, normal_axis, view
 from ._warm import copy as copy_array
 from .data_types import result_type
-from .transfer import contiguous
 
 
 def need_array(x: Any, op: str) -> None:
@@ -354,7 +353,9 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
         wide = expand_dims(x, axis=axis + 1)
         shape = (*x.shape[: axis + 1], repeats, *x.shape[axis + 1 :])
         merged = (*x.shape[:axis], x.shape[axis] * repeats, *x.shape[axis + 1 :])
-        return reshape(contiguous(broadcast_to(wide, shape)), merged)
+        result = empty(shape, x.dtype, x.device)
+        assign(result, broadcast_to(wide, shape))
+        return reshape(result, merged)
     places = _repeated_places(repeats, x.shape[axis])
     return take(x, places, axis=axis)
 

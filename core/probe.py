@@ -86,7 +86,7 @@ def _how_it_ended(code: int) -> str:
 
 def _plugins(observe: Observer, level: str) -> dict[str, Any]:
     """Load the plugins that PHALANX_PLUGINS allows, and diagnose each of their devices."""
-    from .diagnosis import why
+    from .diagnosis import Status, driver_steps, why
     from .guard import describe
     from .plugins import host
 
@@ -104,7 +104,13 @@ def _plugins(observe: Observer, level: str) -> dict[str, Any]:
     ]
     devices = []
     errors = []
-    for name in host().drivers():
+    notes = []
+    for name, driver in host().drivers().items():
+        observe(f"the library of driver {name!r}")
+        steps = driver_steps(driver)
+        notes += [step.to_dict() for step in steps if step.remedy and step.status != Status.FAIL]
+        if any(step.status is Status.ABSENT for step in steps):
+            continue
         observe(f"the listing of the devices of driver {name!r}")
         listing = host().listing(name)
         if listing.error is not None:
@@ -120,7 +126,7 @@ def _plugins(observe: Observer, level: str) -> dict[str, Any]:
                 observe(f"a computation on {device.name}")
                 found["computed"] = _compute(device.name)
             devices.append(found)
-    return {"plugins": plugins, "devices": devices, "errors": errors}
+    return {"plugins": plugins, "devices": devices, "errors": errors, "notes": notes}
 
 
 def _compute(name: str) -> str:

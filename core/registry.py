@@ -119,6 +119,8 @@ def support(device: Device, op: str | None = None) -> Iterator[Support]:
     rows = [OPS[op]] if op is not None else list(OPS.values())
     native = {(k.op, k.dtypes): k for k in device.driver.kernels(device.index)}
     other = fallback_device(device)
+    if other is not None:
+        other.ensure_open()
     for row in rows:
         for signature in row.signatures:
             kernel = native.get((row.name, signature.dtypes))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ._warm import (
     Array,
     Device,
+    DType,
     Stream,
     assign,
     begin_use,
@@ -284,18 +286,19 @@ def from_numpy(data: npt.NDArray[Any], device: Device, *, copy: bool | None) -> 
     """
     dtype = dtype_from_name(data.dtype.name)
     if copy is False:
-        if not device.host_addressable:
-            raise ValueError(f"memory cannot be shared between the host and {device}: copy=None")
         if not _is_shareable(data):
             raise ValueError(
                 f"copy=False, but memory of dtype {data.dtype} and strides {data.strides} is not "
                 "aligned elements in native byte order"
             )
-        device.ensure_open()
         strides = tuple(s // dtype.itemsize for s in data.strides)
-        return wrap_host(
-            data, data.ctypes.data, dtype, data.shape, strides, device, not data.flags.writeable
+        readonly = not data.flags.writeable
+        shared = share_host(
+            data, data.ctypes.data, dtype, data.shape, strides, device, readonly=readonly
         )
+        if shared is None:
+            raise ValueError(f"memory cannot be shared between the host and {device}: copy=None")
+        return shared
     if not data.dtype.isnative:
         data = data.astype(data.dtype.newbyteorder("="))
     shape = data.shape  # ascontiguousarray would turn 0-d into 1-d
@@ -305,6 +308,38 @@ def from_numpy(data: npt.NDArray[Any], device: Device, *, copy: bool | None) -> 
     result = empty(shape, dtype, device)
     copy_from_host(result, source.ctypes.data)
     return result
+
+
+def share_host(
+    owner: Any,
+    address: int,
+    dtype: DType,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    device: Device,
+    *,
+    readonly: bool = False,
+) -> Array | None:
+    """Return an array over host memory that ``owner`` keeps, ``None`` if the device must copy it.
+
+    ``address`` is that of the first element, ``strides`` are in elements.
+    """
+    device.ensure_open()
+    if device.host_addressable:
+        return wrap_host(owner, address, dtype, shape, strides, device, readonly)
+    if 0 in shape:
+        return empty(shape, dtype, device)
+    reaches = [(n - 1) * s * dtype.itemsize for n, s in zip(shape, strides, strict=True)]
+    low = sum(r for r in reaches if r < 0)
+    size = sum(r for r in reaches if r > 0) - low + dtype.itemsize
+    adopted = device.driver.adopt_host(device.index, address + low, size, owner)
+    if adopted is None:
+        return None
+    handle, offset = adopted
+    uint8 = dtype_from_name("uint8")
+    whole = wrap_host(owner, handle, uint8, (offset + size,), (1,), device, readonly)
+    whole.buffer.on_release(partial(device.driver.release_host, device.index, handle))
+    return reinterpret(whole, dtype, shape, strides, offset - low)
 
 
 def _is_shareable(data: npt.NDArray[Any]) -> bool:

@@ -30,9 +30,10 @@ if TYPE_CHECKING:
 _NAMES = "xyz"
 #: Work-items of a group of the contiguous kernel: where they are lanes, and where they are a loop.
 _GROUP, _LOOP_GROUP = 256, 1024
-#: Columns of a piece, and elements that are worth a work-item, of the kernel for cores.
-_PIECE, _GRAIN = 4096, 16384
-_ITEMS_PER_CORE = 4
+#: The kernel for cores: columns of a piece, the same where operands are transposed, elements that
+#: are worth a work-item, work-items for each core, and the axes that it takes.
+_PIECE, _SHORT_PIECE, _GRAIN, _ITEMS_PER_CORE = 4096, 16, 16384, 4
+_SERIAL_RANKS = (4, 8)
 #: Groups of the strided kernel, columns by rows: along memory, and for transposed operands.
 _LONG, _SQUARE = (256, 1), (16, 16)
 #: Axes that the strided kernel takes; more are walked on the host.
@@ -75,7 +76,7 @@ __kernel void run({parameters}, PHX_OUTPUT({out}, o), const layout l) {{
 _STRIDED_SERIAL = """
 typedef long place;
 typedef struct {{
-    place columns, rows, pieces, per;
+    place columns, rows, piece, per;
     place shape[{outer}];
     place step[{operands}];
     place stride[{operands}][{outer}];
@@ -84,10 +85,11 @@ typedef struct {{
 __attribute__((reqd_work_group_size(1, 1, 1))) __kernel void
 run({parameters}, PHX_OUTPUT({out}, o), const layout l) {{
     const place begin = (place)get_global_id(0) * l.per;
-    const place end = min(begin + l.per, l.rows * l.pieces);
+    const place pieces = (l.columns + l.piece - 1) / l.piece;
+    const place end = min(begin + l.per, l.rows * pieces);
     for (place task = begin; task < end; task++) {{
-        const place row = task / l.pieces, first = (task - row * l.pieces) * {piece};
-        const place columns = min((place){piece}, l.columns - first);
+        const place number = task / l.rows, row = task - number * l.rows, first = number * l.piece;
+        const place columns = min(l.piece, l.columns - first);
         place rest = row;
         place {starts};
 {decompose}
@@ -184,8 +186,9 @@ def _loads(text: Expression, places: list[str]) -> str:
 
 def _strided(text: Expression, dtypes: tuple[str, ...], traits: Traits) -> tuple[Program, _Launch]:
     kinds = tuple(dtype_from_name(d) for d in dtypes)
-    usual = ("u" * len(text.types), _RANKS[0], traits.is_cpu, traits.is_cpu)
-    first = _strided_program(text, *usual)
+    ranks = _SERIAL_RANKS if traits.is_cpu else _RANKS
+    usual = ("u" * len(text.types), ranks[0], traits.is_cpu)
+    first = _strided_program(text, *usual, serial=traits.is_cpu)
     programs = {usual: first}
 
     def launch(
@@ -239,7 +242,7 @@ def _slices(
 def _enqueue(
     env: Env,
     text: Expression,
-    programs: dict[tuple[str, int, bool, bool], Program],
+    programs: dict[tuple[str, int, bool], Program],
     numbers: str,
     shape: list[int],
     strides: list[list[int]],
@@ -249,20 +252,22 @@ def _enqueue(
     column = _column_axis(shape)
     columns = shape.pop(column) if shape else 1
     steps = [s.pop(column) if s else 0 for s in strides]
-    rank = next(r for r in _RANKS if len(shape) < r)
+    serial = env.traits.is_cpu
+    rank = next(r for r in (_SERIAL_RANKS if serial else _RANKS) if len(shape) < r)
     transposed = any(
         0 < abs(s[-1]) < abs(step) for s, step in zip(strides, steps, strict=True) if s
     )
-    serial = env.traits.is_cpu and not transposed
-    wide = env.traits.is_cpu or _span(columns, steps, shape, strides) >= 2**31
+    wide = serial or _span(columns, steps, shape, strides) >= 2**31
     pattern = "".join(
         "n" if n == "n" else {1: "u", 0: "o"}.get(step, "s")
         for n, step in zip(numbers + "a", steps, strict=True)
     )
-    key = (pattern, rank, wide, serial)
+    if serial and "s" in pattern:  # the loop is scalar then: one program for all strides
+        pattern = pattern.replace("u", "s").replace("o", "s")
+    key = (pattern, rank, wide)
     program = programs.get(key)
     if program is None:
-        program = programs.setdefault(key, _strided_program(text, *key))
+        program = programs.setdefault(key, _strided_program(text, *key, serial=serial))
     kernel = env.kernel(program, "run")
     rows = math.prod(shape)
     padding = rank - 1 - len(shape)
@@ -271,13 +276,14 @@ def _enqueue(
     tail = (*outer, *steps, *flat)
     code = f"<{4 + len(tail)}{'q' if wide else 'i'}"
     if serial:
-        pieces = divide_up(columns, _PIECE)
+        piece = _SHORT_PIECE if transposed else _PIECE
+        tasks = rows * divide_up(columns, piece)
         per = max(
-            divide_up(rows * pieces, _ITEMS_PER_CORE * env.traits.compute_units),
-            divide_up(_GRAIN, min(columns, _PIECE)),
+            divide_up(tasks, _ITEMS_PER_CORE * env.traits.compute_units),
+            divide_up(_GRAIN, min(columns, piece)),
         )
-        packed = struct.pack(code, columns, rows, pieces, per, *tail)
-        env.enqueue(kernel, (divide_up(rows * pieces, per),), (1,), *args, packed)
+        packed = struct.pack(code, columns, rows, piece, per, *tail)
+        env.enqueue(kernel, (divide_up(tasks, per),), (1,), *args, packed)
         return
     group = _SQUARE if transposed or columns < 64 else _LONG
     if group[0] * group[1] > env.traits.max_work_group:
@@ -309,7 +315,7 @@ def _span(columns: int, steps: list[int], shape: list[int], strides: list[list[i
 
 
 def _strided_program(
-    text: Expression, pattern: str, rank: int, wide: bool, serial: bool
+    text: Expression, pattern: str, rank: int, wide: bool, *, serial: bool
 ) -> Program:
     names = [name for name, form in zip(_NAMES, pattern[:-1], strict=False) if form != "n"] + ["o"]
     place = {name: number for number, name in enumerate((*_NAMES[: len(pattern) - 1], "o"))}
@@ -341,7 +347,6 @@ def _strided_program(
     return Program(
         template.format(
             advance="\n".join(f"        {name}_at += {columns[name]};" for name in names),
-            piece=_PIECE,
             order="PHX_ORDERED" if "s" in pattern else "PHX_INDEPENDENT",
             index="long" if wide else "int",
             outer=rank - 1,

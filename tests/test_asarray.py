@@ -11,7 +11,8 @@ import ml_dtypes
 import numpy as np
 import phalanx as px
 import pytest
-from array_kit import LAYOUTS, assert_same, generator, special_values, wild_values
+from array_kit import LAYOUTS, assert_same, generator
+from phalanx.conformance.reference.values import special_values, wild_values
 from phalanx.optable import ALL, FLOATING, INTEGER, NUMERIC
 
 

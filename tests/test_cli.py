@@ -17,6 +17,37 @@ def phalanx(*args: str, site: Path | None = None, plugins: str = "none", **env: 
     return run_python("-m", "phalanx", *args, path=site, PHALANX_PLUGINS=plugins, **env)
 
 
+#: Drivers without the library they need, of which a part does not work, that compile late.
+STEPS = "from phalanx.diagnosis import Status, Step\nfrom phalanx.errors import *\n"
+BARE = f"""{STEPS}
+class Bare(FakeDriver):
+    def device_count(self):
+        raise DeviceError("libbare is not installed; pip install bare")
+    def explain(self):
+        return [Step("library", Status.ABSENT, "libbare is not installed", "pip install bare")]
+"""
+HALF = f"""{STEPS}
+class Half(FakeDriver):
+    def explain(self):
+        return [Step("library", Status.OK, "runtimes: one; two does not load", "reinstall two")]
+"""
+LAZY = f"""{STEPS}
+from phalanx import Kernel, Layout
+class Lazy(FakeDriver):
+    done = set()
+    def kernels(self, index):
+        return [
+            Kernel(op, dtypes, Layout.ANY, determinism="bitwise", provider="lazy 1")
+            for op, dtypes in (("exp", ("float32",) * 2), ("add", ("float32",) * 3),
+                               ("add", ("float64",) * 3), ("sqrt", ("float32",) * 2))
+        ]
+    def compile_ahead(self, index, kernel):
+        if kernel.op == "sqrt":
+            raise CompileError("sqrt(float32) does not compile: no registers", log="", source="")
+        return (2, 0) if kernel.op == "add" else (0, 1)
+"""
+
+
 def parsed(done: Done) -> Any:
     assert done.stderr in ("", "noise\n")
     return json.loads(done.stdout)
@@ -50,6 +81,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "cli_broken": "raise RuntimeError('no licence file')",
         "cli_twin": plugin_source("acme"),
         "cli_slow": "import time; time.sleep(60)",
+        "cli_bare": plugin_source("bare", body=BARE, drivers="(Bare('bare'),)"),
+        "cli_lazy": plugin_source("lazy", body=LAZY, drivers="(Lazy('lazy', [info()]),)"),
+        "cli_half": plugin_source("half", body=HALF, drivers="(Half('half', [info()]),)"),
         "cli_commands": (
             "import click\n@click.command()\n"
             "def hello():\n    'Say hello.'\n    click.echo('hello')\n"
@@ -86,7 +120,7 @@ class TestGroup:
         assert "(broken) ModuleNotFoundError" in done.stdout
         assert max(map(len, done.stdout.splitlines())) <= 80
 
-    @pytest.mark.parametrize("command", ["devices", "why", "doctor", "ops", "abi-check"])
+    @pytest.mark.parametrize("command", ["devices", "why", "doctor", "ops", "abi-check", "warm"])
     def test_every_command_has_help_with_examples_and_json(self, command: str) -> None:
         done = phalanx(command, "--help")
         assert done.returncode == 0
@@ -155,6 +189,19 @@ class TestDevices:
         assert device["features"] == ["host_addressable", "fp64", "subnormals"]
         assert bytes.fromhex(device["uuid"]) == b"acme-model-t-001"
 
+    def test_what_is_not_set_up_stands_apart(self, site: Path) -> None:
+        line = "bare (acme-dist 3.1): libbare is not installed; pip install bare"
+        done = phalanx("devices", "--json", site=site, plugins="acme,bare")
+        data = parsed(done)
+        assert data["not_set_up"] == [line]
+        assert not any(other.startswith("bare (acme-dist 3.1):") for other in data["not_usable"])
+        text = phalanx("devices", site=site, plugins="acme,bare").stdout
+        assert line in text.partition("Not set up")[2]
+
+    def test_one_driver_is_shown_without_the_reasons_of_others(self, site: Path) -> None:
+        done = phalanx("devices", "acme", site=site, plugins="acme,broken,bare")
+        assert [line.split()[0] for line in done.stdout.splitlines()] == ["Device", "acme:0"]
+
     def test_none(self) -> None:
         done = phalanx("devices", "gpu")
         assert done.returncode == 1
@@ -185,7 +232,7 @@ class TestWhy:
         data = parsed(done)
         (step,) = [step for step in data["steps"] if step["status"] == "fail"]
         assert step["name"] == "capability"
-        assert "did you mean 'add'" in step["detail"]
+        assert "did you mean 'add'" in step["remedy"]
 
     def test_a_crash_is_reported(self, site: Path) -> None:
         done = phalanx("why", "acme", site=site, plugins="acme-crash")
@@ -224,6 +271,26 @@ class TestDoctor:
         assert checks["default device"][0]["detail"] == "acme:0"
         assert "typo" in checks["variables"][1]["detail"]
         assert "left out" in checks["plugin twin"][0]["detail"]
+
+    def test_what_is_not_set_up_is_no_fault(self, site: Path) -> None:
+        done = phalanx("doctor", "--json", site=site, plugins="acme,bare")
+        assert done.returncode == 0
+        data = parsed(done)
+        assert data["verdict"] == "ok"
+        (check,) = [check for check in data["checks"] if check["name"] == "plugin bare"]
+        assert (check["verdict"], check["remedy"]) == ("absent", "pip install bare")
+        assert check["detail"] == "not set up: libbare is not installed"
+        text = phalanx("doctor", site=site, plugins="acme,bare").stdout
+        assert "--  plugin bare" in text
+
+    def test_a_part_that_does_not_work_is_a_warning(self, site: Path) -> None:
+        done = phalanx("doctor", "--json", site=site, plugins="half")
+        assert done.returncode == 1
+        checks = self.checks(done)
+        assert checks["device half:0"][0]["verdict"] == "ok"
+        warning = checks["plugin half"][1]
+        assert (warning["verdict"], warning["remedy"]) == ("warning", "reinstall two")
+        assert "two does not load" in warning["detail"]
 
     def test_two_plugins_of_one_name(self, site: Path) -> None:
         done = phalanx("doctor", "--json", site=site, plugins="acme,twin")
@@ -334,6 +401,52 @@ class TestOps:
         done = phalanx("ops", "--device", "nobody:0", site=site, plugins="acme")
         assert done.returncode == 2
         assert "found: acme:0" in done.stderr
+
+
+class TestWarm:
+    def warm(self, site: Path, *args: str) -> Done:
+        return phalanx("warm", "--device", "lazy", *args, site=site, plugins="acme,lazy")
+
+    def test_all_kernels_with_one_that_does_not_compile(self, site: Path) -> None:
+        done = self.warm(site, "--json")
+        assert done.returncode == 1
+        data = parsed(done)
+        assert data.pop("seconds") >= 0
+        assert data == {
+            "device": "lazy:0",
+            "ahead": True,
+            "kernels": 4,
+            "compiled": 4,
+            "cached": 1,
+            "failed": ["sqrt(float32) does not compile: no registers"],
+        }
+        text = self.warm(site).stdout
+        assert "fail: sqrt(float32) does not compile: no registers" in text
+
+    def test_some_ops(self, site: Path) -> None:
+        done = self.warm(site, "--op", "add", "--op", "exp")
+        assert done.returncode == 0, done.stderr
+        assert "lazy:0: 3 kernels; 4 programs compiled and 1 from the cache" in done.stdout
+
+    def test_kernels_that_come_compiled(self, site: Path) -> None:
+        done = phalanx("warm", "-d", "acme", site=site, plugins="acme")
+        assert done.returncode == 0
+        assert "acme:0: its kernels are compiled already" in done.stdout
+        assert parsed(phalanx("warm", "--json", site=site, plugins="acme"))["ahead"] is False
+
+    @pytest.mark.parametrize(
+        ("arguments", "code", "hint"),
+        [
+            (["--op", "ad"], 2, "did you mean add"),
+            (["--op", "cos"], 1, "lazy:0 has no kernel for cos; `phalanx ops` shows more"),
+            (["--device", "gpx"], 2, "found: "),
+        ],
+    )
+    def test_wrong_names(self, site: Path, arguments: list[str], code: int, hint: str) -> None:
+        done = self.warm(site, *arguments)
+        assert done.returncode == code
+        assert hint in done.stderr
+        assert "Traceback" not in done.stderr
 
 
 class TestAbiCheck:

@@ -314,6 +314,13 @@ def test_softmax(libraries: dict[str, Library], shape: tuple[int, int], dtype: s
     ).all()
 
 
+def test_softmax_of_more_blocks_than_lanes(lib: Library) -> None:
+    """A row of 70 equal blocks: the blocks beyond the 64th count too."""
+    n = 70 * 4096
+    x = np.zeros((1, n), np.float64)
+    assert (run(lib, "softmax", "float64", "float64", x) == 1 / n).all()
+
+
 def test_softmax_without_a_finite_maximum(lib: Library) -> None:
     rows = [[np.nan, 1, 2], [np.inf, 0, 1], [-np.inf, -np.inf, -np.inf], [-np.inf, 0, -np.inf]]
     for dtype in FLOATS:

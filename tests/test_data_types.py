@@ -9,8 +9,10 @@ import ml_dtypes
 import numpy as np
 import phalanx as px
 import pytest
-from array_kit import LAYOUTS, assert_same, generator, host_dtype, special_values, wild_values
-from elementwise_reference import cast as reference_cast
+from array_kit import LAYOUTS, assert_same, generator
+from phalanx.conformance.reference.conversion import cast as reference_cast
+from phalanx.conformance.reference.formats import host_dtype
+from phalanx.conformance.reference.values import special_values, wild_values
 from phalanx.optable import ALL, COMPLEX, FLOATING, INTEGER, SIGNED, UNSIGNED, kind_of
 from phalanx.promotion import PAIRS
 

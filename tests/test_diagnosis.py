@@ -10,7 +10,7 @@ import pytest
 from phalanx.devices import find_device
 from phalanx.diagnosis import CHAIN, Diagnosis, Status, Step, why
 from phalanx.driver import DeviceKind
-from phalanx.errors import DeviceError, DeviceNotFoundError
+from phalanx.errors import CompileError, DeviceError, DeviceNotFoundError
 from plugin_kit import FakeDriver, fresh_host, info, make_distribution, plugin_source
 
 
@@ -129,9 +129,11 @@ def test_two_plugins_of_one_name(plugged: Path) -> None:
 
 
 def test_a_driver_without_devices_and_one_that_cannot_list() -> None:
-    with fresh_host(FakeDriver("none"), FakeDriver("sick", DeviceError("no loader"))):
+    sick = FakeDriver("sick", DeviceError("no loader; pip install acme-icd"))
+    with fresh_host(FakeDriver("none"), sick):
         assert failing(why("none")).detail == "the driver works and found no device"
         assert failing(why("sick")).detail == "no loader"
+        assert failing(why("sick")).remedy == "pip install acme-icd"
 
 
 def test_an_index_that_does_not_exist_and_a_device_that_cannot_be_described() -> None:
@@ -160,6 +162,49 @@ def test_a_driver_may_explain_itself() -> None:
         found = why("acme")
     assert failing(found).remedy == "apt install libacme7"
     assert statuses(found)["device"] == "unknown"
+
+
+def test_an_optional_library_that_is_absent_ends_the_chain() -> None:
+    class Bare(FakeDriver):
+        def explain(self) -> Iterable[Step]:
+            return (Step("library", Status.ABSENT, "libbare is not installed", "install libbare"),)
+
+    with fresh_host(Bare("acme", DeviceError("libbare is not installed; install libbare"))):
+        found = why("acme")
+        alias = str(why("gpu"))
+        with pytest.raises(DeviceNotFoundError, match="libbare is not installed; install libbare"):
+            find_device("gpu")
+    assert not found.usable
+    assert statuses(found) == {
+        **dict.fromkeys(CHAIN, "unknown"),
+        "installed": "ok",
+        "importable": "ok",
+        "library": "absent",
+    }
+    assert "library     absent   libbare is not installed" in alias
+    assert "-> install libbare" in alias
+
+
+def test_a_kernel_is_compiled_where_they_are_compiled_at_first_use() -> None:
+    class Lazy(FakeDriver):
+        fault = ""
+
+        def kernels(self, index: int) -> list[str]:
+            return ["first", "second"]
+
+        def compile_ahead(self, index: int, kernel: str) -> tuple[int, int]:
+            assert (index, kernel) == (0, "first")
+            if self.fault:
+                raise CompileError(self.fault, log="", source="")
+            return 1, 0
+
+    lazy = Lazy("acme", [info()])
+    with fresh_host(lazy):
+        (step,) = [step for step in why("acme").steps if step.name == "capability"]
+        assert step.detail.startswith("2 kernels, compiled at first use")
+        lazy.fault = "no compiler"
+        assert failing(why("acme")).detail == "CompileError: no compiler"
+        assert "update the compiler" in failing(why("acme")).remedy
 
 
 def test_a_driver_whose_explanation_breaks() -> None:

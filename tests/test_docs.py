@@ -98,6 +98,10 @@ def check_output(block: Block, got: str) -> None:
 )
 def test_the_code_of_a_page_runs_and_prints_what_the_page_says(page: Path, tmp_path: Path) -> None:
     plugins = prepare(page, tmp_path)
+    if page.name == "opencl.md":
+        if not phalanx.is_available("opencl:0"):
+            pytest.skip("there is no opencl:0; `phalanx why opencl:0` says why")
+        plugins.append("opencl")
     run_blocks(runnable(page), tmp_path, plugins)
 
 
@@ -220,7 +224,8 @@ def variables_in_code() -> set[str]:
     """The environment variables that the code reads."""
     read = re.compile(r"(?:environ(?:\.get\(|\[)|getenv\()\s*[\"'](PHALANX_\w+)[\"']")
     found = set()
-    for folder in ("core", "kernels_cpu", "device_plugins", "benchmarks", "examples"):
+    rooms = ("core", "kernels_cpu", "kernels_opencl", "device_plugins", "benchmarks", "examples")
+    for folder in rooms:
         for path in (ROOT / folder).rglob("*"):
             if path.suffix in (".py", ".c", ".h", ".pyx", ".pxi"):
                 found |= set(read.findall(path.read_text("utf-8")))

@@ -5,27 +5,24 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
-import elementwise_reference as reference
 import numpy as np
 import phalanx as px
 import pytest
-from array_kit import (
-    FORMATS,
-    PARTS,
-    WIDE_BITS,
-    HostArray,
-    assert_same,
-    assert_within,
-    generator,
-    host_dtype,
-    ordinary_values,
-    special_values,
-    unit,
-    wild_values,
-)
+from array_kit import assert_same, generator
 from phalanx._warm import cast
 from phalanx._warm import copy as copy_array
+from phalanx.conformance.reference import complex_numbers
+from phalanx.conformance.reference.elementwise import Parts, expected
+from phalanx.conformance.reference.formats import PARTS, host_dtype
+from phalanx.conformance.reference.values import (
+    HostArray,
+    combined,
+    ordinary_values,
+    special_values,
+    wild_values,
+)
 from phalanx.optable import ALL, FLOATING, INTEGER, OPS, REAL, Op, Signature, Structure
 
 ELEMENTWISE = [row for row in OPS.values() if row.structure is Structure.ELEMENTWISE]
@@ -55,16 +52,16 @@ def wild_arguments(op: str, signature: Signature) -> tuple[HostArray, ...]:
     """All combinations of special values, and random ones over the whole range."""
     rng = generator(op, signature)
     kinds = signature.inputs
+    if kinds[-1] in PARTS and complex_numbers.is_analytic(op):
+        return tuple(ordinary_values(name, 48, rng) for name in kinds)
     specials = [special_values(name) for name in kinds]
     if len(kinds) == 3:
         specials = [s[:: max(1, len(s) // 12)] for s in specials]
-    combined = np.meshgrid(*[np.arange(len(s)) for s in specials], indexing="ij")
     count = 400 if len(kinds) == 1 else 500
-    if kinds[-1] in PARTS and reference.is_transcendental_complex(op, kinds[-1]):
-        return tuple(ordinary_values(name, 48, rng) for name in kinds)
-    columns = []
-    for name, special, place in zip(kinds, specials, combined, strict=True):
-        columns.append(np.concatenate([special[place.ravel()], wild_values(name, count, rng)]))
+    columns = [
+        np.concatenate([special, wild_values(name, count, rng)])
+        for name, special in zip(kinds, combined(specials), strict=True)
+    ]
     return tuple(columns)
 
 
@@ -72,39 +69,16 @@ def check(
     row: Op, signature: Signature, args: tuple[HostArray, ...], got: HostArray, slack: float
 ) -> None:
     """Compare with the reference: to the bit where the op is exact, else within the row's bound."""
-    op, to = row.name, signature.outputs[0]
-    what = f"{op} {signature}"
-    name = signature.inputs[-1]
-    if reference.is_rounded(op, name):
-        bound = max(row.bound.ulp[name], slack)
-        # The reference is good to a unit of the wide format; halves are rounded to float32 before.
-        own = 2.0 ** (3 + FORMATS[to][0] - WIDE_BITS)
-        if op == "logaddexp":
-            got = got + got.dtype.type(0)  # the sign of a zero is left open
-        assert_within(got, reference.wide(op, args), bound + max(own, 2.0**-12), what, args)
-    elif reference.is_transcendental_complex(op, name):
-        check_complex(row, signature, args, got, slack)
-    else:
-        assert_same(got, reference.exact(op, args, to), what)
-
-
-def check_complex(
-    row: Op, signature: Signature, args: tuple[HostArray, ...], got: HostArray, slack: float
-) -> None:
-    """Per part; pow, expm1 and NumPy's functions only against the size of the whole."""
-    name = signature.inputs[-1]
-    real, imag = reference.complex_exact(row.name, args)
-    bound = max(row.bound.ulp[name], slack) + 0.01
-    what = f"{row.name} {signature}"
-    if signature.outputs[0] not in PARTS:
-        assert_within(got, real, bound, what, args)
-    elif row.name in ("pow", "expm1") or slack:
-        size = unit(np.hypot(real, imag), PARTS[name])
-        error = np.maximum(abs(got.real - real), abs(got.imag - imag)) / size
-        assert error.max() <= bound, f"{what}: {error.max()} ulp at {args[0][error.argmax()]}"
-    else:
-        assert_within(np.ascontiguousarray(got.real), real, bound, f"{what}, real part", args)
-        assert_within(np.ascontiguousarray(got.imag), imag, bound, f"{what}, imaginary part", args)
+    want = expected(row.name, args, signature.outputs[0])
+    if slack and isinstance(want, Parts):
+        want = replace(want, normed=True)  # NumPy's complex functions cancel
+    stated = 0.0 if want.is_exact else row.bound.ulp[signature.inputs[-1]] + want.slack
+    errors = want.errors(got, np.arange(got.size))
+    worst = int(errors.argmax())
+    assert errors[worst] <= max(stated, slack), (
+        f"{row.name} {signature} of {[a[worst] for a in args]}: got {got[worst]!r}, "
+        f"want {want.text(worst)}, error {errors[worst]} ulp, bound {max(stated, slack)}"
+    )
 
 
 @pytest.mark.needs_cpu

@@ -8,7 +8,9 @@ from collections.abc import Callable
 import numpy as np
 import phalanx as px
 import pytest
-from array_kit import LAYOUTS, assert_same, generator, host_dtype, wild_values
+from array_kit import LAYOUTS, assert_same, generator
+from phalanx.conformance.reference.formats import host_dtype
+from phalanx.conformance.reference.values import wild_values
 from phalanx.optable import ALL, COMPLEX, FLOATING, INTEGER, NUMERIC
 
 

@@ -8,18 +8,11 @@ from collections.abc import Iterator
 import numpy as np
 import phalanx as px
 import pytest
-from array_kit import (
-    FORMATS,
-    LAYOUTS,
-    PARTS,
-    HostArray,
-    assert_same,
-    generator,
-    ordinary_values,
-    wild_values,
-)
+from array_kit import LAYOUTS, assert_same, generator
 from phalanx._warm import cast
 from phalanx._warm import copy as copy_array
+from phalanx.conformance.reference.formats import FORMATS, PARTS
+from phalanx.conformance.reference.values import HostArray, ordinary_values, wild_values
 from phalanx.optable import ALL, OPS, Op, Signature, Structure
 
 ELEMENTWISE = [row for row in OPS.values() if row.structure is Structure.ELEMENTWISE]

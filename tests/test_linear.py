@@ -9,7 +9,10 @@ from fractions import Fraction
 import numpy as np
 import phalanx as px
 import pytest
-from array_kit import LAYOUTS, HostArray, assert_same, generator, host_dtype, rounded
+from array_kit import LAYOUTS, assert_same, generator
+from phalanx.conformance.reference.formats import host_dtype
+from phalanx.conformance.reference.ulp import rounded
+from phalanx.conformance.reference.values import HostArray
 from phalanx.optable import COMPLEX, FLOATING, INTEGER, NUMERIC
 
 SHAPES = [

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import phalanx as px
 import pytest
-from array_kit import LAYOUTS, HostArray, assert_same, generator, host_dtype, ordinary_values
+from array_kit import LAYOUTS, assert_same, generator
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from phalanx.conformance.reference.formats import host_dtype
+from phalanx.conformance.reference.values import HostArray, ordinary_values
 from phalanx.optable import ALL
 
 examples = settings(

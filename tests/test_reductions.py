@@ -9,16 +9,9 @@ from typing import Any
 import numpy as np
 import phalanx as px
 import pytest
-from array_kit import (
-    LAYOUTS,
-    HostArray,
-    assert_same,
-    axis_subsets,
-    generator,
-    host_dtype,
-    special_values,
-    wild_values,
-)
+from array_kit import LAYOUTS, assert_same, axis_subsets, generator
+from phalanx.conformance.reference.formats import host_dtype
+from phalanx.conformance.reference.values import HostArray, special_values, wild_values
 from phalanx.optable import ALL, COMPLEX, FLOATING, INTEGER, NUMERIC, REAL
 
 CUBE = (3, 4, 5)

@@ -7,7 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import phalanx as px
 import pytest
-from array_kit import LAYOUTS, assert_same, generator, host_dtype, ordinary_values, special_values
+from array_kit import LAYOUTS, assert_same, generator
+from phalanx.conformance.reference.formats import host_dtype
+from phalanx.conformance.reference.values import ordinary_values, special_values
 from phalanx.optable import ALL, FLOATING, REAL
 
 

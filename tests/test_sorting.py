@@ -7,15 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import phalanx as px
 import pytest
-from array_kit import (
-    LAYOUTS,
-    HostArray,
-    assert_same,
-    generator,
-    host_dtype,
-    special_values,
-    wild_values,
-)
+from array_kit import LAYOUTS, assert_same, generator
+from phalanx.conformance.reference.formats import host_dtype
+from phalanx.conformance.reference.values import HostArray, special_values, wild_values
 from phalanx.optable import BOOLEAN, FLOATING, REAL
 
 LENGTHS = (0, 1, 2, 3, 5, 16, 17, 31, 32, 33, 64, 100, 257, 1000, 5000)

@@ -16,6 +16,7 @@ _OWN = {
     "devices": ("devices", "devices", "List the devices of all plugins."),
     "doctor": ("doctor", "doctor", "Check the installation and every device."),
     "ops": ("ops", "ops", "Show how a device serves each op."),
+    "warm": ("warm", "warm", "Compile a device's kernels ahead of their first use."),
     "why": ("why", "why", "Explain why a device is usable or not."),
 }
 
@@ -24,6 +25,7 @@ Examples:
   phalanx devices                 what is there
   phalanx why gpu:0               why a device is usable or not
   phalanx doctor --level short    compute on every device
+  phalanx warm --device gpu:0     compile kernels before they are needed
   phalanx ops --device cpu:0      native, decomposed, fallback, unsupported
   phalanx devices --json          for programs; every command has it
 """

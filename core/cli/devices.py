@@ -12,6 +12,7 @@ from .output import console, emit, json_option, noise_to_stderr, plain_errors, t
 
 if TYPE_CHECKING:
     from phalanx._warm import Device
+    from phalanx.aliases import Absence
 
 
 @click.command(
@@ -31,19 +32,30 @@ Exit code: 0 if a device was found, 1 if none was, 2 for wrong usage.
 def devices(kind_or_driver: str | None, as_json: bool) -> None:
     """List the devices of all plugins, or of one driver or kind.
 
-    Plugins that are not usable follow, each with its reason. Opens no device.
+    Plugins that are not usable follow, each with its reason, and those that lack something which
+    one need not have. Opens no device.
     """
     from phalanx import aliases
     from phalanx.devices import devices as find
 
     with noise_to_stderr():
         found = find(kind_or_driver)
-        absent = aliases.absences()
+        absent = [a for a in aliases.absences() if _concerns(a, kind_or_driver)]
     if as_json:
-        emit({"devices": [_data(device) for device in found], "not_usable": absent})
+        data = [_data(device) for device in found]
+        broken = [str(a) for a in absent if not a.optional]
+        optional = [str(a) for a in absent if a.optional]
+        emit({"devices": data, "not_usable": broken, "not_set_up": optional})
     else:
         _show(found, absent, kind_or_driver)
     raise SystemExit(0 if found else 1)
+
+
+def _concerns(absence: Absence, asked: str | None) -> bool:
+    """Return whether a reason can be that of a missing device of what was asked for."""
+    from phalanx.aliases import alias_kind
+
+    return asked in (None, absence.base) or alias_kind(str(asked)) is not None
 
 
 def _data(device: Device) -> dict[str, Any]:
@@ -69,7 +81,7 @@ def _data(device: Device) -> dict[str, Any]:
     }
 
 
-def _show(found: tuple[Device, ...], absent: list[str], asked: str | None) -> None:
+def _show(found: tuple[Device, ...], absent: list[Absence], asked: str | None) -> None:
     from phalanx.diagnosis import size_text
     from phalanx.plugins import host
 
@@ -88,9 +100,11 @@ def _show(found: tuple[Device, ...], absent: list[str], asked: str | None) -> No
         out.print(table(("Device", "Kind", "Hardware", "Memory", "Plugin"), rows, fold=2))
     else:
         out.print(f"No device{f' of {asked!r}' if asked else ''} was found.")
-    if absent:
-        out.print("\n[bold]Not usable[/]")
-        for line in absent:
-            out.print(Padding(escape(line), (0, 0, 0, 2)))
+    for title, optional in (("[bold]Not usable[/]", False), ("[dim]Not set up[/]", True)):
+        lines = [str(a) for a in absent if a.optional is optional]
+        if lines:
+            out.print(f"\n{title}")
+        for line in lines:
+            out.print(Padding(escape(line), (0, 0, 0, 2), style="dim" if optional else ""))
     if not found:
         out.print(f"\n`phalanx why {asked or 'cpu'}` shows every step.")

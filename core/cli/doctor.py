@@ -53,14 +53,15 @@ def doctor(level: str, as_json: bool, timeout: float) -> None:
 
 
 def _show(checks: list[Check]) -> None:
-    from phalanx.doctor import worst
+    from phalanx.doctor import Verdict, worst
 
     rows = []
     for check in checks:
         detail = escape(check.detail)
         if check.remedy:
             detail += f"\n[italic]-> {escape(check.remedy)}[/]"
-        rows.append((coloured(check.verdict.value), escape(check.name), detail))
+        verdict = "--" if check.verdict is Verdict.ABSENT else coloured(check.verdict.value)
+        rows.append((verdict, escape(check.name), detail))
     out = console()
     out.print(table(("", "Check", "What was found"), rows, fold=2))
     out.print(f"\nVerdict: {coloured(worst(checks).value)}")

@@ -25,6 +25,7 @@ COLOURS = {
     "critical": "bold red",
     "fail": "bold red",
     "skipped": "dim",
+    "absent": "dim",
     "unknown": "magenta",
     "native": "green",
     "decomposed": "cyan",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     epilog="""\b
 Examples:
   phalanx why gpu:0
-  phalanx why opencl --json
+  phalanx why cpu --json
 
 \b
 Exit code: 0 usable, 1 not usable, 2 wrong usage.
@@ -51,15 +51,13 @@ def why(name: str, as_json: bool, timeout: float) -> None:
 
 
 def _show(diagnosis: Diagnosis) -> None:
+    from phalanx.diagnosis import Status
+
     out = console()
     for line in str(diagnosis).splitlines():
         marked = escape(line)
         word = line[14:21].strip()
-        if (
-            line.startswith("  ")
-            and line[2:3] != " "
-            and word in ("ok", "fail", "skipped", "unknown")
-        ):
+        if line.startswith("  ") and line[2:3] != " " and word in tuple(Status):
             marked = f"{escape(line[:14])}{coloured(word)}{escape(line[14 + len(word) :])}"
         elif line[:1].strip():
             marked = f"[bold]{marked}[/]"

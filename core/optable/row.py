@@ -90,7 +90,7 @@ class Op:
     """One op: name, overloads, evaluation and guarantees.
 
     ``expressions`` maps a kind letter to the scalar expression over the operands ``a``, ``b`` and
-    ``c`` in the common subset of C, OpenCL C and CUDA C; ``{s}`` is the suffix of the compute type
+    ``c`` in the common subset of all dialects of C; ``{s}`` is the suffix of the compute type
     (``f32``, ``i8``, ...). A kind that is absent calls ``phx_<name>_<suffix>`` of ``core/scalar``.
     ``order`` states the order of evaluation where rounding makes it visible.
     """

@@ -14,7 +14,7 @@
  * maximum, minimum and clip exist for b (bool, u8 0 or 1) too.
  *
  * Arithmetic is done on unsigned words, where wrapping is defined; the way back to a signed type is
- * modulo 2**n in gcc, clang, OpenCL C and CUDA. All but pow are branch-free.
+ * modulo 2**n in every dialect of C. All but pow are branch-free.
  *
  * Needs the prelude of the dialect only. A prelude may define PHX_FLOAT_QUOTIENT to 1 where float
  * division is the faster one (vectors on x86-64): quotients of 8 and 16 bits are then taken in f32,

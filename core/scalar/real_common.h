@@ -1,8 +1,8 @@
 /* What the real functions share: error-free transformations, powers of two, splitting into mantissa
  * and exponent.
  *
- * Common subset of C11, OpenCL C 1.2 and CUDA C; the dialect's prelude comes first. All functions
- * here take and return values, never pointers. The error-free transformations are Dekker's and
+ * The common subset of C11 and of the C dialects of devices; the dialect's prelude comes first. All
+ * functions here take and return values, never pointers. The error-free transformations are Dekker's and
  * Knuth's, see Muller et al., Handbook of Floating-Point Arithmetic (2nd ed., 2018), chapters 4.3
  * and 4.4; they are exact unless an intermediate overflows.
  */

@@ -10,9 +10,11 @@
  * Lanes are plain arrays of constant length: gcc keeps them in vector registers.
  */
 
-/* Combine n rows of width units: for half = 32 ... 1, i < half: row i takes in row i + half. */
+/* Combine n rows of width units: for half = ..., 32, ... 1, i < half: row i takes in row i + half. */
 static void LANES_NAME(tree)(UNIT *r, int64_t n, int64_t width) {
-    for (int64_t half = REDUCE_LANES / 2; half > 0; half /= 2) {
+    int64_t half = REDUCE_LANES;
+    while (half < n) half *= 2; /* of blocks, there may be more than lanes */
+    for (half /= 2; half > 0; half /= 2) {
         const int64_t count = (n - half < half ? n - half : half) * width;
         const UNIT *from = r + half * width;
 #pragma GCC ivdep

@@ -1,0 +1,192 @@
+"""Launches of every overload on operands in canonical form: for what is compared with itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import phalanx as px
+from phalanx._warm import launch, launch_elementwise, view
+from phalanx.optable import Structure
+
+from .layouts import LAYOUTS, HostArray, Placed, place, room
+from .reference.formats import host_dtype
+from .reference.values import hard_values, ordinary_values, special_values, wild_values
+
+if TYPE_CHECKING:
+    from phalanx._warm import Array, Device
+
+    from .overloads import Overload
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One launch: operands on the host, the shape of the result, params.
+
+    ``base`` is the memory that ``scatter`` writes into. ``anywhere`` tells that the operands may
+    have any layout.
+    """
+
+    overload: Overload
+    inputs: tuple[HostArray, ...]
+    shape: Shape
+    params: tuple[int, ...] = ()
+    anywhere: bool = True
+    base: HostArray | None = None
+
+    def prepare(self, device: Device, layout: str = "contiguous") -> Callable[[], HostArray]:
+        """Put the operands on a device; return what launches, waits and gives the result."""
+        op = self.overload.op
+        if op == "scatter":
+            return self._prepare_scatter(device)
+        layout = layout if self.anywhere else "contiguous"
+        placed = [
+            place(device, x, d, layout)
+            for x, d in zip(self.inputs, self.overload.inputs, strict=True)
+        ]
+        arrays = tuple(p.array for p in placed)
+        if op == "gather":  # its first operand is the slice at offset 0 of the whole
+            arrays = (view(arrays[0], self.shape[1:], arrays[0].strides[1:]), arrays[1])
+        out = room(device, self.shape, self.overload.outputs[0], layout)
+        return lambda: self._run(arrays, out)
+
+    def _run(self, arrays: tuple[Array, ...], out: Placed) -> HostArray:
+        if self.overload.row.structure is Structure.ELEMENTWISE:
+            launch_elementwise(self.overload.op, arrays, out.array)
+        else:
+            launch(self.overload.op, arrays, (out.array,), self.params)
+        return out.read()
+
+    def _prepare_scatter(self, device: Device) -> Callable[[], HostArray]:
+        assert self.base is not None
+        values, offsets = (px.asarray(x, device=device) for x in self.inputs)
+        base = self.base
+
+        def run() -> HostArray:
+            whole = px.asarray(base, device=device)
+            launch("scatter", (values, offsets), (view(whole, base.shape[1:], (1,)),), ())
+            return np.asarray(px.asnumpy(whole))
+
+        return run
+
+    @property
+    def layouts(self) -> tuple[str, ...]:
+        """The layouts in which the operands may lie."""
+        return tuple(LAYOUTS) if self.anywhere else ("contiguous",)
+
+
+def calls(overload: Overload, rng: np.random.Generator, *, quick: bool) -> Iterator[Call]:
+    """Yield launches of an overload with random operands; fewer and smaller ones if ``quick``."""
+    yield from _BY_STRUCTURE[overload.row.structure](overload, rng, quick)
+
+
+def _wide(name: str, shape: Shape, rng: np.random.Generator) -> HostArray:
+    """Values of very different sizes, so that the order of additions shows."""
+    values = ordinary_values(name, int(np.prod(shape)), rng)
+    if np.dtype(values.dtype).kind in "fcV":
+        scale = 2.0 ** rng.integers(-6, 7, values.size)
+        with np.errstate(all="ignore"):
+            values = (values * scale).astype(host_dtype(name))
+    return values.reshape(shape)
+
+
+def _elementwise(overload: Overload, rng: np.random.Generator, quick: bool) -> Iterator[Call]:
+    count = 200 if quick else 2000
+    columns = [wild_values(name, count, rng) for name in overload.inputs]
+    yield Call(overload, tuple(columns), (count,))
+    hard = hard_values(overload.op, overload.inputs, count, rng)
+    rows = len(hard[0]) // 3 * 3
+    shaped = tuple(column[:rows].reshape(3, rows // 3) for column in hard)
+    yield Call(overload, shaped, (3, rows // 3))
+
+
+def _rows(quick: bool) -> tuple[Shape, ...]:
+    few = ((3, 65), (2, 4097))
+    return few if quick else (*few, (1, 1), (5, 64), (1, 4096), (7, 257), (1, 70_001))
+
+
+def _reduction(overload: Overload, rng: np.random.Generator, quick: bool) -> Iterator[Call]:
+    for shape in _rows(quick):
+        yield Call(overload, (_wide(overload.inputs[0], shape, rng),), shape[:-1])
+
+
+def _along(overload: Overload, rng: np.random.Generator, quick: bool) -> Iterator[Call]:
+    params: tuple[tuple[int, ...], ...] = ((),)
+    if overload.row.structure is Structure.SORT:
+        params = ((0,), (1,))
+    for shape in _rows(quick):
+        for chosen in params:
+            yield Call(overload, (_wide(overload.inputs[0], shape, rng),), shape, chosen)
+
+
+def _search(overload: Overload, rng: np.random.Generator, quick: bool) -> Iterator[Call]:
+    name = overload.inputs[0]
+    size = 300 if quick else 5000
+    table = np.sort(ordinary_values(name, size, rng))
+    wanted = np.concatenate([table[::7], ordinary_values(name, size, rng), special_values(name)])
+    for right in (0, 1):
+        yield Call(overload, (table, wanted), wanted.shape, (right,))
+
+
+def _selection(overload: Overload, rng: np.random.Generator, quick: bool) -> Iterator[Call]:
+    for size in (1, 1025, 5000) if quick else (1, 64, 1025, 5000, 100_003):
+        mask = rng.random(size) < 0.3
+        count = int(mask.sum())
+        if overload.op == "nonzero":
+            yield Call(overload, (mask,), (count,), anywhere=False)
+            continue
+        rows = wild_values(overload.inputs[0], size * 3, rng).reshape(size, 3)
+        yield Call(overload, (rows, mask), (count, 3), anywhere=False)
+
+
+def _indexing(overload: Overload, rng: np.random.Generator, quick: bool) -> Iterator[Call]:
+    rows, inner, count = 50, 6, 100 if quick else 1000
+    places = rng.integers(-rows, rows, count)
+    if overload.op == "wrap_index":
+        yield Call(overload, (places,), (count,), (rows, inner))
+        return
+    name = overload.inputs[0]
+    offsets = places % rows * inner
+    if overload.op == "gather":
+        whole = wild_values(name, rows * inner, rng).reshape(rows, inner)
+        yield Call(overload, (whole, offsets), (count, inner), anywhere=False)
+        return
+    values = wild_values(name, count * inner, rng).reshape(count, inner)
+    base = wild_values(name, rows * inner, rng).reshape(rows, inner)
+    yield Call(overload, (values, offsets), (inner,), anywhere=False, base=base)
+
+
+def _generation(overload: Overload, rng: np.random.Generator, quick: bool) -> Iterator[Call]:
+    name = overload.inputs[0]
+    for count in (1, 1000) if quick else (1, 65, 1000, 100_001):
+        ends = tuple(ordinary_values(name, 1, rng).reshape(()) for _ in range(2))
+        yield Call(overload, ends, (count,))
+
+
+def _contraction(overload: Overload, rng: np.random.Generator, quick: bool) -> Iterator[Call]:
+    name = overload.inputs[0]
+    sizes: tuple[tuple[Shape, int, int, int], ...] = (((), 5, 7, 9), ((), 33, 65, 17))
+    if not quick:
+        sizes = (*sizes, ((), 1, 300, 1), ((3,), 16, 40, 24), ((), 130, 70, 129), ((2,), 1, 1, 5))
+    for batch, m, k, n in sizes:
+        a = _wide(name, (*batch, m, k), rng)
+        b = _wide(name, (*batch, k, n), rng)
+        yield Call(overload, (a, b), (*batch, m, n))
+
+
+_BY_STRUCTURE: dict[Structure, Callable[[Overload, np.random.Generator, bool], Iterator[Call]]] = {
+    Structure.ELEMENTWISE: _elementwise,
+    Structure.REDUCTION: _reduction,
+    Structure.SCAN: _along,
+    Structure.SORT: _along,
+    Structure.ROW: _along,
+    Structure.SEARCH: _search,
+    Structure.SELECTION: _selection,
+    Structure.INDEXING: _indexing,
+    Structure.GENERATION: _generation,
+    Structure.CONTRACTION: _contraction,
+}

@@ -1,0 +1,307 @@
+"""``phalanx conformance``."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from phalanx.cli.output import fail, noise_to_stderr
+
+from .settings import DEFAULT_SEED, GROUPS, VENDOR, Level, Settings, unknown
+
+if TYPE_CHECKING:
+    from .results import Results
+
+USAGE, UNUSABLE, INTERRUPTED = 2, 3, 130
+_WRITABLE = click.Path(dir_okay=False, path_type=Path)
+_STDOUT = Path("-")
+
+_EPILOG = """\b
+Examples:
+  phalanx conformance --device opencl:0 --quick      under a minute on a CPU
+  phalanx conformance -d acme:0 --html report.html --certificate acme.json
+  phalanx conformance -d acme:0 --op exp --dtype float32
+  phalanx conformance -d acme:0 --group runtime --group programs
+  phalanx conformance --self-test --quick            does the suite catch faulty devices
+
+\b
+Levels: runtime, core (every kernel that the device has is right), array-api (it has all of them),
+bitwise (the same bits as cpu:0). A device is certified for the highest level that it passes whole.
+
+\b
+Exit code: 0 all cases passed, 1 some failed, 2 wrong usage, 3 the device is not usable,
+130 interrupted (the reports are written, and say that they are partial).
+"""
+
+
+def _level(_context: click.Context, _option: click.Parameter, value: str) -> Level:
+    try:
+        return Level.named(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+@click.command(epilog=_EPILOG)
+@click.option("--device", "-d", metavar="NAME", help="Default: PHALANX_DEVICE, else cpu:0.")
+@click.option(
+    "--level",
+    default="array-api",
+    show_default=True,
+    callback=_level,
+    metavar="LEVEL",
+    help="Run the cases up to this level.",
+)
+@click.option("--quick", is_flag=True, help="Fewer values and layouts, but every op.")
+@click.option(
+    "--group",
+    "groups",
+    multiple=True,
+    metavar="NAME",
+    help=f"Only this group; repeatable: {', '.join((*GROUPS, VENDOR))}.",
+)
+@click.option("--op", "ops", multiple=True, metavar="NAME", help="Only this op; repeatable.")
+@click.option(
+    "--dtype", "dtypes", multiple=True, metavar="NAME", help="Only this dtype; repeatable."
+)
+@click.option("--case", "cases", multiple=True, metavar="NAME", help="Only this case; repeatable.")
+@click.option(
+    "--seed", type=int, default=DEFAULT_SEED, show_default=True, metavar="N", help="From 0 up."
+)
+@click.option(
+    "--workers",
+    "-n",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Worker processes. Default: 2 on a CPU with more than one core, else 1. 0: no workers, "
+    "so that a crash or a hang ends the run.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Time limit of each case. Default: 300, or 60 with --quick.",
+)
+@click.option("--fail-fast", "-x", is_flag=True, help="Stop after the first failure.")
+@click.option(
+    "--json",
+    "json_file",
+    type=_WRITABLE,
+    is_flag=False,
+    flag_value=_STDOUT,
+    help="Write all outcomes as JSON; alone or with '-', to stdout.",
+)
+@click.option("--junit-xml", type=_WRITABLE, help="Write a JUnit report.")
+@click.option("--html", type=_WRITABLE, help="Write a report to look at: one page, no network.")
+@click.option("--certificate", type=_WRITABLE, help="Write what the device is certified for.")
+@click.option(
+    "--self-test", is_flag=True, help="Run the suite against devices that lie: it must catch all."
+)
+@click.option(
+    "--fault",
+    default="",
+    metavar="NAME",
+    help="Run on the lying device of this name, or with --self-test only this one.",
+)
+def conformance(
+    device: str | None,
+    level: Level,
+    quick: bool,
+    groups: tuple[str, ...],
+    ops: tuple[str, ...],
+    dtypes: tuple[str, ...],
+    cases: tuple[str, ...],
+    seed: int,
+    workers: int | None,
+    timeout: float | None,
+    fail_fast: bool,
+    json_file: Path | None,
+    junit_xml: Path | None,
+    html: Path | None,
+    certificate: Path | None,
+    self_test: bool,
+    fault: str,
+) -> None:
+    """Prove that a device computes the right thing, or show where it does not."""
+    need_extra()
+    writers = _writers(json_file, junit_xml, html, certificate)
+    _check_writable([path for path, _ in writers])
+    if self_test:
+        _self_test(quick, seed, fault, json_file, junit_xml or html or certificate)
+    try:
+        settings = Settings(
+            _device_name(device, fault), level, quick, groups, ops, dtypes, cases, seed, fault
+        )
+        if certificate and settings.narrowed:
+            raise ValueError(
+                "a certificate needs a whole run; drop --certificate, or --group, --op, --dtype "
+                "and --case"
+            )
+        results = _run(settings, workers, timeout or 0.0, fail_fast, quiet=json_file == _STDOUT)
+    except ValueError as error:
+        fail(str(error), USAGE)
+    except KeyboardInterrupt:
+        fail("interrupted before the first case", INTERRUPTED)
+    written = _write(results, writers)
+    if json_file != _STDOUT:
+        from .report_text import show
+
+        show(results, written)
+    raise SystemExit(_exit_code(results, complete=len(written) == len(writers)))
+
+
+def _self_test(quick: bool, seed: int, fault: str, json_file: Path | None, other: object) -> None:
+    """Test the suite; exits."""
+    if other:
+        fail("--self-test writes no other report than --json", USAGE)
+    from .selftest_report import run_and_show
+
+    names = (fault,) if fault else ()
+    raise SystemExit(run_and_show(quick=quick, seed=seed, names=names, json_file=json_file))
+
+
+def _exit_code(results: Results, *, complete: bool) -> int:
+    from .run import INTERRUPTED as BY_USER
+
+    if results.partial == BY_USER:
+        return INTERRUPTED
+    return 1 if results.failures or results.partial or not complete else 0
+
+
+def need_extra() -> None:
+    """Say what to install where the suite's own libraries are missing."""
+    from importlib.util import find_spec
+
+    names = ("pytest", "xdist", "hypothesis", "mpmath", "ml_dtypes", "jinja2")
+    missing = [name for name in names if find_spec(name) is None]
+    if missing:
+        fail(f"the suite needs {', '.join(missing)}; pip install 'phalanx[conformance]'", USAGE)
+
+
+def _device_name(device: str | None, fault: str) -> str:
+    from phalanx import aliases
+    from phalanx.errors import PhalanxError
+
+    if fault:
+        from .faults import FAULTS, NONE
+
+        if fault != NONE and fault not in FAULTS:
+            raise ValueError(unknown("fault", fault, (NONE, *FAULTS)))
+        return "faulty:0"
+    name = device or os.environ.get("PHALANX_DEVICE") or "cpu:0"
+    try:
+        aliases.parse(name)
+    except PhalanxError as error:
+        fail(str(error), USAGE)
+    return name
+
+
+def _run(
+    settings: Settings, workers: int | None, limit: float, fail_fast: bool, *, quiet: bool
+) -> Results:
+    from dataclasses import replace
+
+    from .description import describe
+    from .progress import Progress
+    from .run import run_suite
+
+    description = describe(settings.device, fault=settings.fault)
+    if not description.usable:
+        click.echo(description.chain, err=True)
+        raise SystemExit(UNUSABLE)
+    settings = replace(settings, device=description.device)
+    if workers is None:
+        workers = min(2, os.cpu_count() or 1) if description.identity["kind"] == "cpu" else 1
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what CI sends when time is up
+    with noise_to_stderr(), Progress(settings, visible=not quiet) as bar:
+        return run_suite(
+            settings,
+            description,
+            workers=workers,
+            limit=limit,
+            fail_fast=fail_fast,
+            observe=bar.seen,
+            total=bar.total,
+        )
+
+
+_Writer = Callable[["Results", Path], None]
+
+
+def _writers(
+    json_file: Path | None, junit_xml: Path | None, html: Path | None, certificate: Path | None
+) -> list[tuple[Path, _Writer]]:
+    """Return the reports that were asked for; each is imported when it is written."""
+    found: list[tuple[Path, _Writer]] = []
+    for path, module in (
+        (json_file, "report_json"),
+        (junit_xml, "report_junit"),
+        (html, "report_html"),
+        (certificate, "certificate"),
+    ):
+        if path is not None:
+            found.append((path, _later(module)))
+    return found
+
+
+def _later(module: str) -> _Writer:
+    def write(results: Results, path: Path) -> None:
+        from importlib import import_module
+
+        import_module(f"{__package__}.{module}").write(results, path)
+
+    return write
+
+
+def _check_writable(paths: list[Path]) -> None:
+    """Find out before the run whether its reports can be written, and that the disk has room."""
+    for path in paths:
+        if path == _STDOUT:
+            continue
+        try:
+            _probe(path)
+        except OSError as error:
+            fail(
+                f"{path} cannot be written ({error.strerror or error}); choose another place",
+                USAGE,
+            )
+
+
+#: Bytes that a report may need.
+_ROOM = 8 << 20
+
+
+def _probe(path: Path) -> None:
+    """Raise ``OSError`` if a report has no place at a path; an older one there stays as it is."""
+    if path.is_char_device():
+        with path.open("wb", buffering=0) as file:
+            file.write(b"\n")
+    if path.exists() and not path.is_file():
+        return
+    if path.exists():
+        path.open("ab").close()
+    probe = path.with_name(f".{path.name}.probe")
+    try:
+        with probe.open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, _ROOM)
+    finally:
+        probe.unlink(missing_ok=True)
+
+
+def _write(results: Results, writers: list[tuple[Path, _Writer]]) -> list[Path]:
+    """Write the reports and return where; one that fails keeps no other from being written."""
+    from .certificate import CertificateError
+
+    written = []
+    for path, write in writers:
+        try:
+            write(results, path)
+            written.append(path)
+        except CertificateError as error:
+            click.echo(f"no certificate written: {error}", err=True)
+        except OSError as error:
+            click.echo(f"Error: {path} was not written: {error.strerror or error}", err=True)
+    return written

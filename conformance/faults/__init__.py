@@ -1,0 +1,39 @@
+"""Devices that lie: the sound driver with one realistic fault each, to test the suite.
+
+A fault is a class or a function with a decorator, in the file of its kind; its name is that of the
+class or function, its summary the docstring.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from . import arithmetic, capabilities, conversions, events, launches, memory, ordering, reductions
+from .device import SoundDriver
+from .fault import FAULTS, NONE, Fault
+
+__all__ = ["FAULTS", "NONE", "Fault", "SoundDriver", "register"]
+#: The files whose import fills ``FAULTS``.
+_KINDS = (arithmetic, capabilities, conversions, events, launches, memory, ordering, reductions)
+
+
+def register(name: str) -> None:
+    """Add the devices ``faulty:0`` and ``faulty:1`` with a fault to this process.
+
+    ``"none"`` stands for the sound device. ``unregister_driver("faulty")`` takes it back.
+
+    Raises:
+        ValueError: no such fault, with close matches.
+        DeviceError: there is no ``cpu:0``, whose kernels compute.
+    """
+    from phalanx.devices import find_device
+    from phalanx.plugins import host
+
+    if name != NONE and name not in FAULTS:
+        close = get_close_matches(name, FAULTS, 3)
+        hint = f"did you mean {', '.join(close)}?" if close else f"use {NONE} or a key of FAULTS"
+        raise ValueError(f"unknown fault {name!r}; {hint}")
+    cpu = find_device("cpu:0")
+    cpu.ensure_open()  # before the devices of the new driver are listed
+    build = SoundDriver if name == NONE else FAULTS[name].build
+    host().register_driver(build(cpu))

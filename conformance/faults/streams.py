@@ -1,0 +1,113 @@
+"""In-order queues of work with a worker thread each, so that a missing wait shows."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from queue import SimpleQueue
+
+Task = Callable[[], None]
+
+
+class Marker:
+    """One recording of an event."""
+
+    def __init__(self) -> None:
+        self.passed = threading.Event()
+        self.time = 0.0
+
+    def set(self) -> None:
+        """Note that the stream has come here, and when."""
+        self.time = time.perf_counter()
+        self.passed.set()
+
+    def wait(self, timeout: float | None, what: str) -> None:
+        """Block until the stream has come here; ``timeout`` in seconds, then ``TimeoutError``.
+
+        Raises:
+            ValueError: a timeout that is negative or NaN.
+        """
+        if timeout is not None and not timeout >= 0:
+            raise ValueError(f"a timeout is a number of seconds from 0 up or None, not {timeout!r}")
+        if not self.passed.wait(timeout):
+            raise TimeoutError(f"{what} is not done after {timeout} s")
+
+
+class EventHandle:
+    """What ``event_create`` returns; every recording puts another marker in."""
+
+    def __init__(self) -> None:
+        self.marker: Marker | None = None
+        self.worker: Worker | None = None
+
+
+class Worker:
+    """A stream: a daemon thread that does one task after another.
+
+    After a task failed the later ones are skipped until somebody waits and receives the error, so
+    that nothing computes with results that never came.
+
+    Args:
+        name: of the thread.
+        latency: seconds from the start of a task to its work, as a device has.
+    """
+
+    def __init__(self, name: str, latency: float = 0.0) -> None:
+        self.name = name
+        self.latency = latency
+        self.error: BaseException | None = None
+        self._tasks: SimpleQueue[Task | None] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._unfinished = 0
+        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
+        self._thread.start()
+
+    def submit(self, task: Task) -> None:
+        """Enqueue work."""
+
+        def guarded() -> None:
+            if self.latency:
+                time.sleep(self.latency)
+            if self.error is None:
+                try:
+                    task()
+                except BaseException as error:  # noqa: BLE001 - it travels to whoever waits
+                    self.error = error
+
+        self.put(guarded)
+
+    def put(self, task: Task) -> None:
+        """Enqueue what runs even after a failure: markers and waits."""
+        with self._lock:
+            self._unfinished += 1
+        self._tasks.put(task)
+
+    def idle(self) -> bool:
+        """Tell whether all tasks are done."""
+        return self._unfinished == 0
+
+    def synchronize(self, timeout: float | None) -> None:
+        """Wait for the work so far and raise the first error in it."""
+        marker = Marker()
+        self.put(marker.set)
+        marker.wait(timeout, self.name)
+        self.raise_error()
+
+    def raise_error(self) -> None:
+        """Raise the first error since the last call, if there was one."""
+        error, self.error = self.error, None
+        if error is not None:
+            raise error
+
+    def stop(self) -> None:
+        """Finish the work and end the thread."""
+        self._tasks.put(None)
+        if threading.current_thread() is not self._thread:
+            self._thread.join(timeout=60)
+
+    def _work(self) -> None:
+        while (task := self._tasks.get()) is not None:
+            task()
+            with self._lock:
+                self._unfinished -= 1

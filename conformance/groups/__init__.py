@@ -1,0 +1,1 @@
+"""The cases of the suite, a folder for each group."""

@@ -1,0 +1,1 @@
+"""The same bits as `cpu:0`."""

@@ -1,0 +1,1 @@
+"""Each kernel holds the class that it declares."""

@@ -1,0 +1,94 @@
+"""What a kernel's class promises: the same bits run to run and for every layout."""
+
+from __future__ import annotations
+
+import numpy as np
+import phalanx as px
+import pytest
+from phalanx.conformance.calls import Call, calls
+from phalanx.conformance.case import Case
+from phalanx.conformance.layouts import HostArray
+from phalanx.conformance.outcome import Mistake
+from phalanx.conformance.overloads import Overload, overloads
+from phalanx.optable import Structure
+
+_PROMISES = ("bitwise", "reproducible")
+#: A race that shows once in a hundred runs is found by the many kernels of its kind together.
+_REPEATS = 60
+_ELEMENTWISE_REPEATS = 3
+_SHOWN_BYTES = 16
+
+
+def _class_of(case: Case, overload: Overload) -> str:
+    return case.served[overload.op, overload.dtypes].determinism
+
+
+def _same(case: Case, call: Call, first: HostArray, again: HostArray, what: str) -> None:
+    a, b = (np.ascontiguousarray(x).reshape(-1) for x in (first, again))
+    if a.tobytes() == b.tobytes():
+        return
+    size = a.dtype.itemsize
+    rows = (x.view(np.uint8).reshape(-1, size) for x in (a, b))
+    wrong = np.flatnonzero(np.not_equal(*rows).any(axis=1))
+    at = int(wrong[0])
+    index = np.unravel_index(at, call.shape) if call.shape and call.base is None else (at,)
+    inputs = ", ".join(str(x[index]) for x in call.inputs if x.shape == call.shape) or "a row"
+    place = tuple(int(i) for i in index)
+    case.mistake(
+        Mistake(what, str(place), inputs, str(b[at]), str(a[at]), wrong=wrong.size, size=a.size)
+    )
+
+
+@pytest.mark.parametrize("overload", overloads(*Structure), ids=str)
+def test_repeats(case: Case, overload: Overload) -> None:
+    """Run again and again, a kernel gives the same bits."""
+    promise = _class_of(case, overload)
+    if promise not in _PROMISES:
+        pytest.skip(f"the kernel's class is {promise or 'that of another device'}")
+    elementwise = overload.row.structure is Structure.ELEMENTWISE
+    repeats = _ELEMENTWISE_REPEATS if elementwise else _REPEATS
+    for call in calls(overload, case.rng(), quick=case.quick):
+        run = call.prepare(case.device)
+        first = run()
+        for number in range(1, repeats):
+            _same(case, call, first, run(), f"contiguous, run {number + 1}")
+            case.checks += 1
+    case.finish()
+
+
+@pytest.mark.parametrize("overload", overloads(*Structure), ids=str)
+def test_layouts(case: Case, overload: Overload) -> None:
+    """A kernel of class bitwise gives the same bits for every layout of its operands."""
+    promise = _class_of(case, overload)
+    if promise != "bitwise":
+        pytest.skip(f"the kernel's class is {promise or 'that of another device'}")
+    for call in calls(overload, case.rng(), quick=case.quick):
+        layouts = [name for name in call.layouts if name != "contiguous"]
+        if not layouts:
+            continue
+        if case.quick:
+            layouts = [layouts[int(case.rng(call.shape).integers(len(layouts)))]]
+        first = call.prepare(case.device)()
+        for layout in layouts:
+            _same(case, call, first, call.prepare(case.device, layout)(), layout)
+            case.checks += 1
+    case.finish()
+
+
+@pytest.mark.parametrize("op", ["sum", "cumulative_sum", "matmul", "softmax", "exp", "sort"])
+def test_busy_device(case: Case, op: str) -> None:
+    """Other work on the device at the same time changes nothing."""
+    overload = next(o for o in overloads(*Structure) if o.op == op and o.inputs[0] == "float32")
+    if _class_of(case, overload) not in _PROMISES:
+        pytest.skip("the kernel promises nothing")
+    call = list(calls(overload, case.rng(), quick=case.quick))[-1]
+    run = call.prepare(case.device)
+    first = run()
+    other = px.Stream(case.device)
+    with other:
+        load = px.ones(1 << 18, dtype=px.float32)
+    for _ in range(10 if case.quick else 100):
+        with other:
+            load = load * 1.0
+        _same(case, call, first, run(), "contiguous, beside other work")
+    case.finish()

@@ -1,0 +1,128 @@
+"""DLPack in both directions: protocol, ownership, devices, copies."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+import numpy as np
+import phalanx as px
+import pytest
+from phalanx.conformance.case import Case
+from phalanx.conformance.layouts import HostArray
+
+_HOST = (1, 0)
+_DTYPES = ("bool", "int8", "uint16", "int32", "uint64", "float16", "float32", "complex64")
+
+
+def test_device_of_array(case: Case) -> None:
+    """``__dlpack_device__`` is what the device says of itself."""
+    kind, number = px.ones(3, dtype=px.float32).__dlpack_device__()
+    assert (int(kind), int(number)) == case.device.info.dlpack_device
+
+
+@pytest.mark.parametrize("dtype", _DTYPES)
+def test_from_host(case: Case, dtype: str) -> None:
+    """A host array comes in through ``from_dlpack`` with its values."""
+    source = np.arange(24).reshape(4, 6).astype(dtype)
+    for view in (source, source.T, source[::2], source[:, 1:4]):
+        x = px.from_dlpack(view, device=case.device, copy=True)
+        assert x.device is case.device
+        assert np.array_equal(px.asnumpy(x), view), f"{dtype}, strides {view.strides}"
+
+
+@pytest.mark.parametrize("dtype", _DTYPES)
+def test_to_host(case: Case, dtype: str) -> None:
+    """An array goes out to NumPy as a copy on the host."""
+    source = np.arange(24).reshape(4, 6).astype(dtype)
+    x = px.asarray(source)
+    for array, want in ((x, source), (x.T, source.T), (x[::2, 1:], source[::2, 1:])):
+        found = _on_host(array)
+        assert np.array_equal(found, want), f"{dtype}, strides {array.strides}"
+
+
+def _on_host(array: px.Array) -> HostArray:
+    taker: Any = _OnHost(array)
+    return np.asarray(np.from_dlpack(taker))
+
+
+class _OnHost:
+    """Asks an array for a copy on the host, as a consumer on the host does."""
+
+    def __init__(self, array: px.Array) -> None:
+        self._array = array
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return _HOST
+
+    def __dlpack__(self, **options: object) -> object:
+        return self._array.__dlpack__(max_version=(1, 0), dl_device=_HOST, copy=True)
+
+
+def test_own_round_trip(case: Case) -> None:
+    """An array taken in by the device that it lies on shares its memory."""
+    x = px.arange(20, dtype=px.int32)
+    y = px.from_dlpack(x)
+    assert y.device is case.device
+    x += 1
+    assert px.asnumpy(y).tolist() == list(range(1, 21))
+
+
+def test_copy_is_apart(case: Case) -> None:
+    """``copy=True`` gives memory of its own."""
+    x = px.arange(20, dtype=px.int32)
+    y = px.from_dlpack(x, copy=True)
+    x += 1
+    assert px.asnumpy(y).tolist() == list(range(20))
+
+
+def test_owner_lives(case: Case) -> None:
+    """Memory that came in through DLPack lives as long as an array uses it."""
+    arrays = []
+    for number in range(30):
+        source = np.full(4096, number, np.int32)
+        arrays.append(px.from_dlpack(source, device=case.device))
+        del source
+    gc.collect()
+    for number, x in enumerate(arrays):
+        assert (px.asnumpy(x + 1) == number + 1).all(), f"array {number} lost its memory"
+
+
+def test_exported_memory_lives(case: Case) -> None:
+    """Memory that went out lives after the array is gone."""
+    x = px.arange(5000, dtype=px.int32)
+    out = _on_host(x)
+    del x
+    gc.collect()
+    px.full(5000, -1, dtype=px.int32)
+    assert np.array_equal(out, np.arange(5000))
+
+
+def test_pending_work_is_waited_for(case: Case) -> None:
+    """What goes out is complete."""
+    x = px.zeros(1 << 18, dtype=px.float32)
+    for _ in range(30):
+        x = x + 1.0
+    assert (_on_host(x) == 30.0).all()
+
+
+def test_unused_capsules(case: Case) -> None:
+    """Capsules that nobody takes free what they hold."""
+    x = px.ones(10_000, dtype=px.float32)
+    before = px.memory_stats(case.device)["requested"]
+    for _ in range(100):
+        x.__dlpack__(max_version=(1, 0))
+    gc.collect()
+    case.device.synchronize()
+    assert px.memory_stats(case.device)["requested"] <= before
+
+
+def test_no_copy_is_honest(case: Case) -> None:
+    """``copy=False`` shares memory, or refuses with BufferError or ValueError."""
+    source = np.arange(4096, dtype=np.int32)
+    try:
+        x = px.from_dlpack(source, device=case.device, copy=False)
+    except (BufferError, ValueError):
+        return
+    source[7] = -5
+    assert int(px.asnumpy(x)[7]) == -5, "copy=False made a copy"

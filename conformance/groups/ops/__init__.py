@@ -1,0 +1,1 @@
+"""Every op, dtype and layout of the op table against an independent reference."""

@@ -1,0 +1,102 @@
+"""What all ops along the last axis are tried with: lengths, rows, layouts, broadcast, nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from phalanx.conformance.groups.ops.structured_check import NAMES, Check
+from phalanx.conformance.reference.values import HostArray
+
+#: Elements of a row of more blocks than a reduction has lanes (docs/ops.md: 64 blocks of 4096).
+MANY_BLOCKS = 300_001
+#: Gives rows (r, n) for an op and a dtype.
+Data = Callable[[str, str, int, int, np.random.Generator], HostArray]
+Params = tuple[tuple[int, ...], ...]
+
+
+class Along:
+    """An overload with data for it, and all params that it may have."""
+
+    def __init__(self, check: Check, data: Data, params: Params = ((),)) -> None:
+        self.check = check
+        self.params = params
+        self._data = data
+        self._rng = check.case.rng()
+
+    def rows(self, *shape: int) -> HostArray:
+        """Return an operand of some shape, the last axis of which is a row."""
+        count = int(np.prod(shape[:-1], dtype=int))
+        overload = self.check.overload
+        x = self._data(overload.op, overload.inputs[0], count, shape[-1], self._rng)
+        return x.reshape(shape)
+
+    def _chance(self, *kinds: str) -> str:
+        return str(self._rng.choice(kinds or NAMES))
+
+    def _run(self, x: HostArray, layout: str, out_layout: str, params: tuple[int, ...]) -> None:
+        self.check.run(f"{layout} {x.shape}", (x,), params, (layout,), out_layout)
+
+    def everything(self, min_length: int = 0) -> None:
+        """Run all of it; rows shorter than ``min_length`` are not asked for."""
+        self.lengths()
+        self.row_counts()
+        self.layouts()
+        self.broadcasts()
+        self.nothing(min_length)
+
+    def lengths(self) -> None:
+        """Rows of every length, aligned and misaligned."""
+        for number, n in enumerate(self.check.sizes(self._rng, (1, 65, 257, 4097))):
+            costly = self.check.name in ("float64", "complex128")  # for the reference
+            few = costly and self.check.case.quick and n > 1000
+            x = self.rows(2 if few else 5, n)
+            for params in self.params:
+                self._run(x, ("contiguous", "offset")[number % 2], self._chance(), params)
+        for n in (1, 77):
+            self._run(self.rows(n), "offset", "contiguous", self.params[0])
+
+    def row_counts(self) -> None:
+        """Few and many short rows."""
+        counts = (1, 2, 63, 64, 65, 255, 256, 257, 1023, 1025, 4097)
+        if self.check.case.quick:
+            counts = tuple(self._rng.choice(counts, 2, replace=False).tolist())
+        for count in counts:
+            x = self.rows(count, int(self._rng.integers(1, 10)))
+            self._run(x, self._chance("contiguous", "transposed"), "contiguous", self.params[-1])
+
+    def layouts(self) -> None:
+        """Each layout of the operand and of the result, of one, two and three axes."""
+        shapes: tuple[tuple[int, ...], ...] = ((5, 67), (2, 3, 35), (131,), (3, 300))
+        for number, name in enumerate(NAMES):
+            others = (NAMES[(number + 1) % len(NAMES)], name, NAMES[(number + 3) % len(NAMES)])
+            for i, shape in enumerate(shapes):
+                if self.check.case.quick and i != number % 2:
+                    continue
+                for out_layout in others[:1] if self.check.case.quick else others:
+                    x = self.rows(*shape)
+                    self._run(x, name, out_layout, self.params[number % len(self.params)])
+
+    def broadcasts(self) -> None:
+        """Strides of 0 along the row and along the other axes."""
+        cases: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
+        cases = (((1, 70), (4, 70)), ((5, 1), (5, 70)), ((3, 1, 66), (3, 4, 66)))
+        for number, (shape, target) in enumerate(cases):
+            params = self.params[number % len(self.params)]
+            self.check.run_broadcast(self.rows(*shape), target, params)
+
+    def nothing(self, min_length: int) -> None:
+        """No rows; rows of no elements."""
+        for shape in ((0, 5), (3, 0), (0, 0), (0,), (2, 0, 7)):
+            if shape[-1] >= min_length:
+                self._run(self.rows(*shape), self._chance(), self._chance(), self.params[0])
+
+    def large(self, least: int = 0) -> None:
+        """One row that is longer than what a device takes at once, and columns.
+
+        The row has at least ``least`` elements.
+        """
+        n = max(self.check.large, least)
+        self._run(self.rows(n), "contiguous", "contiguous", self.params[0])
+        n = 4099 if self.check.case.quick else 70_001
+        self._run(self.rows(17, n), "transposed", "transposed", self.params[0])

@@ -1,0 +1,129 @@
+"""One elementwise overload on one device: operands in place, a launch, and the comparison."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import phalanx as px
+from phalanx._warm import Array, launch_elementwise
+from phalanx.conformance.case import Case
+from phalanx.conformance.groups.ops.elementwise_data import Data
+from phalanx.conformance.layouts import Placed, place, room
+from phalanx.conformance.outcome import Mistake
+from phalanx.conformance.overloads import Overload
+from phalanx.conformance.reference.ulp import differing
+from phalanx.conformance.reference.values import HostArray
+
+
+class Check:
+    """Launches an overload on selected operands and notes what is wrong in the case.
+
+    The first result of all operands is judged against the reference. Later results are held
+    against the first one, and against the reference where an element is another.
+
+    Attributes:
+        bound: the largest error in ulp; 0 where only one value is right.
+    """
+
+    def __init__(self, case: Case, overload: Overload, data: Data) -> None:
+        self.case = case
+        self.overload = overload
+        self.data = data
+        self.to = overload.outputs[0]
+        # A conversion rounds to the format of its result.
+        self._dtype = self.to if overload.op == "cast" else overload.inputs[-1]
+        stated = overload.row.bound.ulp.get(self._dtype, 0.0)
+        self.bound = 0.0 if data.expected.is_exact else stated + data.expected.slack
+        self._first: HostArray | None = None
+
+    def places(self, shape: tuple[int, ...], first: int = 0) -> HostArray:
+        """Return the places of consecutive operands, round and round, in a shape."""
+        count = int(np.prod(shape))
+        return ((first + np.arange(count)) % self.data.size).reshape(shape)
+
+    def operand(self, number: int, places: HostArray, layout: str) -> Placed:
+        """Return an operand at places, in a layout on the device."""
+        values = self.data.operands[number][places]
+        return place(self.case.device, values, self.overload.inputs[number], layout)
+
+    def all_operands(self, places: HostArray, layouts: tuple[str, ...]) -> list[Placed]:
+        """Return all operands at places, the first in the first layout and so on, round."""
+        return [
+            self.operand(i, places, layouts[i % len(layouts)])
+            for i in range(len(self.overload.inputs))
+        ]
+
+    def run(self, label: str, inputs: list[Array], places: HostArray, layout: str) -> None:
+        """Launch into a fresh array in a layout; the result is that of the operands at places."""
+        self.run_into(label, inputs, room(self.case.device, places.shape, self.to, layout), places)
+
+    def run_into(self, label: str, inputs: list[Array], out: Placed, places: HostArray) -> None:
+        """Launch into an array, which may be an input."""
+        if self.overload.op == "cast":
+            launch_elementwise("cast", (inputs[0],), out.array)
+        else:
+            launch_elementwise(self.overload.op, tuple(inputs), out.array)
+        self.judge(label, out.read(), places)
+        if not out.outside_intact():
+            self._note(label, "elements outside of the result changed", "they stay as they are")
+
+    def judge(self, label: str, got: HostArray, places: HostArray) -> None:
+        """Compare a result with that of the operands at places."""
+        if got.shape != places.shape or got.dtype.name != self.to:
+            wanted = f"{self.to} {places.shape}"
+            self._note(label, f"{got.dtype.name} {got.shape}", wanted)
+            return
+        asked = np.ones(got.shape, bool)
+        if self._first is None:
+            self._first = got
+        else:
+            asked = differing(got, self._first[places])
+        if not asked.any():
+            return
+        errors = self.data.expected.errors(got[asked], places[asked])
+        self.case.judge(self.overload.op, self._dtype, float(errors.max()), self.bound)
+        allowed = self.case.allowed(self.overload.op, self._dtype, self.bound)
+        wrong = ~(errors <= allowed)
+        if wrong.any():
+            worst = int(np.argmax(np.where(wrong, errors, -1.0)))
+            index = tuple(np.argwhere(asked)[worst].tolist())
+            at = int(places[index])
+            self.case.mistake(
+                Mistake(
+                    label,
+                    str(index),
+                    self._inputs_text(at),
+                    str(got[index]),
+                    self.data.expected.text(at),
+                    float(errors[worst]),
+                    allowed,
+                    int(wrong.sum()),
+                    got.size,
+                )
+            )
+
+    def check_unchanged(self, label: str, inputs: list[Placed], places: HostArray) -> None:
+        """Compare operands that were only read with what they were."""
+        for i, placed in enumerate(inputs):
+            if differing(placed.read(), self.data.operands[i][places]).any():
+                self._note(label, f"operand {i} changed", "operands are only read")
+
+    def number(self, number: int, place_: int) -> Any:
+        """Return an operand at a place as a Python number."""
+        value = self.data.operands[number][place_]
+        return float(value) if value.dtype.name == "bfloat16" else value.item()
+
+    def run_public(self, label: str, args: list[Any], places: HostArray) -> None:
+        """Call the public function, of which some arguments may be Python numbers."""
+        if self.overload.op in ("cast", "copy"):
+            result = px.astype(args[0], getattr(px, self.to), copy=True)
+        else:
+            result = getattr(px, self.overload.op)(*args)
+        self.judge(label, np.asarray(px.asnumpy(result)), places)
+
+    def _inputs_text(self, place_: int) -> str:
+        return ", ".join(str(operand[place_]) for operand in self.data.operands)
+
+    def _note(self, label: str, got: str, want: str) -> None:
+        self.case.mistake(Mistake(label, "", "", got, want))

@@ -1,0 +1,117 @@
+"""The operands of the elementwise cases: one set for each overload, which every layout indexes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from phalanx.conformance.overloads import Overload
+from phalanx.conformance.reference import annex_g, complex_numbers
+from phalanx.conformance.reference.elementwise import Expected, expected
+from phalanx.conformance.reference.formats import PARTS, host_dtype
+from phalanx.conformance.reference.values import (
+    HostArray,
+    any_bits,
+    combined,
+    conversion_corners,
+    every_value,
+    hard_values,
+    ordinary_values,
+    special_values,
+    wild_values,
+)
+
+#: Extents of the table of all combinations of a few values, one for each operand; the broadcast
+#: layouts are cut from it.
+_TABLE = {1: (21,), 2: (7, 5), 3: (3, 5, 7)}
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """Operands (n,) of one overload and what the op gives for them.
+
+    Attributes:
+        operands: one array for each input.
+        expected: the results.
+        table: places of all combinations of a few values of each operand, one axis for each.
+        equal: places where all operands of one dtype are the same.
+    """
+
+    operands: tuple[HostArray, ...]
+    expected: Expected
+    table: HostArray
+    equal: HostArray
+
+    @property
+    def size(self) -> int:
+        """The number of elements n."""
+        return self.operands[0].size
+
+
+def data_of(overload: Overload, rng: np.random.Generator, quick: bool) -> Data:
+    """Return the operands: special values combined, hard places, random bits, everyday values."""
+    sections = [_table(overload, rng), _equal(overload, rng), _corners(overload)]
+    count = _count(overload, quick)
+    kinds = (ordinary_values,) if _is_costly(overload) else (any_bits, wild_values, ordinary_values)
+    sections += [[kind(name, count, rng) for name in overload.inputs] for kind in kinds]
+    sections.append(hard_values(overload.op, overload.inputs, 2 * count, rng))
+    if not quick and len(overload.inputs) == 1 and _is_small(overload.inputs[0]):
+        sections.append([every_value(overload.inputs[0])])
+    operands = tuple(np.concatenate(column) for column in zip(*sections, strict=True))
+    shape = _TABLE[len(overload.inputs)]
+    table = np.arange(sections[0][0].size).reshape(shape)
+    equal = table.size + np.arange(sections[1][0].size)
+    result = expected(overload.op, operands, overload.outputs[0])
+    return Data(operands, result, table, equal)
+
+
+def _is_costly(overload: Overload) -> bool:
+    """Tell whether mpmath gives the reference, of numbers of moderate size."""
+    return overload.inputs[0] in PARTS and complex_numbers.is_analytic(overload.op)
+
+
+def _is_small(name: str) -> bool:
+    return name != "bool" and host_dtype(name).itemsize <= 2
+
+
+def _count(overload: Overload, quick: bool) -> int:
+    if _is_costly(overload):
+        return 8 if quick else 150
+    return 80 if quick else 1500
+
+
+def _table(overload: Overload, rng: np.random.Generator) -> list[HostArray]:
+    extents = _TABLE[len(overload.inputs)]
+    if len(overload.inputs) == 1:
+        return [wild_values(overload.inputs[0], extents[0], rng)]
+    columns = [
+        ordinary_values(name, extent, rng)
+        for name, extent in zip(overload.inputs, extents, strict=True)
+    ]
+    return combined(columns)
+
+
+def _equal(overload: Overload, rng: np.random.Generator) -> list[HostArray]:
+    """Return operands of which those of the last dtype are the same."""
+    count = 16 if _is_costly(overload) else 33
+    kind = ordinary_values if _is_costly(overload) else wild_values
+    shared = kind(overload.inputs[-1], count, rng)
+    return [
+        shared if name == overload.inputs[-1] else kind(name, count, rng)
+        for name in overload.inputs
+    ]
+
+
+def _corners(overload: Overload) -> list[HostArray]:
+    op, name = overload.op, overload.inputs[-1]
+    if name in PARTS and annex_g.has_special_results(op):
+        return [np.array(annex_g.special_points(op)).astype(host_dtype(name))]
+    if len(overload.inputs) == 1:
+        values = special_values(name)
+        if name != "bool" and name not in PARTS:
+            values = np.concatenate([values, conversion_corners(name)])
+        return [values]
+    columns = [special_values(n) for n in overload.inputs]
+    if len(columns) == 3 or (name in PARTS and _is_costly(overload)):
+        columns = [c[:: max(1, len(c) // 12)] for c in columns]
+    return combined(columns)

@@ -1,0 +1,149 @@
+"""Matrix products, in every layout, against the reference."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from phalanx.conformance.case import Case
+from phalanx.conformance.groups.ops.structured_check import NAMES, Check
+from phalanx.conformance.layouts import broadcast
+from phalanx.conformance.overloads import Overload, overloads
+from phalanx.conformance.reference.formats import FORMATS, PARTS, host_dtype
+from phalanx.conformance.reference.near import Only
+from phalanx.conformance.reference.structured import expected
+from phalanx.conformance.reference.values import HostArray, any_bits, ordinary_values
+from phalanx.optable import Structure
+
+Shape = tuple[int, ...]
+#: (m, k, n) around the tiles of kernels.
+_SMALL = (
+    *((1, 1, 1), (1, 7, 1), (2, 3, 5), (7, 9, 8), (16, 17, 15), (1, 65, 33), (31, 5, 1)),
+    *((17, 33, 9), (8, 64, 8), (3, 130, 4)),
+)
+_EMPTY = ((0, 3, 4), (3, 4, 0), (3, 0, 4), (0, 0, 0))
+#: Products of small integers, which are exact in every order, so their reference is cheap.
+_LARGE = (
+    (65, 129, 66),
+    (129, 63, 130),
+    (257, 64, 33),
+    (128, 256, 128),
+    (1, 4097, 3),
+    (300, 3, 257),
+)
+
+
+@pytest.mark.parametrize("overload", overloads(Structure.CONTRACTION), ids=str)
+def test_contraction(case: Case, overload: Overload) -> None:
+    """Sizes around tiles, every layout, stacks, no elements, special values."""
+    check = Check(case, overload)
+    rng = case.rng()
+    sizes(check, rng)
+    layouts(check, rng)
+    stacks(check, rng)
+    exact(check, rng)
+    if check.name in FORMATS:
+        specials(check, rng)
+    case.finish()
+
+
+def _operand(name: str, shape: Shape, rng: np.random.Generator) -> HostArray:
+    count = int(np.prod(shape, dtype=int))
+    if name not in FORMATS and name not in PARTS:
+        return any_bits(name, count, rng).reshape(shape)
+    x = ordinary_values(name, count, rng)
+    return np.asarray((x * 2.0 ** rng.integers(-4, 3, count)).astype(x.dtype).reshape(shape))
+
+
+def _run(
+    check: Check, batch: Shape, m: int, k: int, n: int, rng: np.random.Generator, *names: str
+) -> None:
+    a = _operand(check.name, (*batch, m, k), rng)
+    b = _operand(check.name, (*batch, k, n), rng)
+    names = names or ("contiguous",)
+    check.run(f"{' times '.join(names[:2])} {batch} {m}, {k}, {n}", (a, b), (), names, names[-1])
+
+
+def sizes(check: Check, rng: np.random.Generator) -> None:
+    """Small matrices and those of no elements; with k = 0 the product is zero."""
+    small = rng.permutation(_SMALL)[:3].tolist() if check.case.quick else _SMALL
+    for m, k, n in [*small, (5, 67, 6), *_EMPTY]:
+        _run(check, (), m, k, n, rng)
+
+
+def layouts(check: Check, rng: np.random.Generator) -> None:
+    """Each layout for each operand and the result."""
+    for number, name in enumerate(NAMES):
+        others = [NAMES[(number + i) % len(NAMES)] for i in (0, 1, 3)]
+        _run(check, (), 9, 11, 10, rng, name, others[1], others[2])
+        if not check.case.quick:
+            _run(check, (), 34, 65, 33, rng, name)
+            _run(check, (2,), 5, 19, 6, rng, name, others[2], others[1])
+            _run(check, (), 1, 70, 20, rng, name, others[1])
+
+
+def stacks(check: Check, rng: np.random.Generator) -> None:
+    """One and more axes of matrices; one matrix for all by a stride of 0."""
+    for batch in ((3,), (2, 3), (1, 2, 2), (0,)):
+        _run(check, batch, 4, 6, 5, rng, "offset")
+    if not check.case.quick:
+        _run(check, (70,), 2, 3, 2, rng, "mixed")
+    for shapes in (((4, 6), (3, 6, 5)), ((3, 4, 6), (6, 5)), ((2, 1, 4, 6), (1, 3, 6, 5))):
+        batch = np.broadcast_shapes(*(s[:-2] for s in shapes))
+        parts = [_operand(check.name, shape, rng) for shape in shapes]
+        args = tuple(np.broadcast_to(x, (*batch, *x.shape[-2:])).copy() for x in parts)
+        arrays = [
+            broadcast(check.case.device, x, whole.shape, check.name)
+            for x, whole in zip(parts, args, strict=True)
+        ]
+        want = expected("matmul", args, check.to)
+        check.run_arrays(f"stacks {shapes}", arrays, args, (), "contiguous", want)
+    row, column = (_operand(check.name, (1, 1), rng) for _ in range(2))
+    args = (np.broadcast_to(row, (5, 9)).copy(), np.broadcast_to(column, (9, 4)).copy())
+    arrays = [
+        broadcast(check.case.device, x, whole.shape, check.name)
+        for x, whole in zip((row, column), args, strict=True)
+    ]
+    want = expected("matmul", args, check.to)
+    check.run_arrays("one element each", arrays, args, (), "contiguous", want)
+
+
+def exact(check: Check, rng: np.random.Generator) -> None:
+    """Larger matrices of small integers: every order of the sums gives the same."""
+    large = [_LARGE[0], _LARGE[int(rng.integers(1, len(_LARGE)))]] if check.case.quick else _LARGE
+    if not check.case.quick and check.name in ("float32", "float64", "int8", "complex128"):
+        large = (*large, (513, 515, 514), (1025, 70, 1027))
+    for number, (m, k, n) in enumerate(large):
+        a, b = _integers(check.name, (m, k), rng), _integers(check.name, (k, n), rng)
+        product = _wide(a) @ _wide(b)
+        if check.name not in FORMATS and check.name not in PARTS:
+            want = product.astype(np.int64).astype(host_dtype(check.name))
+        else:
+            want = product.astype(host_dtype(check.name))
+        want = want + np.zeros((), want.dtype)  # no sum that begins with +0 is -0
+        names = ("contiguous", "transposed") if number % 2 else ("contiguous",)
+        check.run(f"integers {m}, {k}, {n}", (a, b), (), names, names[-1], Only(want))
+
+
+def _integers(name: str, shape: Shape, rng: np.random.Generator) -> HostArray:
+    low = 0 if name.startswith("u") else -3
+    x = rng.integers(low, 4, shape).astype(np.float64)
+    if name in PARTS:
+        return (x + 1j * rng.integers(low, 4, shape)).astype(host_dtype(name))
+    return x.astype(host_dtype(name))
+
+
+def _wide(x: HostArray) -> HostArray:
+    return x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
+
+
+def specials(check: Check, rng: np.random.Generator) -> None:
+    """NaN and infinities reach their row and column and nothing else; subnormals stay."""
+    a, b = _operand(check.name, (6, 20), rng), _operand(check.name, (20, 7), rng)
+    a[1, 19], a[2, 0], a[3, 7], b[5, 2], b[19, 4] = np.nan, np.inf, -np.inf, np.nan, np.inf
+    a[4, 3], b[3, 6] = 0.0, -np.inf
+    check.run("infinities and NaN", (a, b))
+    digits, low, _ = FORMATS[check.name]
+    a = np.full((3, 5), 2.0 ** (low - digits + 1)).astype(a.dtype)
+    b = np.ones((5, 4), a.dtype)
+    b[2:, 1] = -3
+    check.run("subnormal numbers", (a, b))

@@ -1,0 +1,196 @@
+"""Every overload of every elementwise op, in every layout, against the reference."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from phalanx.conformance.case import Case
+from phalanx.conformance.groups.ops.elementwise_check import Check
+from phalanx.conformance.groups.ops.elementwise_data import data_of
+from phalanx.conformance.layouts import LAYOUTS, broadcast, shapes
+from phalanx.conformance.overloads import Overload, overloads
+from phalanx.optable import BOOLEAN, COMPLEX, Structure
+
+NAMES = tuple(LAYOUTS)
+#: Around the widths of vectors and the sizes of work-groups.
+SIZES = (
+    *(1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257),
+    *(511, 513, 1023, 1024, 1025, 4095, 4097),
+)
+LARGE, LARGE_QUICK = 2**20 + 3, 70_001
+
+
+#: How many arrangements each overload meets in a quick run: a fault that many kernels share is met
+#: by one of them, and a device that compiles at first use is not kept busy for an hour.
+QUICK_ARRANGEMENTS = 2
+
+
+@pytest.mark.parametrize("overload", overloads(Structure.ELEMENTWISE), ids=str)
+def test_elementwise(case: Case, overload: Overload) -> None:
+    """All values contiguous and strided, then some in other arrangements of memory."""
+    rng = case.rng()
+    check = Check(case, overload, data_of(overload, rng, case.quick))
+    all_values(check)
+    arrangements = (
+        layouts,
+        many_axes,
+        sizes,
+        broadcast_operands,
+        one_element_operands,
+        in_place,
+        same_array_twice,
+        public_function,
+        large,
+    )
+    chosen = range(len(arrangements))
+    if case.quick:
+        chosen = sorted(rng.choice(len(arrangements), QUICK_ARRANGEMENTS, replace=False))
+    for number in chosen:
+        arrangements[number](check, rng)
+    case.finish()
+
+
+def all_values(check: Check) -> None:
+    """Every operand once, contiguous and strided, which may be two kernels."""
+    places = check.places((check.data.size,))
+    for layout in ("contiguous", "strided"):
+        inputs = check.all_operands(places, (layout,))
+        check.run(f"{layout} {places.shape}", [p.array for p in inputs], places, layout)
+        check.check_unchanged(layout, inputs, places)
+
+
+def layouts(check: Check, rng: np.random.Generator) -> None:
+    """Each layout for all arrays, and each mixed with others; of no, one and more axes."""
+    count, ranks = (120, (2, 3)) if check.case.quick else (1500, (1, 2, 3, 4))
+    numbers = [int(rng.integers(len(NAMES)))] if check.case.quick else range(len(NAMES))
+    for number in numbers:
+        name = NAMES[number]
+        others = tuple(NAMES[(number + i) % len(NAMES)] for i in (1, 2, 3))
+        for rank in ranks:
+            shape = shapes(count, rank)
+            places = check.places(shape, int(rng.integers(check.data.size)))
+            for kinds in ((name,), others):
+                inputs = [p.array for p in check.all_operands(places, kinds)]
+                label = f"{' and '.join(kinds)} to {name} {shape}"
+                check.run(label, inputs, places, name)
+    for shape in ((), (0,), (3, 0, 2), (1, 1, 1), (1, 9, 1)):
+        places = check.places(shape, int(rng.integers(check.data.size)))
+        name = NAMES[int(rng.integers(len(NAMES)))]
+        inputs = [p.array for p in check.all_operands(places, (name,))]
+        check.run(f"{name} {shape}", inputs, places, "mixed")
+
+
+def many_axes(check: Check, rng: np.random.Generator) -> None:
+    """Seven axes that cannot be merged."""
+    places = check.places((2, 3, 2, 3, 2, 2, 3), int(rng.integers(check.data.size)))
+    inputs = [p.array for p in check.all_operands(places, ("mixed", "transposed"))]
+    check.run(f"mixed and transposed to mixed {places.shape}", inputs, places, "mixed")
+
+
+def sizes(check: Check, rng: np.random.Generator) -> None:
+    """Odd sizes, aligned and misaligned."""
+    chosen = rng.choice(SIZES, 8, replace=False).tolist() if check.case.quick else SIZES
+    for number, size in enumerate(chosen):
+        places = check.places((size,), int(rng.integers(check.data.size)))
+        kinds = ("contiguous", "offset") if number % 2 else ("offset", "contiguous")
+        for name in kinds[:1] if check.case.quick else kinds:
+            inputs = [p.array for p in check.all_operands(places, (name,))]
+            check.run(f"{name} {places.shape}", inputs, places, name)
+
+
+def broadcast_operands(check: Check, rng: np.random.Generator) -> None:
+    """Each operand varies along one axis of its own; a single operand along the last of two."""
+    places, axes = check.data.table, list(range(check.data.table.ndim))
+    if places.ndim == 1:
+        places, axes = np.stack([places] * 4), [1]
+    inputs = []
+    for i, (axis, name) in enumerate(zip(axes, check.overload.inputs, strict=True)):
+        line = tuple(slice(None) if k == axis else slice(1) for k in range(places.ndim))
+        values = check.data.operands[i][places[line]]
+        values = values.reshape(values.shape[axis:])
+        inputs.append(broadcast(check.case.device, values, places.shape, name))
+    for layout in ("contiguous", "transposed") if check.case.quick else NAMES:
+        check.run(f"broadcast to {layout} {places.shape}", inputs, places, layout)
+
+
+def one_element_operands(check: Check, rng: np.random.Generator) -> None:
+    """One operand is an array of no axes, the others have one."""
+    for number in range(len(check.overload.inputs)):
+        places = line_of_table(check, number)
+        if places.ndim == 0:
+            continue
+        inputs = [
+            check.operand(i, places.flat[0] if i == number else places, "offset").array
+            for i in range(len(check.overload.inputs))
+        ]
+        check.run(f"operand {number} of one element", inputs, places, "contiguous")
+
+
+def line_of_table(check: Check, number: int) -> np.ndarray:
+    """Return places along which an operand does not change; of one operand, a single place."""
+    table = check.data.table
+    axes = [i for i in range(table.ndim) if i != number]
+    kept = axes[-1] if axes else -1
+    return table[tuple(slice(None) if i == kept else 0 for i in range(table.ndim))]
+
+
+def in_place(check: Check, rng: np.random.Generator) -> None:
+    """The result goes into an operand of its dtype, in each layout; also x op= x."""
+    for number, name in enumerate(check.overload.inputs):
+        if name != check.to:
+            continue
+        kinds = ("contiguous", "strided", "negative") if check.case.quick else NAMES
+        if check.case.quick:
+            kinds = (kinds[int(rng.integers(len(kinds)))],)
+        for layout in kinds:
+            places = check.places((7, 13), int(rng.integers(check.data.size)))
+            inputs = check.all_operands(places, (layout, "contiguous", layout))
+            label = f"in place of operand {number}, {layout}"
+            check.run_into(label, [p.array for p in inputs], inputs[number], places)
+        if check.case.quick:
+            break
+
+
+def same_array_twice(check: Check, rng: np.random.Generator) -> None:
+    """All operands of one dtype are one array, which in place takes the result as well."""
+    if len(check.overload.inputs) == 1:
+        return
+    places, name = check.data.equal, check.overload.inputs[-1]
+    for layout in ("contiguous", "strided"):
+        inputs = check.all_operands(places, (layout,))
+        pairs = zip(inputs, check.overload.inputs, strict=True)
+        arrays = [inputs[-1].array if n == name else p.array for p, n in pairs]
+        check.run(f"one array for all operands, {layout}", arrays, places, layout)
+        if name == check.to:
+            check.run_into(f"x op= x, {layout}", arrays, inputs[-1], places)
+
+
+def public_function(check: Check, rng: np.random.Generator) -> None:
+    """The public function on arrays, and with a Python number for each operand in turn."""
+    if is_refused(check.overload):
+        return
+    places = check.places((check.data.size,))[:211]
+    arrays = [p.array for p in check.all_operands(places, ("contiguous",))]
+    check.run_public("public function", arrays, places)
+    first = 1 if len(check.overload.inputs) == 3 else 0
+    for number in range(first, len(check.overload.inputs)):
+        line = line_of_table(check, number)
+        if line.ndim == 0:
+            continue
+        args = [p.array for p in check.all_operands(line, ("contiguous",))]
+        args[number] = check.number(number, int(line[0]))
+        check.run_public(f"public function, operand {number} a Python number", args, line)
+
+
+def is_refused(overload: Overload) -> bool:
+    """Tell whether ``astype`` refuses a conversion, because it drops imaginary parts unseen."""
+    kept = overload.inputs[0] not in COMPLEX or overload.outputs[0] in COMPLEX + BOOLEAN
+    return overload.op == "cast" and not kept
+
+
+def large(check: Check, rng: np.random.Generator) -> None:
+    """More elements than one round of threads or work-groups takes."""
+    size = LARGE_QUICK if check.case.quick else LARGE
+    places = check.places((size,), int(rng.integers(check.data.size)))
+    inputs = [p.array for p in check.all_operands(places, ("contiguous",))]
+    check.run(f"contiguous {places.shape}", inputs, places, "contiguous")

@@ -1,0 +1,55 @@
+"""Every overload of every reduction, in every layout, against the reference."""
+
+from __future__ import annotations
+
+import pytest
+from phalanx.conformance.case import Case
+from phalanx.conformance.groups.ops.along import MANY_BLOCKS, Along
+from phalanx.conformance.groups.ops.structured_check import Check
+from phalanx.conformance.groups.ops.structured_data import rows, special_products, special_sums
+from phalanx.conformance.overloads import Overload, overloads
+from phalanx.conformance.reference.formats import FORMATS, PARTS
+from phalanx.conformance.reference.structured import NEED_ELEMENTS
+from phalanx.conformance.reference.values import special_values
+from phalanx.optable import Structure
+
+#: Overloads that reduce many elements; the others have the same loops.
+_LARGE = {
+    *(("sum", "float32"), ("sum", "int8"), ("mean", "float16"), ("max", "float32")),
+    *(("argmin", "float64"), ("count_nonzero", "bool"), ("all", "uint8"), ("prod", "float32")),
+}
+
+
+@pytest.mark.parametrize("overload", overloads(Structure.REDUCTION), ids=str)
+def test_reduction(case: Case, overload: Overload) -> None:
+    """All lengths around the blocks of the order of evaluation, every layout, special values."""
+    check = Check(case, overload)
+    along = Along(check, rows)
+    along.everything(min_length=1 if overload.op in NEED_ELEMENTS else 0)
+    specials(check)
+    if (overload.op, overload.inputs[0]) in _LARGE:
+        along.large(MANY_BLOCKS)
+    case.finish()
+
+
+def specials(check: Check) -> None:
+    """Special values alone, and in rows with others."""
+    op, name = check.overload.op, check.name
+    if not (op == "prod" and name in PARTS):
+        check.run("special values, each alone", (special_values(name)[:, None],))
+    if op in ("sum", "mean") and (name in FORMATS or name in PARTS):
+        check.run("special sums", (special_sums(name),))
+        if name in FORMATS:
+            overflow(check)
+    if op == "prod" and name in FORMATS:
+        check.run("special products", (special_products(name),))
+
+
+def overflow(check: Check) -> None:
+    """Sums of one sign beyond the format; means of float16 are in it again."""
+    top = special_values(check.name)
+    top = top[top.astype(float) < float("inf")].max()
+    for n in (2, 65):
+        table = special_values(check.name)[:2].repeat(n).reshape(2, n)
+        table[0], table[1] = top, -top
+        check.run("sums that overflow", (table,))

@@ -1,0 +1,36 @@
+"""Running sums and products, in every layout, against the reference."""
+
+from __future__ import annotations
+
+import pytest
+from phalanx.conformance.case import Case
+from phalanx.conformance.groups.ops.along import Along
+from phalanx.conformance.groups.ops.structured_check import Check
+from phalanx.conformance.groups.ops.structured_data import rows, special_products, special_sums
+from phalanx.conformance.overloads import Overload, overloads
+from phalanx.conformance.reference.formats import FORMATS, PARTS
+from phalanx.conformance.reference.values import special_values
+from phalanx.optable import Structure
+
+_LARGE = {
+    *(("cumulative_sum", "float32"), ("cumulative_sum", "int64"), ("cumulative_prod", "uint8")),
+    ("cumulative_sum", "float16"),
+}
+
+
+@pytest.mark.parametrize("overload", overloads(Structure.SCAN), ids=str)
+def test_scan(case: Case, overload: Overload) -> None:
+    """Lengths around the blocks of the order of evaluation, every layout, special values."""
+    check = Check(case, overload)
+    along = Along(check, rows)
+    along.everything()
+    op, name = overload.op, overload.inputs[0]
+    if not (op == "cumulative_prod" and name in PARTS):
+        check.run("special values, each alone", (special_values(name)[:, None],))
+    if op == "cumulative_sum" and (name in FORMATS or name in PARTS):
+        check.run("special sums", (special_sums(name),))
+    if op == "cumulative_prod" and name in FORMATS:
+        check.run("special products", (special_products(name),))
+    if (op, name) in _LARGE:
+        along.large()
+    case.finish()

@@ -1,0 +1,47 @@
+"""Softmax, in every layout, against the reference."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from phalanx.conformance.case import Case
+from phalanx.conformance.groups.ops.along import MANY_BLOCKS, Along
+from phalanx.conformance.groups.ops.structured_check import Check
+from phalanx.conformance.overloads import Overload, overloads
+from phalanx.conformance.reference.formats import FORMATS, host_dtype
+from phalanx.conformance.reference.values import HostArray
+from phalanx.optable import Structure
+
+
+@pytest.mark.parametrize("overload", overloads(Structure.ROW), ids=str)
+def test_row(case: Case, overload: Overload) -> None:
+    """Every length and layout; rows whose powers would overflow; infinities and NaN."""
+    check = Check(case, overload)
+    along = Along(check, _rows)
+    along.everything()
+    specials(check)
+    if check.name == "float32" or not case.quick:
+        along.large(MANY_BLOCKS)
+        many = case.rng("many").standard_normal(MANY_BLOCKS)  # no block counts less than another
+        check.run("a row of many blocks", (many.astype(host_dtype(check.name)),))
+    case.finish()
+
+
+def _rows(_op: str, name: str, count: int, n: int, rng: np.random.Generator) -> HostArray:
+    """Return rows (count, n) near zero, far from it, and with one outstanding number."""
+    x = rng.standard_normal((count, n))
+    kinds = np.arange(count)[:, None] % 4 + int(rng.integers(4))
+    x = np.choose(kinds % 4, [x, 20 * x, x + 1000, x - 3000])
+    if n:
+        x[np.arange(count), rng.integers(0, n, count)] += 5
+    return x.astype(host_dtype(name))
+
+
+def specials(check: Check) -> None:
+    """The largest numbers, equal ones, far ones, infinities and NaN."""
+    top = (2.0 - 2.0 ** (1 - FORMATS[check.name][0])) * 2.0 ** FORMATS[check.name][2]
+    table = np.zeros((9, 75))
+    table[0, 74], table[1], table[2] = top, top, -top
+    table[3, ::2], table[4, 3], table[5] = -np.inf, np.inf, -np.inf
+    table[6, 74], table[7, 0], table[8] = np.nan, np.nan, np.linspace(-100, 10, 75)
+    check.run("special values", (table.astype(host_dtype(check.name)),))

@@ -1,0 +1,73 @@
+"""Sorting and searching, in every layout, against the reference."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from phalanx.conformance.case import Case
+from phalanx.conformance.groups.ops.along import Along
+from phalanx.conformance.groups.ops.structured_check import NAMES, Check
+from phalanx.conformance.groups.ops.structured_data import rows
+from phalanx.conformance.overloads import Overload, overloads
+from phalanx.conformance.reference.order import in_order
+from phalanx.conformance.reference.values import HostArray, special_values, wild_values
+from phalanx.optable import Structure
+
+_LARGE = {("sort", "float32"), ("sort", "int16"), ("argsort", "float64"), ("argsort", "uint8")}
+
+
+@pytest.mark.parametrize("overload", overloads(Structure.SORT), ids=str)
+def test_sort(case: Case, overload: Overload) -> None:
+    """Both directions, every length and layout, ties, NaN and zeros of both signs."""
+    check = Check(case, overload)
+    along = Along(check, rows, ((0,), (1,)))
+    along.everything()
+    rng = case.rng("corners")
+    corners = special_values(overload.inputs[0])
+    for params in ((0,), (1,)):
+        shuffled = np.stack([rng.permutation(np.tile(corners, 3)) for _ in range(3)])
+        check.run("special values", (shuffled,), params)
+    if (overload.op, overload.inputs[0]) in _LARGE:
+        along.large()
+    case.finish()
+
+
+@pytest.mark.parametrize("overload", overloads(Structure.SEARCH), ids=str)
+def test_search(case: Case, overload: Overload) -> None:
+    """Both sides, in tables of every length; values in, between, before and behind the table."""
+    check = Check(case, overload)
+    rng = case.rng()
+    name = overload.inputs[0]
+    for number, n in enumerate([0, *check.sizes(rng, (1, 2, 65, 4097))]):
+        table = _table(name, n, rng, number)
+        wanted = _wanted(table, name, rng)
+        for right in (0, 1):
+            inside, outside = NAMES[(number + right) % len(NAMES)], NAMES[number % len(NAMES)]
+            check.run(f"table {inside} ({n},)", (table, wanted), (right,), (inside,), outside)
+    sizes = (0, 1, 255, 257) if case.quick else (0, 1, 63, 64, 65, 255, 256, 257, 1025, 4097)
+    table = _table(name, 100, rng, 0)
+    for right, count in enumerate(sizes):
+        wanted = rng.choice(_wanted(table, name, rng), count)
+        check.run(f"{count} values", (table, wanted), (right % 2,), ("contiguous", "strided"))
+    one_value(check, table)
+    case.finish()
+
+
+def _table(name: str, n: int, rng: np.random.Generator, kind: int) -> HostArray:
+    """Sorted values (n,): wild, NaN at the end among them, or with many ties and the zeros."""
+    corners = special_values(name)
+    x = wild_values(name, n, rng) if kind % 2 else rng.choice(corners, n)
+    return in_order(x, descending=False)
+
+
+def _wanted(table: HostArray, name: str, rng: np.random.Generator) -> HostArray:
+    chosen = table[rng.integers(0, len(table), 60)] if len(table) else table
+    return np.concatenate([chosen, special_values(name), wild_values(name, 60, rng)])
+
+
+def one_value(check: Check, table: HostArray) -> None:
+    """A table of equal values, and equal values to look for."""
+    same = np.full(70, table[50])
+    for right in (0, 1):
+        check.run("equal values", (same, same), (right,))
+        check.run("equal values, from behind", (same, table), (right,), ("negative",), "negative")

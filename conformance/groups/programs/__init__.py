@@ -1,0 +1,1 @@
+"""Random programs over several streams against a simple model."""

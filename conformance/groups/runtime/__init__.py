@@ -1,0 +1,1 @@
+"""Runtime: devices, memory, copies, streams, events, errors."""

@@ -1,0 +1,174 @@
+"""Copies of all kinds: every offset and size moves just those bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import phalanx as px
+import pytest
+from phalanx.conformance.case import Case
+from phalanx.driver import Direction
+
+_SPANS = ((0, 1), (1, 1), (3, 5), (0, 63), (1, 64), (7, 65), (64, 4096), (61, 4099), (0, 9000))
+_ROOM = 10_000
+Bytes = npt.NDArray[np.uint8]
+
+
+@contextmanager
+def _blocks(case: Case, count: int) -> Iterator[list[int]]:
+    driver, index = case.device.driver, case.device.index
+    handles = [driver.alloc(index, _ROOM) for _ in range(count)]
+    try:
+        yield handles
+    finally:
+        case.device.synchronize()
+        for handle in handles:
+            driver.free(index, handle)
+
+
+def _move(case: Case, direction: Direction, *ends: int, size: int) -> None:
+    device = case.device
+    dst, dst_offset, src, src_offset = ends
+    stream = device.default_stream
+    device.driver.copy(
+        device.index, direction, dst, dst_offset, src, src_offset, size, stream=stream
+    )
+
+
+def _upload(case: Case, handle: int, data: Bytes) -> None:
+    _move(case, Direction.HOST_TO_DEVICE, handle, 0, data.ctypes.data, 0, size=data.size)
+    case.device.synchronize()
+
+
+def _download(case: Case, handle: int) -> Bytes:
+    found = np.zeros(_ROOM, np.uint8)
+    _move(case, Direction.DEVICE_TO_HOST, found.ctypes.data, 0, handle, 0, size=_ROOM)
+    case.device.synchronize()
+    return found
+
+
+def _check(found: Bytes, want: Bytes, what: str) -> None:
+    wrong = np.flatnonzero(found != want)
+    assert not wrong.size, (
+        f"{what}: {wrong.size} bytes are wrong, the first at {wrong[0]}: got {found[wrong[0]]}, "
+        f"want {want[wrong[0]]}"
+    )
+
+
+@pytest.mark.parametrize("span", _SPANS, ids=lambda s: f"{s[0]}+{s[1]}")
+def test_host_to_device(case: Case, span: tuple[int, int]) -> None:
+    """Bytes arrive at the offset, and the others stay."""
+    offset, size = span
+    rng = case.rng()
+    before, source = (rng.integers(0, 256, _ROOM, np.uint8) for _ in range(2))
+    with _blocks(case, 1) as (handle,):
+        _upload(case, handle, before)
+        _move(
+            case, Direction.HOST_TO_DEVICE, handle, offset, source.ctypes.data, offset // 2,
+            size=size,
+        )  # fmt: skip
+        case.device.synchronize()
+        want = before.copy()
+        want[offset : offset + size] = source[offset // 2 : offset // 2 + size]
+        _check(_download(case, handle), want, f"{size} bytes to offset {offset}")
+
+
+@pytest.mark.parametrize("span", _SPANS, ids=lambda s: f"{s[0]}+{s[1]}")
+def test_device_to_host(case: Case, span: tuple[int, int]) -> None:
+    """Bytes come from the offset, and no more than asked for."""
+    offset, size = span
+    rng = case.rng()
+    source, target = (rng.integers(0, 256, _ROOM, np.uint8) for _ in range(2))
+    want = target.copy()
+    want[offset // 2 : offset // 2 + size] = source[offset : offset + size]
+    with _blocks(case, 1) as (handle,):
+        _upload(case, handle, source)
+        _move(
+            case, Direction.DEVICE_TO_HOST, target.ctypes.data, offset // 2, handle, offset,
+            size=size,
+        )  # fmt: skip
+        case.device.synchronize()
+    _check(target, want, f"{size} bytes from offset {offset}")
+
+
+@pytest.mark.parametrize("span", _SPANS, ids=lambda s: f"{s[0]}+{s[1]}")
+def test_device_to_device(case: Case, span: tuple[int, int]) -> None:
+    """Bytes go from one offset of a block to another one of another block."""
+    offset, size = span
+    rng = case.rng()
+    source, before = (rng.integers(0, 256, _ROOM, np.uint8) for _ in range(2))
+    to = _ROOM - size - offset
+    want = before.copy()
+    want[to : to + size] = source[offset : offset + size]
+    with _blocks(case, 2) as (first, second):
+        _upload(case, first, source)
+        _upload(case, second, before)
+        _move(case, Direction.DEVICE_TO_DEVICE, second, to, first, offset, size=size)
+        case.device.synchronize()
+        _check(_download(case, second), want, f"{size} bytes from offset {offset} to {to}")
+        _check(_download(case, first), source, "the source of a copy")
+
+
+def test_fill(case: Case) -> None:
+    """A fill repeats its pattern over just the bytes that it is told, or says that it cannot."""
+    device = case.device
+    before = np.arange(_ROOM).astype(np.uint8)
+    for pattern in (b"\x07", b"\x01\x02", b"\x01\x02\x03\x04", bytes(range(8)), bytes(range(16))):
+        with _blocks(case, 1) as (handle,):
+            _upload(case, handle, before)
+            done = device.driver.fill(
+                device.index, handle, 64, 1600, pattern, stream=device.default_stream
+            )
+            device.synchronize()
+            want = before.copy()
+            if done:
+                want[64 : 64 + 1600] = np.frombuffer(pattern * (1600 // len(pattern)), np.uint8)
+            _check(_download(case, handle), want, f"a fill with {len(pattern)} bytes")
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int32", "float64", "complex128"])
+def test_full(case: Case, dtype: str) -> None:
+    """``full`` writes its value everywhere, also through a view with gaps."""
+    if dtype in ("float64", "complex128") and not _has(case, dtype):
+        pytest.skip(f"the device has no {dtype}")
+    kind = getattr(px, dtype)
+    x = px.full((7, 130), 1, dtype=kind)
+    assert (px.asnumpy(x) == 1).all()
+    x[1::2, ::3] = False if dtype == "bool" else 0
+    want: npt.NDArray[Any] = np.ones((7, 130), dtype)
+    want[1::2, ::3] = 0
+    assert px.asnumpy(x).tobytes() == want.tobytes()
+
+
+def _has(case: Case, dtype: str) -> bool:
+    answer = case.device.driver.supports(case.device.index, "copy", (dtype, dtype))
+    return answer is True
+
+
+def test_source_may_change(case: Case) -> None:
+    """When ``asarray`` returns, its source may change."""
+    for size in (1, 1000, 1 << 20):
+        source = np.arange(size, dtype=np.int32)
+        x = px.asarray(source, copy=True)
+        source[:] = -1
+        assert np.array_equal(px.asnumpy(x), np.arange(size, dtype=np.int32)), f"{size} elements"
+
+
+def test_large_round_trip(case: Case) -> None:
+    """Many mebibytes go to the device and back unchanged."""
+    size = min(case.device.info.max_allocation, (5 << 20) + 3 if case.quick else (37 << 20) + 3)
+    data = case.rng().integers(0, 256, size, np.uint8)
+    _check(px.asnumpy(px.asarray(data)), data, f"{size} bytes there and back")
+
+
+def test_many_small(case: Case) -> None:
+    """Hundreds of copies without a wait between them arrive in order."""
+    rng = case.rng()
+    sources = [rng.integers(0, 256, int(n), np.uint8) for n in rng.integers(1, 3000, 300)]
+    arrays = [px.asarray(source) for source in sources]
+    for number, (array, source) in enumerate(zip(arrays, sources, strict=True)):
+        _check(px.asnumpy(array), source, f"copy {number} of {source.size} bytes")

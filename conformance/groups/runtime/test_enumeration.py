@@ -1,0 +1,76 @@
+"""Devices are listed, described truthfully, and found again by name."""
+
+from __future__ import annotations
+
+import phalanx as px
+import pytest
+from phalanx.conformance.case import Case
+from phalanx.driver import Capability, DeviceKind, Feature
+
+
+def test_count_is_stable(case: Case) -> None:
+    """The driver counts the same devices twice, this one among them."""
+    driver = case.device.driver
+    count = driver.device_count()
+    assert count == driver.device_count(), f"{driver.name} counts its devices differently each time"
+    assert case.device.index < count, f"{case.device} is listed, but there are {count} devices"
+
+
+def test_info_is_stable(case: Case) -> None:
+    """A device is described twice in the same words."""
+    driver, index = case.device.driver, case.device.index
+    assert driver.device_info(index) == driver.device_info(index)
+    assert driver.device_info(index) == case.device.info
+
+
+def test_info_is_plausible(case: Case) -> None:
+    """Sizes, alignment, kind, features and identity are what the interface says."""
+    info = case.device.info
+    assert info.name.strip(), "the device has no name"
+    assert isinstance(info.kind, DeviceKind)
+    assert info.total_memory > 0, f"total_memory is {info.total_memory}"
+    assert 0 < info.max_allocation <= info.total_memory, (
+        f"max_allocation {info.max_allocation} does not fit into total_memory {info.total_memory}"
+    )
+    assert info.alignment > 0, f"alignment is {info.alignment}"
+    assert info.alignment & (info.alignment - 1) == 0, f"alignment is {info.alignment}"
+    assert len(info.uuid) in (0, 16), f"the uuid has {len(info.uuid)} bytes"
+    assert not int(info.features) & ~int(sum(Feature)), "unknown bits are set in features"
+    assert not int(case.device.driver.capabilities) & ~int(sum(Capability)), "unknown capabilities"
+
+
+def test_found_by_name(case: Case) -> None:
+    """``phalanx.devices`` lists it under its driver's name and its kind."""
+    assert case.device in px.devices()
+    assert case.device in px.devices(case.device.driver.name)
+    with px.device(case.device.name) as found:
+        assert found is case.device
+        assert px.get_device() is case.device
+
+
+def test_distinct_identities(case: Case) -> None:
+    """Two devices of one driver do not have the same UUID."""
+    driver = case.device.driver
+    uuids = [driver.device_info(i).uuid for i in range(driver.device_count())]
+    known = [u for u in uuids if any(u)]
+    assert len(set(known)) == len(known), f"devices of {driver.name} share a UUID"
+
+
+def test_missing_device(case: Case) -> None:
+    """A number beyond the last is an error that names the device."""
+    name = f"{case.device.driver.name}:{case.device.driver.device_count() + 7}"
+    with pytest.raises(px.DeviceNotFoundError, match=name.partition(":")[0]):
+        px.empty(1, device=name)
+
+
+def test_memory_info(case: Case) -> None:
+    """Free memory is at most the total, or both are unknown."""
+    free, total = case.device.driver.memory_info(case.device.index)
+    assert 0 <= free <= total, f"memory_info says {free} free of {total} bytes"
+
+
+def test_open_twice(case: Case) -> None:
+    """Opening an open device does nothing."""
+    x = px.asarray([1, 2, 3], dtype=px.int32)
+    case.device.ensure_open()
+    assert px.asnumpy(x).tolist() == [1, 2, 3]

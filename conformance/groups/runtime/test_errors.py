@@ -1,0 +1,89 @@
+"""Errors reach the caller, name what failed, and leave the device as it was."""
+
+from __future__ import annotations
+
+import numpy as np
+import phalanx as px
+import pytest
+from phalanx.conformance.case import Case
+
+
+def _works(case: Case) -> None:
+    assert px.get_device() is case.device, f"the current device became {px.get_device()}"
+    x = px.asarray([1, 2, 3], dtype=px.int32)
+    assert x.device is case.device, f"new arrays are made on {x.device}"
+    assert px.asnumpy(x + x).tolist() == [2, 4, 6]
+
+
+def test_index_out_of_range(case: Case) -> None:
+    """An index array that is out of range is an IndexError, at the latest when the host waits."""
+    x = px.asarray(np.arange(10, dtype=np.float32))
+    for bad in (10, -11, 1 << 40):
+        index = px.asarray([0, bad, 1], dtype=px.int64)
+        with pytest.raises(IndexError):
+            px.asnumpy(px.take(x, index))
+        _works(case)
+
+
+def test_shapes_that_do_not_fit(case: Case) -> None:
+    """Shapes that do not broadcast are a ValueError before anything runs."""
+    with pytest.raises(ValueError, match=r"shape|broadcast"):
+        px.ones(3, dtype=px.int32) + px.ones(4, dtype=px.int32)
+    with pytest.raises(ValueError, match=r"shape|matmul|contract|size"):
+        px.matmul(px.ones((2, 3), dtype=px.int32), px.ones((4, 2), dtype=px.int32))
+    _works(case)
+
+
+def test_dtypes_that_do_not_fit(case: Case) -> None:
+    """A dtype that an op does not take is a TypeError that names it."""
+    with pytest.raises(TypeError, match="bool"):
+        px.add(px.ones(2, dtype=px.bool), px.ones(2, dtype=px.bool))
+    _works(case)
+
+
+def test_current_device_after_error(case: Case) -> None:
+    """An exception inside ``with device`` leaves the device outside as it was."""
+    before = px.get_device()
+    with pytest.raises(ValueError, match="on purpose"), px.device(case.device):
+        raise ValueError("on purpose")
+    assert px.get_device() is before
+    _works(case)
+
+
+def test_out_of_memory_leaves_all(case: Case) -> None:
+    """After OutOfMemoryError the current device, old arrays and new launches are sound."""
+    kept = px.asarray(np.arange(1000, dtype=np.int64))
+    for _ in range(3):
+        with pytest.raises(px.OutOfMemoryError):
+            px.empty(case.device.info.total_memory * 8, dtype=px.uint8)
+        _works(case)
+    assert px.asnumpy(kept).tolist() == list(range(1000))
+
+
+def test_unknown_kernel(case: Case) -> None:
+    """A driver that is asked for what is no op has no kernel for it and does not fail."""
+    from phalanx.driver import Layout
+
+    driver, index = case.device.driver, case.device.index
+    assert driver.kernel(index, "no_such_op", ("float32", "float32"), Layout.ANY) is None
+    assert driver.supports(index, "no_such_op", ("float32", "float32")) is not True
+
+
+def test_read_only(case: Case) -> None:
+    """An array over memory that may not be written refuses to be written."""
+    source = np.arange(5, dtype=np.int32)
+    source.flags.writeable = False
+    x = px.asarray(source, copy=True)
+    x[0] = 7
+    assert px.asnumpy(x).tolist() == [7, 1, 2, 3, 4]
+    assert source.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_thousand_errors(case: Case) -> None:
+    """Many failed calls do not wear the device out."""
+    x = px.asarray(np.arange(10, dtype=np.float32))
+    index = px.asarray([99], dtype=px.int64)
+    for _ in range(50 if case.quick else 1000):
+        with pytest.raises(IndexError):
+            px.asnumpy(px.take(x, index))
+    _works(case)

@@ -1,0 +1,155 @@
+"""Events: passed when the work before them is done, and not earlier; times in seconds."""
+
+from __future__ import annotations
+
+import itertools
+import time
+
+import numpy as np
+import phalanx as px
+import pytest
+from phalanx.conformance.case import Case
+from phalanx.driver import Capability
+
+_SIZE = 1 << 18
+_STEPS = 24
+#: Seconds of work whose time is compared with the host's clock.
+_WINDOW = 0.05
+
+
+def _slow(x: px.Array, steps: int = _STEPS) -> px.Array:
+    for _ in range(steps):
+        x = x + 1.0
+    return x
+
+
+def _seen_from_outside(x: px.Array, reader: px.Stream) -> set[float]:
+    """Return the values of an array as a stream sees them that waits for nothing."""
+    with px.hazards("manual"):
+        with reader:
+            y = x + 0.0
+        reader.synchronize()
+    return {float(v) for v in np.unique(px.asnumpy(y))}
+
+
+def test_event_synchronize_waits(case: Case) -> None:
+    """After ``event.synchronize`` the work before the event is done."""
+    stream, reader = px.Stream(case.device), px.Stream(case.device)
+    for _ in range(5 if case.quick else 20):
+        with stream:
+            x = _slow(px.zeros(_SIZE, dtype=px.float32))
+        event = stream.record()
+        event.synchronize()
+        assert event.query(), "an event is not passed after synchronize()"
+        seen = _seen_from_outside(x, reader)
+        assert seen == {_STEPS}, f"an event was passed before its work was done: {seen}"
+
+
+def test_event_query_tells_the_truth(case: Case) -> None:
+    """When ``event.query`` says yes, the work before the event is done."""
+    stream, reader = px.Stream(case.device), px.Stream(case.device)
+    for _ in range(5 if case.quick else 20):
+        with stream:
+            x = _slow(px.zeros(_SIZE, dtype=px.float32))
+        event = stream.record()
+        deadline = time.monotonic() + 60
+        while not event.query():
+            assert time.monotonic() < deadline, "an event is not passed within a minute"
+        seen = _seen_from_outside(x, reader)
+        assert seen == {_STEPS}, f"event.query() was true before the work was done: {seen}"
+
+
+def test_is_passed_in_the_end(case: Case) -> None:
+    """An event is passed without anybody waiting for it."""
+    stream = px.Stream(case.device)
+    with stream:
+        _slow(px.zeros(_SIZE, dtype=px.float32))
+    event = stream.record()
+    deadline = time.monotonic() + 60
+    while not event.query():
+        assert time.monotonic() < deadline, "an event is not passed within a minute"
+        time.sleep(0.001)
+
+
+def test_recorded_again(case: Case) -> None:
+    """An event that is recorded again stands for the later place."""
+    stream, reader = px.Stream(case.device), px.Stream(case.device)
+    event = px.Event(case.device)
+    x = px.zeros(_SIZE, dtype=px.float32)
+    for number in range(1, 6):
+        with stream:
+            x = _slow(x)
+        event.record(stream)
+        event.synchronize()
+        seen = _seen_from_outside(x, reader)
+        assert seen == {number * _STEPS}, f"recording {number} of one event: {seen}"
+
+
+def test_never_recorded(case: Case) -> None:
+    """Waiting for an event that was never recorded is an error that says so."""
+    with pytest.raises(ValueError, match="never recorded"):
+        px.Stream(case.device).wait(px.Event(case.device))
+
+
+def test_elapsed_time(case: Case) -> None:
+    """The time between two events fits the host's clock: seconds, and not other units."""
+    if Capability.EVENT_TIMING not in case.device.driver.capabilities:
+        pytest.skip("the device does not time events")
+    stream = px.Stream(case.device)
+    x = px.zeros(1 << 20, dtype=px.float32)
+    with stream:
+        _slow(x, 4)
+    stream.synchronize()
+    steps = 8
+    while True:
+        begin_host = time.perf_counter()
+        begin = stream.record()
+        with stream:
+            _slow(x, steps)
+        end = stream.record()
+        end.synchronize()
+        host = time.perf_counter() - begin_host
+        if host >= _WINDOW or steps >= 1 << 16:
+            break
+        steps *= 4
+    elapsed = begin.elapsed_time(end)
+    assert 0 <= elapsed <= host * 1.05 + 0.005, f"{elapsed} s elapsed within {host} s of the host"
+    assert elapsed >= host / 50, f"only {elapsed} s elapsed within {host} s of continuous work"
+
+
+def test_elapsed_time_adds_up(case: Case) -> None:
+    """Times between events in a row add up, and none is negative."""
+    if Capability.EVENT_TIMING not in case.device.driver.capabilities:
+        pytest.skip("the device does not time events")
+    stream = px.Stream(case.device)
+    x = px.zeros(_SIZE, dtype=px.float32)
+    events = [stream.record()]
+    for _ in range(6):
+        with stream:
+            x = _slow(x, 4)
+        events.append(stream.record())
+    events[-1].synchronize()
+    parts = [a.elapsed_time(b) for a, b in itertools.pairwise(events)]
+    whole = events[0].elapsed_time(events[-1])
+    assert min(parts) >= 0, f"negative times: {parts}"
+    assert abs(sum(parts) - whole) <= 1e-6 + 1e-3 * whole, f"{parts} do not add up to {whole}"
+
+
+def test_event_close_twice(case: Case) -> None:
+    """A second ``close`` of an event does nothing."""
+    event = px.Stream(case.device).record()
+    event.synchronize()
+    event.close()
+    event.close()
+
+
+def test_many_events(case: Case) -> None:
+    """Thousands of events, most of them dropped unused."""
+    stream = px.Stream(case.device)
+    kept = []
+    for number in range(2000):
+        event = stream.record()
+        if number % 100 == 0:
+            kept.append(event)
+    for event in kept:
+        event.synchronize(timeout=60)

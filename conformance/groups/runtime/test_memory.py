@@ -1,0 +1,138 @@
+"""Allocation: alignment, limits, exhaustion and recovery; memory that is one's own."""
+
+from __future__ import annotations
+
+import numpy as np
+import phalanx as px
+import pytest
+from phalanx.conformance.case import Case
+from phalanx.driver import Direction, Feature
+
+_SIZES = (1, 2, 3, 63, 64, 65, 4095, 4096, 4097, 1 << 20, (1 << 20) + 1)
+
+
+def _raw_fill(case: Case, handle: int, size: int, value: int) -> None:
+    source = np.full(size, value, np.uint8)
+    _copy(case, Direction.HOST_TO_DEVICE, handle, source.ctypes.data, size)
+
+
+def _raw_read(case: Case, handle: int, size: int) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
+    target = np.zeros(size, np.uint8)
+    _copy(case, Direction.DEVICE_TO_HOST, target.ctypes.data, handle, size)
+    return target
+
+
+def _copy(case: Case, direction: Direction, dst: int, src: int, size: int) -> None:
+    device = case.device
+    stream = device.default_stream
+    device.driver.copy(device.index, direction, dst, 0, src, 0, size, stream=stream)
+    device.synchronize()
+
+
+def test_sizes(case: Case) -> None:
+    """Blocks of every size, alive together, are aligned and do not overlap."""
+    driver, index = case.device.driver, case.device.index
+    handles: list[int] = []
+    try:
+        handles.extend(driver.alloc(index, size) for size in _SIZES)
+        assert len(set(handles)) == len(handles), "two live blocks have one handle"
+        assert all(0 <= h < 1 << 64 for h in handles), f"handles {handles}"
+        if Feature.HOST_ADDRESSABLE in case.device.info.features:
+            wrong = [h for h in handles if h % case.device.info.alignment]
+            assert not wrong, f"not aligned to {case.device.info.alignment} bytes: {wrong}"
+        for number, (handle, size) in enumerate(zip(handles, _SIZES, strict=True)):
+            _raw_fill(case, handle, size, number + 1)
+        for number, (handle, size) in enumerate(zip(handles, _SIZES, strict=True)):
+            found = _raw_read(case, handle, size)
+            assert (found == number + 1).all(), f"a block of {size} bytes was overwritten"
+    finally:
+        for handle in handles:
+            driver.free(index, handle)
+
+
+def test_reuse(case: Case) -> None:
+    """Allocating and freeing many times does not exhaust the device."""
+    driver, index = case.device.driver, case.device.index
+    size = max(1, min(case.device.info.max_allocation // 8, 1 << 24))
+    for _ in range(200):
+        driver.free(index, driver.alloc(index, size))
+
+
+def test_free_memory_counts(case: Case) -> None:
+    """Free memory shrinks while a large block is held, where the driver tells it."""
+    driver, index = case.device.driver, case.device.index
+    free, total = driver.memory_info(index)
+    if total == 0:
+        pytest.skip("the driver does not tell how much memory is free")
+    assert total <= case.device.info.total_memory * 1.01 + (1 << 20)
+    assert free > 0
+
+
+def test_too_large(case: Case) -> None:
+    """More than the largest allocation is an OutOfMemoryError, and the device goes on."""
+    driver, index = case.device.driver, case.device.index
+    for size in (case.device.info.max_allocation + 1, 1 << 62):
+        with pytest.raises(px.OutOfMemoryError):
+            driver.free(index, driver.alloc(index, size))
+    assert px.asnumpy(px.ones(3, dtype=px.int32)).tolist() == [1, 1, 1]
+
+
+def test_huge_array(case: Case) -> None:
+    """An array that cannot fit is an OutOfMemoryError with its size; nothing is lost."""
+    kept = px.asarray(np.arange(100, dtype=np.int32))
+    with pytest.raises(px.OutOfMemoryError) as caught:
+        px.empty(case.device.info.total_memory * 4, dtype=px.uint8)
+    assert caught.value.size >= case.device.info.total_memory
+    assert px.asnumpy(kept).tolist() == list(range(100))
+
+
+def test_limit_and_recovery(case: Case) -> None:
+    """At its limit the pool refuses; when memory is given back, it serves again."""
+    px.empty_cache(case.device)
+    held = px.memory_stats(case.device)["reserved"]
+    px.set_memory_limit(held + (64 << 20), case.device)
+    try:
+        blocks: list[px.Array] = []
+        with pytest.raises(px.OutOfMemoryError):
+            blocks.extend(px.empty(4 << 20, dtype=px.uint8) for _ in range(64))
+        assert blocks, "not one block fits below the limit"
+        blocks.clear()
+        case.device.synchronize()
+        again = px.full(4 << 20, 7, dtype=px.uint8)
+        assert int(px.asnumpy(again)[-1]) == 7
+    finally:
+        px.set_memory_limit(None, case.device)
+
+
+def test_zero_size(case: Case) -> None:
+    """Arrays without elements work and need no memory."""
+    x = px.empty((0, 3), dtype=px.float32)
+    assert (x + x).shape == (0, 3)
+    assert px.asnumpy(x).shape == (0, 3)
+    assert float(px.asnumpy(px.sum(x))) == 0.0
+
+
+def test_nothing_leaks(case: Case) -> None:
+    """What an array held is free when it is gone."""
+    case.device.synchronize()
+    before = px.memory_stats(case.device)["requested"]
+    for _ in range(50):
+        x = px.ones(10_001, dtype=px.float32)
+        x = x + x
+    del x
+    case.device.synchronize()
+    assert px.memory_stats(case.device)["requested"] <= before
+
+
+def test_arrays_are_apart(case: Case) -> None:
+    """Arrays of random sizes, made and dropped at random, keep their values."""
+    rng = case.rng()
+    kept: dict[int, tuple[px.Array, int]] = {}
+    for step in range(60 if case.quick else 300):
+        size = int(rng.integers(1, 50_000))
+        kept[step] = (px.full(size, step % 251, dtype=px.uint8), step % 251)
+        if len(kept) > 20:
+            array, value = kept.pop(int(rng.choice(list(kept))))
+            assert (px.asnumpy(array) == value).all(), f"an array of {array.size} bytes changed"
+    for array, value in kept.values():
+        assert (px.asnumpy(array) == value).all(), f"an array of {array.size} bytes changed"

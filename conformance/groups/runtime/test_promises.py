@@ -1,0 +1,160 @@
+"""What a driver promises beyond single calls: lifetimes, limits, clocks, long queues, siblings."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import phalanx as px
+import pytest
+from phalanx._warm import Array, Device, Stream, begin_use
+from phalanx.conformance.case import Case
+from phalanx.driver import Capability, Direction
+
+
+def _chain(x: Array, length: int) -> Array:
+    for _ in range(length):
+        x = x + 1
+    return x
+
+
+def test_event_outlives_its_stream(case: Case) -> None:
+    """An event can be asked, waited for and closed after its stream was closed."""
+    stream, other = px.Stream(case.device), px.Stream(case.device)
+    with stream:
+        x = px.zeros(1000, dtype=px.float32) + 1
+    event = stream.record()
+    stream.close()
+    other.wait(event)
+    event.synchronize()
+    assert event.query(), "an event is not passed after its stream was closed"
+    event.close()
+    assert (px.asnumpy(x) == 1).all()
+
+
+def test_elapsed_time_is_not_too_short(case: Case) -> None:
+    """The seconds between two events are not fewer than the host waited between them."""
+    device = case.device
+    if device.has_streams and not device.driver.capabilities & Capability.EVENT_TIMING:
+        pytest.skip("the driver cannot time events")
+    stream = px.Stream(device)
+    first = stream.record()
+    first.synchronize()
+    begin = time.perf_counter()
+    time.sleep(0.05)
+    waited = time.perf_counter() - begin
+    second = stream.record()
+    second.synchronize()
+    elapsed = first.elapsed_time(second)
+    assert elapsed >= 0.9 * waited, f"{elapsed} s elapsed while the host waited {waited} s"
+
+
+def test_timeout_is_kept(case: Case) -> None:
+    """A wait of no time for a stream that has just said that it works raises TimeoutError."""
+    if not case.device.has_streams or case.device.synchronous:
+        pytest.skip("work is done when a call returns")
+    was_busy = 0
+    for length in (50, 100, 200, 400, 800, 1600):
+        stream = px.Stream(case.device)
+        with stream:
+            x = _chain(px.zeros(1 << 16, dtype=px.float32), length)
+        if not stream.query():
+            was_busy += 1
+            try:
+                stream.synchronize(timeout=0.0)
+            except TimeoutError:
+                stream.synchronize()
+                return
+        assert float(x[0]) == length
+    if was_busy < 3:
+        pytest.skip("the device is too fast for this case")
+    pytest.fail(f"{was_busy} waits of no time for a busy stream waited until it was idle")
+
+
+def test_long_queue(case: Case) -> None:
+    """Thousands of launches without a wait are all done."""
+    for stream in (case.device.default_stream, px.Stream(case.device)):
+        with stream:
+            x = _chain(px.zeros(5, dtype=px.float32), 3000)
+            assert px.asnumpy(x).tolist() == [3000.0] * 5
+
+
+def test_largest_allocation(case: Case) -> None:
+    """A block of the size that the properties state can be had while there is twice as much."""
+    device = case.device
+    free, _ = device.driver.memory_info(device.index)
+    size = device.info.max_allocation
+    if not 0 < size <= free // 2:
+        pytest.skip("the device does not tell of enough free memory")
+    device.driver.free(device.index, device.driver.alloc(device.index, size))
+
+
+def test_total_memory(case: Case) -> None:
+    """The properties and the driver's count of memory tell of one size."""
+    device = case.device
+    _, total = device.driver.memory_info(device.index)
+    if not total:
+        pytest.skip("the driver does not tell of its memory")
+    assert 0.8 * total <= device.info.total_memory <= 1.25 * total, (total, device.info)
+
+
+def _copy(device: Device, way: Direction, dst: int, src: int, size: int, stream: Stream) -> None:
+    device.driver.copy(device.index, way, dst, 0, src, 0, size, stream=stream)
+    stream.synchronize()
+
+
+def test_devices_have_memory_of_their_own(case: Case) -> None:
+    """What is written on one device does not change another one of the driver."""
+    devices = px.devices(case.device.driver.name)
+    size, held = 1 << 16, []
+    for number, device in enumerate(devices):
+        device.ensure_open()
+        data = ctypes.create_string_buffer(bytes([number + 1]) * size, size)
+        handle = device.driver.alloc(device.index, size)
+        stream = device.default_stream
+        _copy(device, Direction.HOST_TO_DEVICE, handle, ctypes.addressof(data), size, stream)
+        held.append((device, handle, data))
+    for device, handle, data in held:
+        found = ctypes.create_string_buffer(size)
+        stream = device.default_stream
+        _copy(device, Direction.DEVICE_TO_HOST, ctypes.addressof(found), handle, size, stream)
+        device.driver.free(device.index, handle)
+        assert found.raw == data.raw, f"{device}: its memory was changed from another device"
+
+
+def test_device_copy_waits_for_kernels(case: Case) -> None:
+    """A copy inside the device, on a stream, comes after the kernels before it."""
+    stream = px.Stream(case.device)
+    with stream:
+        target = px.zeros(1 << 16, dtype=px.float32)
+        for length in (1, 50):
+            source = _chain(px.zeros(1 << 16, dtype=px.float32), length)
+            begin_use(stream, source.buffer, target.buffer)
+            case.device.driver.copy(
+                case.device.index,
+                Direction.DEVICE_TO_DEVICE,
+                target.buffer.handle,
+                target.offset,
+                source.buffer.handle,
+                source.offset,
+                source.nbytes,
+                stream=stream,
+            )
+            found = px.asnumpy(target)
+            assert (found == length).all(), f"not {length}, but {np.unique(found)}"
+
+
+def test_allocation_from_threads(case: Case) -> None:
+    """Blocks that threads allocate at the same time are different ones."""
+    driver, index = case.device.driver, case.device.index
+
+    def take(_: int) -> list[int]:
+        return [driver.alloc(index, 4096) for _ in range(25)]
+
+    with ThreadPoolExecutor(8) as threads:
+        handles = [h for found in threads.map(take, range(8)) for h in found]
+    for handle in set(handles):
+        driver.free(index, handle)
+    assert len(set(handles)) == len(handles), "a block was given twice"

@@ -1,0 +1,229 @@
+"""Streams: order inside one, independence of two, waits that wait."""
+
+from __future__ import annotations
+
+import numpy as np
+import phalanx as px
+import pytest
+from phalanx.conformance.case import Case
+from phalanx.driver import Capability
+from phalanx.errors import ClosedError
+
+#: Elements and additions of the work that must still run when the next call comes.
+_SIZE = 1 << 18
+_STEPS = 24
+
+
+def _slow(x: px.Array, steps: int = _STEPS) -> px.Array:
+    """Add one many times; the caller's stream is busy for a while."""
+    for _ in range(steps):
+        x = x + 1.0
+    return x
+
+
+def _all_are(x: px.Array, value: float, what: str) -> None:
+    found = px.asnumpy(x)
+    wrong = np.flatnonzero(found != value)
+    assert not wrong.size, f"{what}: {wrong.size} elements are not {value}, but {found[wrong[:3]]}"
+
+
+def test_order_inside(case: Case) -> None:
+    """Work on one stream runs in the order of the calls."""
+    stream = px.Stream(case.device)
+    with stream:
+        x = px.zeros(_SIZE, dtype=px.float32)
+        for step in range(60):
+            x = x * 0.5 + float(step)
+        y = x * 1.0
+    want = np.zeros(1, np.float32)
+    for step in range(60):
+        want = want * np.float32(0.5) + np.float32(step)
+    _all_are(y, float(want[0]), "a chain on one stream")
+
+
+def test_in_place_order(case: Case) -> None:
+    """Updates in place of one array, from one stream, all count."""
+    with px.Stream(case.device):
+        x = px.zeros(_SIZE, dtype=px.int32)
+        for _ in range(50):
+            x += 1
+    _all_are(x, 50, "50 additions in place")
+
+
+def test_automatic_order(case: Case) -> None:
+    """An array that another stream writes is waited for."""
+    first, second = px.Stream(case.device), px.Stream(case.device)
+    for _ in range(5 if case.quick else 20):
+        with first:
+            x = _slow(px.zeros(_SIZE, dtype=px.float32))
+        with second:
+            y = x + 0.0
+        _all_are(y, _STEPS, "an array from another stream")
+
+
+def test_write_waits_for_reads(case: Case) -> None:
+    """Writing to an array waits for another stream that still reads it."""
+    first, second = px.Stream(case.device), px.Stream(case.device)
+    for _ in range(5 if case.quick else 20):
+        x = px.ones(_SIZE, dtype=px.float32)
+        with first:
+            _slow(x)
+            y = x + 1.0
+        with second:
+            x[...] = 100.0
+        _all_are(y, 2.0, "a read before a write on another stream")
+
+
+def test_wait_for_event(case: Case) -> None:
+    """With manual hazards, ``wait`` alone orders two streams."""
+    first, second = px.Stream(case.device), px.Stream(case.device)
+    for _ in range(5 if case.quick else 20):
+        with px.hazards("manual"):
+            with first:
+                x = _slow(px.zeros(_SIZE, dtype=px.float32))
+            second.wait(first.record())
+            with second:
+                y = x + 0.0
+            second.synchronize()
+        _all_are(y, _STEPS, "work behind stream.wait(event)")
+        first.synchronize()
+
+
+def test_wait_holds_later_work_only(case: Case) -> None:
+    """A wait for an event of an idle stream does not block."""
+    first, second = px.Stream(case.device), px.Stream(case.device)
+    event = first.record()
+    second.wait(event)
+    with second:
+        x = px.ones(10, dtype=px.int32) + 1
+    second.synchronize(timeout=60)
+    _all_are(x, 2, "work behind an event that is passed")
+
+
+def test_stream_synchronize_waits(case: Case) -> None:
+    """After ``synchronize`` the work is done, as another stream can see without any order."""
+    first, second = px.Stream(case.device), px.Stream(case.device)
+    for _ in range(5 if case.quick else 20):
+        with first:
+            x = _slow(px.zeros(_SIZE, dtype=px.float32))
+        first.synchronize()
+        assert first.query(), "a stream is busy after synchronize()"
+        with px.hazards("manual"):
+            with second:
+                y = x + 0.0
+            second.synchronize()
+        _all_are(y, _STEPS, "work after stream.synchronize()")
+
+
+def test_stream_query_tells_the_truth(case: Case) -> None:
+    """When ``query`` says that a stream is idle, its work is done."""
+    first, second = px.Stream(case.device), px.Stream(case.device)
+    for _ in range(5 if case.quick else 20):
+        with first:
+            x = _slow(px.zeros(_SIZE, dtype=px.float32))
+        while not first.query():
+            pass
+        with px.hazards("manual"):
+            with second:
+                y = x + 0.0
+            second.synchronize()
+        _all_are(y, _STEPS, "work after stream.query() said yes")
+
+
+def test_device_synchronize_waits(case: Case) -> None:
+    """``phalanx.synchronize`` waits for every stream."""
+    streams = [px.Stream(case.device) for _ in range(3)]
+    reader = px.Stream(case.device)
+    arrays = []
+    for stream in streams:
+        with stream:
+            arrays.append(_slow(px.zeros(_SIZE, dtype=px.float32)))
+    px.synchronize(case.device)
+    assert all(stream.query() for stream in streams)
+    with px.hazards("manual"):
+        with reader:
+            copies = [x + 0.0 for x in arrays]
+        reader.synchronize()
+    for y in copies:
+        _all_are(y, _STEPS, "work after phalanx.synchronize()")
+
+
+def test_independent(case: Case) -> None:
+    """Streams do not disturb each other's work."""
+    streams = [px.Stream(case.device) for _ in range(4)]
+    arrays = [px.zeros(10_001, dtype=px.int32) for _ in streams]
+    for _ in range(40):
+        for number, stream in enumerate(streams):
+            with stream:
+                arrays[number] = arrays[number] + (number + 1)
+    for number, x in enumerate(arrays):
+        _all_are(x, 40 * (number + 1), f"stream {number} of 4")
+
+
+def test_memory_is_not_reused_early(case: Case) -> None:
+    """Memory that a stream still reads goes to no other stream."""
+    first, second = px.Stream(case.device), px.Stream(case.device)
+    for _ in range(5 if case.quick else 20):
+        with first:
+            x = _slow(px.zeros(_SIZE, dtype=px.float32))
+            y = x + 1.0
+            del x
+        with second:
+            others = [px.full(_SIZE, -7.0, dtype=px.float32) for _ in range(4)]
+        _all_are(y, _STEPS + 1, "an array whose source was dropped at once")
+        for other in others:
+            _all_are(other, -7.0, "an array in memory that came free")
+
+
+def test_many_streams(case: Case) -> None:
+    """Streams can be made and closed again and again."""
+    for number in range(40):
+        stream = px.Stream(case.device, priority=number % 3 - 1)
+        with stream:
+            x = px.full(5, number, dtype=px.int32)
+        stream.close()
+        _all_are(x, number, "work on a stream that was closed")
+
+
+def test_stream_close_twice(case: Case) -> None:
+    """A second ``close`` does nothing; use after it is a ClosedError."""
+    stream = px.Stream(case.device)
+    stream.close()
+    stream.close()
+    with pytest.raises(ClosedError):
+        stream.synchronize()
+
+
+def test_driver_streams(case: Case) -> None:
+    """The driver's own calls: an idle stream says so, and waits end."""
+    driver, index = case.device.driver, case.device.index
+    if Capability.STREAMS not in driver.capabilities:
+        pytest.skip("the device has no streams of its own")
+    handle = driver.stream_create(index, 0)
+    driver.stream_synchronize(index, handle, 60.0)
+    assert driver.stream_query(index, handle) is True
+    driver.stream_destroy(index, handle)
+
+
+def test_timeout(case: Case) -> None:
+    """A wait with a time limit raises TimeoutError or is done; the work goes on either way."""
+    stream = px.Stream(case.device)
+    with stream:
+        x = _slow(px.zeros(1 << 20, dtype=px.float32), 64)
+    try:
+        stream.synchronize(timeout=0.0)
+        assert stream.query()
+    except TimeoutError:
+        pass
+    _all_are(x, 64, "work after a wait that timed out")
+
+
+def test_bad_timeout(case: Case) -> None:
+    """A negative time limit is a ValueError."""
+    stream = px.Stream(case.device)
+    with stream:
+        x = px.ones(10, dtype=px.int32) + 1
+    if case.device.has_streams:
+        with pytest.raises(ValueError, match="timeout"):
+            stream.synchronize(timeout=-1.0)
+    _all_are(x, 2, "work after a wrong wait")

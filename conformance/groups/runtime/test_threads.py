@@ -1,0 +1,117 @@
+"""Every call may come from any thread."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import numpy as np
+import phalanx as px
+from phalanx.conformance.case import Case
+from phalanx.conformance.layouts import HostArray
+
+_THREADS = 8
+
+
+def _together(work: Callable[[int], None]) -> None:
+    """Run work in several threads that begin at once; raise what the first of them raised."""
+    errors: list[BaseException] = []
+    barrier = threading.Barrier(_THREADS)
+
+    def run(number: int) -> None:
+        try:
+            barrier.wait(60)
+            work(number)
+        except BaseException as error:  # noqa: BLE001 - it is raised again by the caller
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(n,)) for n in range(_THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(240)
+    assert not any(thread.is_alive() for thread in threads), "a thread hangs"
+    if errors:
+        raise errors[0]
+
+
+def _check(x: px.Array, want: object, what: str) -> None:
+    found = px.asnumpy(x)
+    assert np.array_equal(found, np.asarray(want)), f"{what}: {found[:4]}"
+
+
+def test_launches(case: Case) -> None:
+    """Eight threads compute on the same device at once, each on its own arrays."""
+    rounds = 20 if case.quick else 100
+
+    def work(number: int) -> None:
+        with px.device(case.device):
+            for step in range(rounds):
+                host = np.arange(1000 + 7 * number, dtype=np.float32) + step
+                x = px.asarray(host)
+                _check(x * 2.0 + float(number), host * 2 + number, f"thread {number}")
+                _check(px.sum(px.asarray(host.astype(np.int64))), host.sum(dtype=np.int64), "sum")
+
+    _together(work)
+
+
+def test_one_source(case: Case) -> None:
+    """Eight threads read one array."""
+    host = np.arange(5000, dtype=np.int32)
+    shared = px.asarray(host)
+
+    def work(number: int) -> None:
+        with px.device(case.device):
+            for _ in range(20):
+                _check(shared + number, host + number, f"thread {number}")
+
+    _together(work)
+
+
+def test_streams(case: Case) -> None:
+    """Each thread makes, uses and closes streams and events."""
+
+    def work(number: int) -> None:
+        with px.device(case.device):
+            for step in range(10 if case.quick else 50):
+                stream = px.Stream(case.device)
+                with stream:
+                    x = px.full(300, number, dtype=px.int32) + step
+                event = stream.record()
+                event.synchronize(60)
+                _check(x, np.full(300, number + step), f"thread {number}")
+                stream.close()
+
+    _together(work)
+
+
+def test_allocation(case: Case) -> None:
+    """Memory that threads get and give back at once belongs to one at a time."""
+
+    def work(number: int) -> None:
+        rng = np.random.default_rng([case.settings.seed, number])
+        with px.device(case.device):
+            for _ in range(50 if case.quick else 300):
+                size = int(rng.integers(1, 20_000))
+                value = int(rng.integers(0, 250))
+                x = px.full(size, value, dtype=px.uint8)
+                y = px.full(size, value, dtype=px.uint8)
+                _check(x + y, np.full(size, value * 2 % 256, np.uint8), f"thread {number}")
+
+    _together(work)
+
+
+def test_mixed_ops(case: Case) -> None:
+    """Threads launch different ops with different dtypes: no kernel is taken for another."""
+    kinds = (np.int8, np.int16, np.int32, np.int64, np.uint8, np.float32, np.uint32, np.uint64)
+
+    def work(number: int) -> None:
+        host: HostArray = np.arange(1, 100, dtype=kinds[number])
+        with px.device(case.device):
+            for _ in range(20):
+                x = px.asarray(host)
+                _check(x + x, host + host, f"add of {host.dtype}")
+                _check(x - x, host - host, f"subtract of {host.dtype}")
+                _check(px.maximum(x, x[::-1]), np.maximum(host, host[::-1]), "maximum")
+
+    _together(work)

@@ -1,0 +1,1 @@
+"""Views, promotion, broadcasting, indexing, limits of dtypes, types of errors."""

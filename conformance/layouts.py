@@ -1,0 +1,165 @@
+"""Arrays on the device under test in every layout, surrounded by memory that must stay as it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import phalanx as px
+from phalanx._warm import view
+
+from .reference.formats import host_dtype
+
+if TYPE_CHECKING:
+    from phalanx._warm import Array, Device
+
+HostArray = npt.NDArray[Any]
+#: Elements before and behind every array: a kernel that leaves its array changes them.
+_GUARD = 67
+_POISON = 0xA5
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Where the elements of an array lie, in elements from the first byte of its memory."""
+
+    strides: tuple[int, ...]
+    first: int
+    count: int
+
+
+def _dense(shape: tuple[int, ...], order: Iterable[int], step: int = 1) -> tuple[int, ...]:
+    strides = [0] * len(shape)
+    for axis in order:
+        strides[axis] = step
+        step *= max(shape[axis], 1)
+    return tuple(strides)
+
+
+def _from_strides(shape: tuple[int, ...], strides: tuple[int, ...], shift: int = 0) -> Steps:
+    if 0 in shape:
+        return Steps(strides, _GUARD + shift, 0)
+    spans = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
+    low = sum(s for s in spans if s < 0)
+    high = sum(s for s in spans if s > 0)
+    return Steps(strides, _GUARD + shift - low, high - low + 1)
+
+
+def _contiguous(shape: tuple[int, ...]) -> Steps:
+    # 64 elements are a whole number of the alignment of every device.
+    return _from_strides(shape, _dense(shape, reversed(range(len(shape)))), 128 - _GUARD)
+
+
+def _offset(shape: tuple[int, ...]) -> Steps:
+    return _from_strides(shape, _dense(shape, reversed(range(len(shape)))))
+
+
+def _strided(shape: tuple[int, ...]) -> Steps:
+    return _from_strides(shape, _dense(shape, reversed(range(len(shape))), 3))
+
+
+def _negative(shape: tuple[int, ...]) -> Steps:
+    dense = _dense(shape, reversed(range(len(shape))))
+    return _from_strides(shape, tuple(-s for s in dense))
+
+
+def _transposed(shape: tuple[int, ...]) -> Steps:
+    return _from_strides(shape, _dense(shape, range(len(shape))))
+
+
+def _mixed(shape: tuple[int, ...]) -> Steps:
+    """Every second axis backwards, with gaps between the rows."""
+    strides, step = [0] * len(shape), 1
+    for axis in reversed(range(len(shape))):
+        strides[axis] = -step if axis % 2 else step
+        step *= shape[axis] + 1
+    return _from_strides(shape, tuple(strides))
+
+
+#: Layouts of outputs and inputs by name; broadcasting is `broadcast`, for inputs alone.
+LAYOUTS: dict[str, Callable[[tuple[int, ...]], Steps]] = {
+    "contiguous": _contiguous,
+    "offset": _offset,
+    "strided": _strided,
+    "negative": _negative,
+    "transposed": _transposed,
+    "mixed": _mixed,
+}
+
+
+class Placed:
+    """An array on a device inside a larger block whose other bytes are known.
+
+    Attributes:
+        array: the array.
+    """
+
+    def __init__(
+        self, device: Device, image: HostArray, shape: tuple[int, ...], steps: Steps
+    ) -> None:
+        self._base = px.asarray(image, device=device)
+        self._image = image
+        self._shape = shape
+        self._steps = steps
+        self.array: Array = view(self._base, shape, steps.strides, steps.first)
+
+    def read(self) -> HostArray:
+        """Return the elements on the host; waits."""
+        return _window(px.asnumpy(self._base), self._shape, self._steps).copy()
+
+    def outside_intact(self) -> bool:
+        """Tell whether every byte that is not the array's is as it was; waits."""
+        now = np.array(px.asnumpy(self._base))
+        _window(now, self._shape, self._steps)[...] = _window(self._image, self._shape, self._steps)
+        return now.tobytes() == self._image.tobytes()
+
+
+def _window(flat: HostArray, shape: tuple[int, ...], steps: Steps) -> HostArray:
+    """Return the array as a view of the host's copy of its block."""
+    size = flat.dtype.itemsize
+    return np.lib.stride_tricks.as_strided(
+        flat[steps.first :], shape, [s * size for s in steps.strides]
+    )
+
+
+def _poisoned(shape: tuple[int, ...], dtype: str, layout: str) -> tuple[HostArray, Steps]:
+    steps = LAYOUTS[layout](shape)
+    count = steps.first + steps.count + _GUARD
+    if dtype == "bool":
+        return np.arange(count) % 3 == 0, steps
+    size = host_dtype(dtype).itemsize
+    return np.full(count * size, _POISON, np.uint8).view(host_dtype(dtype)), steps
+
+
+def room(device: Device, shape: tuple[int, ...], dtype: str, layout: str) -> Placed:
+    """Return an array of undefined elements, for a result."""
+    image, steps = _poisoned(shape, dtype, layout)
+    return Placed(device, image, shape, steps)
+
+
+def place(device: Device, values: HostArray, dtype: str, layout: str) -> Placed:
+    """Return an array with the values, which have the NumPy dtype of ``dtype``."""
+    image, steps = _poisoned(values.shape, dtype, layout)
+    _window(image, values.shape, steps)[...] = values
+    return Placed(device, image, values.shape, steps)
+
+
+def broadcast(device: Device, values: HostArray, shape: tuple[int, ...], dtype: str) -> Array:
+    """Return values that fill a shape by strides of 0, as NumPy's rules say."""
+    source = place(device, values, dtype, "offset").array
+    missing = len(shape) - values.ndim
+    strides = [0] * missing
+    strides += [0 if n == 1 else s for n, s in zip(values.shape, source.strides, strict=True)]
+    return view(source, shape, tuple(strides))
+
+
+def shapes(count: int, rank: int) -> tuple[int, ...]:
+    """Return a shape of some rank with about ``count`` elements, all extents odd."""
+    if rank == 0:
+        return ()
+    extents = [max(1, round(count ** (1 / rank)) | 1)] * (rank - 1)
+    return (*extents, max(1, count // max(1, math.prod(extents))) | 1)

@@ -1,0 +1,175 @@
+"""Results that are right within an absolute bound, and results of which only one value is right.
+
+The bounds are those of N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., SIAM
+2002, chapters 3 and 4, for the orders of evaluation that ``docs/ops.md`` states.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from .formats import FORMATS, PARTS
+from .ulp import differing, unit
+from .values import HostArray
+
+#: The format in which sums and products of a dtype are kept.
+ACCUMULATOR = {
+    "float16": "float32",
+    "bfloat16": "float32",
+    "float32": "float32",
+    "float64": "float64",
+    "complex64": "float32",
+    "complex128": "float64",
+}
+
+
+class Expectation(Protocol):
+    """What an op gives: an array of some shape."""
+
+    @property
+    def bound(self) -> float:
+        """What the errors are held against: 0 where only one value is right, else 1."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the result."""
+
+    def errors(self, got: HostArray) -> HostArray:
+        """Return the error of each element, in parts of its own bound (or of anything, if 0)."""
+
+    def text(self, index: tuple[int, ...]) -> str:
+        """Return one result for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Only:
+    """The values that every device must give; the sign of a zero counts, the payload of NaN not."""
+
+    values: HostArray
+    bound: float = 0.0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the result."""
+        return self.values.shape
+
+    def errors(self, got: HostArray) -> HostArray:
+        """Return 0 where an element is right, else infinity."""
+        return np.where(differing(got, self.values), np.inf, 0.0)
+
+    def text(self, index: tuple[int, ...]) -> str:
+        """Return one result for people."""
+        return str(self.values[index])
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """Floating results ``values + rest``, each with the largest absolute error that it may have.
+
+    All arrays are float64 and have the shape of the result; for complex results one more axis, of
+    length 2. Infinities and NaN must be met. The sign of a zero counts where ``signed``.
+
+    Attributes:
+        radius: the largest error, the rounding of the result included.
+        rest: what the values leave of the exact results.
+        signed: where a zero must have the sign of the value.
+    """
+
+    values: HostArray
+    radius: HostArray
+    rest: HostArray
+    signed: HostArray
+    complex_result: bool = False
+    bound: float = 1.0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the result."""
+        shape: tuple[int, ...] = self.values.shape
+        return shape[:-1] if self.complex_result else shape
+
+    def errors(self, got: HostArray) -> HostArray:
+        """Return the errors in parts of the radius; of complex numbers, of the worse part."""
+        if not self.complex_result:
+            return self._part_errors(got)
+        return np.asarray(self._part_errors(parts_of(got)).max(axis=-1))
+
+    def _part_errors(self, got: HostArray) -> HostArray:
+        want, limit = self.values, overflow_of(got.dtype.name)
+        with np.errstate(all="ignore"):
+            wide = got.astype(np.float64)
+            miss = np.abs(wide - want - self.rest)
+            error = np.where(miss == 0, 0.0, miss / self.radius)
+            same_sign = np.signbit(wide) == np.signbit(want)
+            # Overflow is right where the radius reaches the numbers that round to infinity.
+            over = np.isfinite(want) & (np.abs(want) + self.radius >= limit) & same_sign
+            error = np.where(np.isinf(wide), np.where(over, 0.0, np.inf), error)
+            error = np.where(np.isfinite(want), error, np.where(wide == want, 0.0, np.inf))
+            wrong = np.isnan(wide) != np.isnan(want)
+            wrong |= self.signed & (want == 0) & (wide == 0) & ~same_sign
+            error = np.where(np.isnan(want) & np.isnan(wide), 0.0, error)
+        return np.where(wrong, np.inf, error)
+
+    def text(self, index: tuple[int, ...]) -> str:
+        """Return one result for people."""
+        parts = zip(np.ravel(self.values[index]), np.ravel(self.radius[index]), strict=True)
+        return ", ".join(f"{value!s} within {radius:.3g}" for value, radius in parts)
+
+
+def near(
+    values: HostArray,
+    radius: HostArray,
+    to: str,
+    *,
+    rest: HostArray | None = None,
+    signed: HostArray | None = None,
+) -> Near:
+    """Return what is near values: with the rounding to ``to``, if sums are not kept in it.
+
+    ``radius`` is the largest error before that rounding.
+    """
+    part = PARTS.get(to, to)
+    values = np.asarray(values, np.float64)
+    radius = np.broadcast_to(np.asarray(radius, np.float64), values.shape)
+    with np.errstate(all="ignore"):
+        if ACCUMULATOR[part] != part:
+            radius = radius + 0.5 * unit(np.abs(values) + radius, part)
+    none = np.zeros(values.shape)
+    return Near(
+        values,
+        radius,
+        none if rest is None else rest,
+        none.astype(bool) if signed is None else signed,
+        to in PARTS,
+    )
+
+
+def parts_of(x: HostArray) -> HostArray:
+    """Return complex numbers (...) as their parts (..., 2)."""
+    dense = np.ascontiguousarray(x).reshape(x.shape)
+    return dense[..., None].view(np.dtype(PARTS[x.dtype.name]))
+
+
+def roundoff(name: str) -> float:
+    """Return the unit roundoff u of the format in which a dtype is accumulated."""
+    return float(2.0 ** -FORMATS[ACCUMULATOR[name]][0])
+
+
+def least(name: str) -> float:
+    """Return the least positive number of the format in which a dtype is accumulated."""
+    digits, low, _ = FORMATS[ACCUMULATOR[name]]
+    return float(2.0 ** (low - digits + 1))
+
+
+def overflow_of(name: str) -> float:
+    """Return the least number that rounds to infinity in a format; infinity for float64."""
+    digits, _, greatest = FORMATS[name]
+    return float(np.ldexp(2.0 - 2.0**-digits, greatest)) if digits < 53 else float(np.inf)
+
+
+def gamma(n: Any, u: float) -> Any:
+    """Return n u / (1 - n u): the relative error of n roundings (Higham 2002, lemma 3.1)."""
+    return n * u / (1 - n * u)

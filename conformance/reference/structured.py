@@ -1,0 +1,135 @@
+"""What every structured op means, written apart from the op table and its kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from . import order, sums
+from .formats import FORMATS, PARTS
+from .near import Expectation, Only
+from .values import HostArray
+
+Args = tuple[HostArray, ...]
+Params = tuple[int, ...]
+_Reference = Callable[[Args, str, Params], Expectation]
+
+
+def _is_rounded(x: HostArray) -> bool:
+    return x.dtype.name in FORMATS or x.dtype.name in PARTS
+
+
+def _sum(args: Args, to: str, _: Params) -> Expectation:
+    if _is_rounded(args[0]):
+        return sums.sums(args[0], mean=False)
+    return Only(order.wrapped(np.asarray(order.modular(args[0]).sum(axis=-1)), to))
+
+
+def _prod(args: Args, to: str, _: Params) -> Expectation:
+    if _is_rounded(args[0]):
+        return sums.products(args[0])
+    return Only(order.wrapped(np.asarray(order.modular(args[0]).prod(axis=-1)), to))
+
+
+def _count(args: Args, _to: str, _: Params) -> Expectation:
+    return Only(np.asarray(order.counting(args[0]).sum(axis=-1, dtype=np.int64)))
+
+
+def _cumulative_sum(args: Args, to: str, _: Params) -> Expectation:
+    if _is_rounded(args[0]):
+        return sums.running_sums(args[0])
+    return Only(order.wrapped(np.cumsum(order.modular(args[0]), axis=-1), to))
+
+
+def _cumulative_prod(args: Args, to: str, _: Params) -> Expectation:
+    if _is_rounded(args[0]):
+        return sums.running_products(args[0])
+    return Only(order.wrapped(np.cumprod(order.modular(args[0]), axis=-1), to))
+
+
+def _compress(args: Args, _to: str, _: Params) -> Expectation:
+    return Only(args[0][np.flatnonzero(args[1])])
+
+
+def _wrap_index(args: Args, _to: str, params: Params) -> Expectation:
+    extent, stride = params
+    offsets = [i % extent * stride for i in args[0].ravel().tolist()]
+    return Only(np.array(offsets, np.int64).reshape(args[0].shape))
+
+
+def _arange(args: Args, to: str, params: Params) -> Expectation:
+    start, step = args
+    (count,) = params
+    if _is_rounded(start):
+        return sums.steps(start, step, count)
+    bits = (1 << 64) - 1
+    first, width = int(start), int(step)
+    return Only(order.wrapped(np.array([first + i * width & bits for i in range(count)], "u8"), to))
+
+
+def _matmul(args: Args, to: str, _: Params) -> Expectation:
+    a, b = args
+    if _is_rounded(a):
+        return sums.matrix_products(a, b)
+    return Only(order.wrapped(np.asarray(order.modular(a) @ order.modular(b)), to))
+
+
+#: Reductions that are not defined over no elements.
+NEED_ELEMENTS = ("max", "min", "argmax", "argmin")
+#: By op. For ``arange`` the params are the length of the result.
+REFERENCES: dict[str, _Reference] = {
+    "sum": _sum,
+    "prod": _prod,
+    "mean": lambda args, *_: sums.sums(args[0], mean=True),
+    "max": lambda args, *_: Only(order.extremes(args[0], largest=True)),
+    "min": lambda args, *_: Only(order.extremes(args[0], largest=False)),
+    "argmax": lambda args, *_: Only(order.extreme_places(args[0], largest=True)),
+    "argmin": lambda args, *_: Only(order.extreme_places(args[0], largest=False)),
+    "any": lambda args, *_: Only(np.asarray(order.counting(args[0]).any(axis=-1))),
+    "all": lambda args, *_: Only(np.asarray(order.counting(args[0]).all(axis=-1))),
+    "count_nonzero": _count,
+    "cumulative_sum": _cumulative_sum,
+    "cumulative_prod": _cumulative_prod,
+    "sort": lambda args, _, params: Only(order.in_order(args[0], params[0] == 1)),
+    "argsort": lambda args, _, params: Only(order.places(args[0], params[0] == 1)),
+    "searchsorted": lambda args, _, params: Only(order.search(args[0], args[1], params[0] == 1)),
+    "nonzero": lambda args, *_: Only(np.flatnonzero(args[0]).astype(np.int64)),
+    "compress": _compress,
+    "wrap_index": _wrap_index,
+    "arange": _arange,
+    "matmul": _matmul,
+    "softmax": lambda args, *_: sums.softmax(args[0]),
+}
+
+
+def expected(op: str, args: Args, to: str, params: Params = ()) -> Expectation:
+    """Return what an op gives for operands in canonical form; ``to`` names the result's dtype.
+
+    ``gather`` and ``scatter``, which move memory, have `gathered` and `scattered`.
+
+    Raises:
+        KeyError: the op has no reference.
+    """
+    return REFERENCES[op](args, to, params)
+
+
+def gathered(memory: HostArray, inner: HostArray, offsets: HostArray) -> HostArray:
+    """Return the slices (m, inner...) of flat memory.
+
+    Args:
+        memory: all elements (count,).
+        inner: places (inner...) of the elements of the slice at offset 0.
+        offsets: of the slices (m,).
+    """
+    return memory[np.add.outer(offsets, inner)]
+
+
+def scattered(
+    memory: HostArray, inner: HostArray, values: HostArray, offsets: HostArray
+) -> HostArray:
+    """Return memory (count,) after slices (m, inner...) are written one after the other."""
+    result = memory.copy()
+    for value, offset in zip(values, offsets.tolist(), strict=True):
+        result[inner + offset] = value
+    return result

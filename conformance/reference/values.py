@@ -1,0 +1,295 @@
+"""Values to compute with: the corners of each dtype, its whole bit range, and hard places of ops.
+
+All functions return NumPy arrays of the dtype that `formats.host_dtype` gives; random ones depend
+on the generator alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .formats import FORMATS, PARTS, host_dtype
+
+HostArray = npt.NDArray[Any]
+Rng = np.random.Generator
+
+# ---- corners -------------------------------------------------------------------------------------
+
+
+def special_values(name: str) -> HostArray:
+    """Return zeros, limits, infinities, NaNs, ties and other corners of a dtype (k,), k < 60."""
+    dtype = host_dtype(name)
+    if name == "bool":
+        return np.array([False, True])
+    if name in FORMATS:
+        digits, least, greatest = FORMATS[name]
+        eps = 2.0 ** (1 - digits)
+        tiny, top = 2.0**least, (2.0 - eps) * 2.0**greatest
+        sizes = [
+            *(0.0, tiny * eps, tiny * (1 - eps), tiny, eps, 0.5, 1.0, 1.0 + eps, 1.0 - eps / 2),
+            *(1.5, 2.0, 2.5, 3.0, np.pi, 10.0, 100.0, top / 2, top, np.inf, np.nan),
+        ]
+        with np.errstate(all="ignore"):
+            return np.array([*sizes, *(-s for s in sizes)]).astype(dtype)
+    if name in PARTS:
+        parts = np.array([0.0, -0.0, 1.0, -2.5, np.inf, -np.inf, np.nan])
+        return pairs(parts, parts, name)
+    info = np.iinfo(dtype)
+    values = {0, 1, 2, 3, 7, info.bits - 1, info.bits, info.max // 2, info.max - 1, info.max}
+    values |= {-1, -2, -7, info.min, info.min + 1} if info.min else set()
+    return np.array(sorted(values), dtype)
+
+
+def pairs(real: HostArray, imag: HostArray, name: str) -> HostArray:
+    """Return all combinations (m * n,) of real (m,) and imaginary parts (n,) as complex numbers."""
+    result = np.empty((len(real), len(imag)), host_dtype(name))
+    result.real, result.imag = real[:, None], imag[None, :]
+    return result.ravel()
+
+
+def combined(columns: list[HostArray]) -> list[HostArray]:
+    """Return all combinations of the elements of columns (n1,), (n2,), ...: as (n1 * n2 * ...,)."""
+    places = np.meshgrid(*(np.arange(len(c)) for c in columns), indexing="ij")
+    return [c[p.ravel()] for c, p in zip(columns, places, strict=True)]
+
+
+def conversion_corners(name: str) -> HostArray:
+    """Return numbers (k,) of a real dtype beside the limits of others, and ties of rounding."""
+    return _floating_corners(name) if name in FORMATS else _integer_corners(name)
+
+
+def _integer_corners(name: str) -> HostArray:
+    info = np.iinfo(host_dtype(name))
+    sizes = {(1 << bits) + d for bits in range(info.bits) for d in (-3, -1, 0, 1, 3)}
+    for digits, _, _ in FORMATS.values():
+        for shift in range(1, 11):
+            sizes |= {((1 << digits - 1) + k << shift) + (1 << shift - 1) for k in (0, 1, 2, 5)}
+    values = sorted({v for size in sizes for v in (size, -size) if info.min <= v <= info.max})
+    return np.array(values, host_dtype(name))
+
+
+def _floating_corners(name: str) -> HostArray:
+    limits = [2.0**bits for bits in (7, 8, 15, 16, 31, 32, 63, 64, 127, 128)]
+    sizes = [v + d for v in limits for d in (-1.0, -0.5, 0.0, 0.5, 1.0)]
+    for digits, least, greatest in FORMATS.values():
+        eps = 2.0 ** (1 - digits)
+        tie = 1.0 + eps / 2
+        sizes += [tie, 1.0 + 1.5 * eps, tie * (1 + 2.0**-50), tie * (1 - 2.0**-50)]
+        sizes += [2.0**least * eps * f for f in (0.25, 0.5, 0.75, 1.0, 1.5, 2.5)]
+        sizes += [(1.0 - eps / 4 * f) * 2.0**greatest * 2.0 for f in (0.9, 1.0, 1.1, 2.0)]
+    sizes += [0.5, 1.5, 2.5, 0.49999999999999994, 4503599627370497.5]
+    with np.errstate(all="ignore"):
+        return np.array([*sizes, *(-s for s in sizes)]).astype(host_dtype(name))
+
+
+# ---- random --------------------------------------------------------------------------------------
+
+
+def ordinary_values(name: str, count: int, rng: Rng) -> HostArray:
+    """Return values (count,) of everyday size, neither zero nor special."""
+    dtype = host_dtype(name)
+    if name == "bool":
+        return rng.integers(0, 2, count).astype(bool)
+    if name in FORMATS:
+        size = rng.uniform(0.1, 4.0, count)
+        return np.asarray((size * rng.choice([-1, 1], count)).astype(dtype))
+    if name in PARTS:
+        parts = rng.uniform(0.1, 2.0, (2, count)) * rng.choice([-1, 1], (2, count))
+        return np.asarray((parts[0] + 1j * parts[1]).astype(dtype))
+    return rng.integers(1, 12, count).astype(dtype)
+
+
+def any_bits(name: str, count: int, rng: Rng) -> HostArray:
+    """Return values (count,) with random bits: every number, infinity and NaN of the dtype."""
+    dtype = host_dtype(name)
+    if name == "bool":
+        return rng.integers(0, 2, count).astype(bool)
+    raw = rng.integers(0, 256, (count, dtype.itemsize), np.uint8)
+    return raw.view(dtype)[:, 0].copy()
+
+
+def wild_values(name: str, count: int, rng: Rng) -> HostArray:
+    """Return values (count,): half of them `any_bits`, half of everyday size (all, if complex)."""
+    dtype = host_dtype(name)
+    if name == "bool" or name in PARTS:
+        return ordinary_values(name, count, rng)
+    if name in FORMATS:
+        small = (rng.standard_normal(count) * rng.choice([1e-3, 1, 30], count)).astype(dtype)
+    else:
+        small = rng.integers(0 if dtype.kind == "u" else -20, 21, count).astype(dtype)
+    return np.where(rng.random(count) < 0.5, any_bits(name, count, rng), small)
+
+
+def every_value(name: str) -> HostArray:
+    """Return all values of a dtype of at most 16 bits, each once: (2,), (256,) or (65536,)."""
+    dtype = host_dtype(name)
+    if name == "bool":
+        return np.array([False, True])
+    if dtype.itemsize > 2:
+        raise ValueError(f"{name} has too many values; take any_bits")
+    return np.arange(1 << 8 * dtype.itemsize).astype(f"u{dtype.itemsize}").view(dtype)
+
+
+def spread(rng: Rng, count: int, low: float, high: float) -> HostArray:
+    """Return float64 numbers (count,) of both signs, of sizes evenly from 10**low to 10**high."""
+    return np.asarray(rng.choice([-1.0, 1.0], count) * 10.0 ** rng.uniform(low, high, count))
+
+
+# ---- hard places of single ops -------------------------------------------------------------------
+
+
+def _near_poles(rng: Rng, count: int, top: float) -> HostArray:
+    """Near multiples of pi/2, small and large."""
+    turns = np.where(
+        rng.random(count) < 0.7, rng.integers(-40, 41, count), spread(rng, count, 2, 6)
+    )
+    near = np.rint(turns) * (np.pi / 2) + spread(rng, count, -9, 0)
+    return np.where(rng.random(count) < 0.8, near, spread(rng, count, 0, 0.99 * np.log10(top)))
+
+
+def _to_overflow(rng: Rng, count: int, top: float) -> HostArray:
+    """Up to the overflow of an exponential and beyond, and just inside it."""
+    edge = rng.choice([-1.0, 1.0], count) * (1 - spread(rng, count, -7, -3.5) ** 2) * np.log(top)
+    wide = rng.uniform(-1.1, 1.05, count) * np.log(top)
+    kind = rng.random(count)
+    return np.where(kind < 0.2, edge, np.where(kind < 0.7, wide, spread(rng, count, -9, 0)))
+
+
+def _near_one(rng: Rng, count: int, top: float) -> HostArray:
+    """Of all sizes, and near 1."""
+    size = np.abs(spread(rng, count, -0.95 * np.log10(top), 0.95 * np.log10(top)))
+    return np.where(rng.random(count) < 0.5, 1.0 + spread(rng, count, -8, -0.5), size)
+
+
+def _near_zero(rng: Rng, count: int, top: float) -> HostArray:
+    """From -1 to 1, near 0, and some up."""
+    size = spread(rng, count, -0.95 * np.log10(top), 0.95 * np.log10(top))
+    return np.where(rng.random(count) < 0.6, rng.uniform(-1, 1, count), size)
+
+
+def _inside_unit(rng: Rng, count: int, _top: float) -> HostArray:
+    sign = rng.choice([-1.0, 1.0], count)
+    edge = sign * (1.0 - np.abs(spread(rng, count, -8, -0.5)))
+    return np.where(rng.random(count) < 0.4, edge, sign * 10.0 ** rng.uniform(-6, 0, count))
+
+
+def _above_one(rng: Rng, count: int, top: float) -> HostArray:
+    return 1.0 + np.abs(spread(rng, count, -7, 0.9 * np.log10(top)))
+
+
+def _halves(rng: Rng, count: int, _top: float) -> HostArray:
+    near = rng.integers(-300, 301, count) / 2
+    return near + np.where(rng.random(count) < 0.6, 0.0, spread(rng, count, -6, 0))
+
+
+_Places = Callable[[Rng, int, float], HostArray]
+_UNARY: dict[str, _Places] = {
+    **dict.fromkeys(("sin", "cos", "tan"), _near_poles),
+    **dict.fromkeys(("exp", "expm1", "sinh", "cosh"), _to_overflow),
+    **dict.fromkeys(("log", "log2", "log10"), _near_one),
+    **dict.fromkeys(("log1p", "asinh", "atan", "reciprocal", "square", "abs"), _near_zero),
+    **dict.fromkeys(("asin", "acos", "atanh"), _inside_unit),
+    "acosh": _above_one,
+    "sqrt": lambda rng, n, top: np.abs(_near_zero(rng, n, top)),
+    "tanh": lambda rng, n, _top: spread(rng, n, -9, 1.5),
+    **dict.fromkeys(("ceil", "floor", "round", "trunc", "cast"), _halves),
+}
+
+
+def _power(rng: Rng, count: int, top: float) -> tuple[HostArray, HostArray]:
+    """Bases of all sizes and near 1; exponents up to overflow and underflow; small whole ones."""
+    base = _near_one(rng, count, top)
+    limit = np.log(top) / np.maximum(np.abs(np.log(base)), 1e-300)
+    exponent = np.clip(limit, 0, 1e6) * rng.uniform(-1.1, 1.02, count)
+    whole = rng.random(count) < 0.3
+    negative = np.where(rng.random(count) < 0.5, -base, base)
+    return (
+        np.where(whole, negative, base),
+        np.where(whole, rng.integers(-9, 10, count), exponent),
+    )
+
+
+def _cancelling(rng: Rng, count: int, _top: float) -> tuple[HostArray, HostArray]:
+    """Pairs of which exp(a) + exp(b) is near 1, or whose difference is small or of any size."""
+    a = -np.abs(spread(rng, count, -4, 0.3))
+    near = np.log(-np.expm1(a)) * (1.0 + spread(rng, count, -6, -1))
+    apart = a + spread(rng, count, -4, 2)
+    return a, np.where(rng.random(count) < 0.4, near, apart)
+
+
+def _ratios(rng: Rng, count: int, top: float) -> tuple[HostArray, HostArray]:
+    """Of all sizes, many of nearly the same."""
+    half = 0.45 * np.log10(top)
+    a = spread(rng, count, -half, half)
+    return a, a * spread(rng, count, -3, 3)
+
+
+def _near_whole(rng: Rng, count: int, _top: float) -> tuple[HostArray, HostArray]:
+    """Dividends beside whole multiples of their divisors."""
+    divisor = spread(rng, count, -2, 2)
+    quotient = np.rint(spread(rng, count, 0, 3))
+    return quotient * divisor * (1.0 + spread(rng, count, -12, -3)), divisor
+
+
+_BINARY: dict[str, Callable[[Rng, int, float], tuple[HostArray, HostArray]]] = {
+    "pow": _power,
+    "logaddexp": _cancelling,
+    **dict.fromkeys(("atan2", "hypot", "multiply", "divide"), _ratios),
+    **dict.fromkeys(("floor_divide", "remainder"), _near_whole),
+}
+_NEIGHBOURS = (
+    *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "nextafter"),
+    *("maximum", "minimum", "subtract"),
+)
+
+
+def _neighbours(name: str, count: int, rng: Rng) -> tuple[HostArray, HostArray]:
+    """Equal and adjacent numbers."""
+    a = wild_values(name, count, rng)
+    word = np.dtype(f"u{a.dtype.itemsize}")
+    moved = a.view(word) + rng.integers(0, 3, count).astype(word) - word.type(1)
+    return a, moved.view(a.dtype)
+
+
+def hard_values(op: str, inputs: tuple[str, ...], count: int, rng: Rng) -> list[HostArray]:
+    """Return operands, each (count,), where an elementwise op is hard; the domain of the op.
+
+    Ops without such places get `wild_values`; complex operands are near the unit circle, the axes
+    and the branch points.
+    """
+    name = inputs[0]
+    with np.errstate(all="ignore"):
+        if name in FORMATS:
+            top = 2.0 ** (FORMATS[name][2] + 1 - 2.0**-20)
+            dtype = host_dtype(name)
+            if op in _UNARY:
+                return [_UNARY[op](rng, count, top).astype(dtype)]
+            if op in _BINARY:
+                return [v.astype(dtype) for v in _BINARY[op](rng, count, top)]
+        if op in _NEIGHBOURS and name != "bool" and name not in PARTS:
+            return list(_neighbours(name, count, rng))
+        if op.endswith("_shift"):
+            bits = 8 * host_dtype(name).itemsize
+            counts = rng.integers(0 if name.startswith("u") else -2, bits + 3, count)
+            return [any_bits(name, count, rng), counts.astype(host_dtype(name))]
+        if name in PARTS:
+            return [_plane(n, count, rng) for n in inputs]
+        return [wild_values(n, count, rng) for n in inputs]
+
+
+def _plane(name: str, count: int, rng: Rng) -> HostArray:
+    if name not in PARTS:
+        return wild_values(name, count, rng)
+    angle, radius = rng.uniform(0, 2 * np.pi, count), 1 + spread(rng, count, -6, -0.5)
+    kinds = [
+        radius * np.exp(1j * angle),
+        spread(rng, count, -4, 1) + 1j * spread(rng, count, -4, 1),
+        1 + spread(rng, count, -6, -1) + 1j * spread(rng, count, -6, 0),
+        spread(rng, count, -6, 0) + 1j * (1 + spread(rng, count, -6, -1)),
+    ]
+    turned = np.choose(rng.integers(0, len(kinds), count), kinds)
+    return np.asarray((turned * rng.choice([1, -1], count)).astype(host_dtype(name)))

@@ -1,0 +1,205 @@
+"""Runs the suite against devices that lie, each in a process of its own, and counts the caught."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .faults import FAULTS, NONE, Fault
+from .naming import case_name
+from .outcome import FAILURES
+from .settings import DEFAULT_SEED, GROUP_LEVELS, Level
+
+#: Seconds for one case of a faulty device, beyond which it counts as hanging.
+CASE_LIMIT = 60.0
+#: Seconds for the whole suite on one faulty device.
+RUN_LIMIT = 1800.0
+#: Devices that are tested at the same time.
+AT_ONCE = 2
+_HERE = Path(__file__).parent
+_STARTED = re.compile(r"^(\S*groups/\S+\.py::\w+(?:\[.*?\])?)(?:\s|$)", re.M)
+_SUMMARY = re.compile(r"^=*.* in [\d.]+s", re.M)
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What the suite found of one faulty device.
+
+    ``case`` is the first that failed, empty if the fault survived; ``message`` is its first line.
+    ``expected`` tells that the case is of the group where the fault was expected to be seen.
+    """
+
+    fault: str
+    summary: str
+    group: str
+    case: str
+    message: str
+    seconds: float
+
+    @property
+    def killed(self) -> bool:
+        """Whether the suite caught the fault."""
+        return bool(self.case)
+
+    @property
+    def expected(self) -> bool:
+        """Whether it did so in the group where one would expect it."""
+        return self.case.partition("/")[0] == self.group
+
+
+@dataclass(slots=True)
+class SelfTest:
+    """A self-test: a trial of each fault, and of the sound device, which must not be caught."""
+
+    quick: bool
+    seed: int
+    trials: list[Trial] = field(default_factory=list)
+    sound: list[Trial] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def killed(self) -> int:
+        """How many faults were caught."""
+        return sum(trial.killed for trial in self.trials)
+
+    @property
+    def survivors(self) -> list[Trial]:
+        """The trials of the faults that were not caught."""
+        return [trial for trial in self.trials if not trial.killed]
+
+    @property
+    def kill_rate(self) -> float:
+        """The part of the faults that was caught, from 0 to 1."""
+        return self.killed / len(self.trials) if self.trials else 0.0
+
+    @property
+    def sound_passes(self) -> bool:
+        """Whether the sound device passed with every seed."""
+        return not any(trial.killed for trial in self.sound)
+
+
+def run_self_test(
+    *,
+    quick: bool,
+    seed: int = DEFAULT_SEED,
+    names: Iterable[str] = (),
+    sound_runs: int = 1,
+    at_once: int = AT_ONCE,
+    observe: Callable[[Trial], None] = lambda _: None,
+) -> SelfTest:
+    """Run the suite against faulty devices; blocks until all are done.
+
+    Args:
+        quick: run the quick form of the suite.
+        seed: of the suite's random values.
+        names: of faults; all if empty.
+        sound_runs: how often the sound device is tested, each time with another seed.
+        at_once: how many devices are tested at the same time.
+        observe: called in this thread with each trial as it ends.
+
+    Raises:
+        ValueError: no such fault.
+        RuntimeError: pytest failed before the first case, which says nothing of the device.
+    """
+    unknown = [name for name in names if name not in FAULTS]
+    if unknown:
+        raise ValueError(f"unknown fault {unknown[0]!r}; there are {', '.join(FAULTS)}")
+    faults = [FAULTS[name] for name in names] or list(FAULTS.values())
+    result = SelfTest(quick, seed)
+    begin = time.perf_counter()
+    with ThreadPoolExecutor(at_once) as threads:
+        sound = [threads.submit(_try_sound, quick, seed + i) for i in range(sound_runs)]
+        faulty = [threads.submit(_try, fault, quick, seed) for fault in faults]
+        try:
+            for future in as_completed([*sound, *faulty]):
+                observe(future.result())
+        finally:
+            threads.shutdown(wait=False, cancel_futures=True)
+        result.sound = [future.result() for future in sound]
+        result.trials = [future.result() for future in faulty]
+    result.seconds = time.perf_counter() - begin
+    return result
+
+
+def _try_sound(quick: bool, seed: int) -> Trial:
+    begin = time.perf_counter()
+    case, message = _run(NONE, Level.BITWISE, quick, seed)
+    seconds = time.perf_counter() - begin
+    return Trial(NONE, f"the sound device, seed {seed}", "", case, message, seconds)
+
+
+def _try(fault: Fault, quick: bool, seed: int) -> Trial:
+    """Run what should see the fault first, then all."""
+    begin = time.perf_counter()
+    # The bits of cpu:0 would give away what the references must find by themselves.
+    level = max(Level.ARRAY_API, GROUP_LEVELS[fault.group])
+    ops = [f"--phalanx-op={op}" for op in fault.ops]
+    case, message = _run(fault.name, level, quick, seed, fault.group, *ops)
+    if not case:
+        case, message = _run(fault.name, level, quick, seed)
+    seconds = time.perf_counter() - begin
+    return Trial(fault.name, fault.summary, fault.group, case, message, seconds)
+
+
+def _run(
+    name: str, level: Level, quick: bool, seed: int, group: str = "", *options: str
+) -> tuple[str, str]:
+    """Run the suite, or a group of it, up to the first failure.
+
+    Returns:
+        the case and its message, empty if all passed.
+    """
+    with tempfile.TemporaryDirectory(prefix="phalanx-") as folder:
+        results, log = Path(folder, "results"), Path(folder, "log")
+        command = [sys.executable, "-m", "pytest", "--pyargs", str(_HERE / "groups" / group)]
+        command += ["-c", str(_HERE / "pytest.ini"), "-x", "-v", "--no-header", "--tb=no"]
+        command += ["-p", "phalanx.conformance.plugin", f"--phalanx-timeout={CASE_LIMIT:g}"]
+        command += [f"--phalanx-fault={name}", f"--phalanx-level={level.title}"]
+        command += [f"--phalanx-seed={seed}", f"--phalanx-results={results}", *options]
+        command += ["--phalanx-quick"] if quick else []
+        with log.open("wb") as file:
+            try:
+                code = subprocess.run(
+                    command,
+                    stdout=file,
+                    stderr=subprocess.STDOUT,
+                    env=_environment(),
+                    timeout=RUN_LIMIT,
+                    check=False,
+                ).returncode
+            except subprocess.TimeoutExpired:
+                code = -1
+        return _verdict(code, results, log.read_text("utf-8", "replace"))
+
+
+def _environment() -> dict[str, str]:
+    """Keep other plugins of pytest out, and its output complete if the process dies."""
+    kept = {k: v for k, v in os.environ.items() if k not in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")}
+    return {**kept, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONUNBUFFERED": "1"}
+
+
+_NO_TESTS = 5
+
+
+def _verdict(code: int, results: Path, log: str) -> tuple[str, str]:
+    if results.exists():
+        for line in results.read_text("utf-8").splitlines():
+            outcome = json.loads(line)
+            if outcome["verdict"] in FAILURES:
+                return outcome["case"], outcome["message"].strip().partition("\n")[0]
+    if code in (0, _NO_TESTS) and _SUMMARY.search(log):
+        return "", ""
+    started = _STARTED.findall(log)
+    if not started:
+        last = log.strip().rpartition("\n")[2]
+        raise RuntimeError(f"the suite did not run; pytest ended with {code}: {last}")
+    return case_name(started[-1]), f"the process died or hung in this case (exit code {code})"

@@ -1,0 +1,141 @@
+"""The self-test in the terminal or as JSON: what caught each faulty device, and the kill rate."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+from phalanx.cli.output import console, fail, table
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from .faults import FAULTS
+from .results import versions
+from .selftest import SelfTest, Trial, run_self_test
+
+#: The part of the faults that the suite must catch.
+FULL_RATE, QUICK_RATE = 1.0, 0.9
+_STDOUT = Path("-")
+_USAGE, _INTERRUPTED = 2, 130
+
+
+def run_and_show(
+    *, quick: bool, seed: int, names: tuple[str, ...] = (), json_file: Path | None = None
+) -> int:
+    """Run the self-test and print it, as JSON if asked; return the exit code.
+
+    Args:
+        quick: run the quick form of the suite, which may miss a tenth of the faults.
+        seed: of the suite's random values.
+        names: of faults; all if empty.
+        json_file: where to write JSON; ``-`` for stdout, then nothing else is printed.
+
+    Returns:
+        0 if enough faults are caught and the sound device passes, 1 if not, 2 for an unknown fault,
+        130 after Ctrl-C.
+    """
+    bar, visible = _bar(), json_file != _STDOUT and sys.stderr.isatty()
+    bar.disable = not visible
+    task = bar.add_task("self-test", total=len(names or FAULTS) + 1, survived="")
+    survived = 0
+
+    def observe(trial: Trial) -> None:
+        nonlocal survived
+        survived += trial.fault in FAULTS and not trial.killed
+        text = f"[red]{survived} survived[/]" if survived else ""
+        bar.update(task, advance=1, survived=text)
+
+    try:
+        with bar:
+            found = run_self_test(quick=quick, seed=seed, names=names, observe=observe)
+    except ValueError as error:
+        fail(str(error), _USAGE)
+    except KeyboardInterrupt:
+        fail("interrupted; the self-test says nothing before its end", _INTERRUPTED)
+    if json_file is not None:
+        _write(found, json_file)
+    if json_file != _STDOUT:
+        _show(found)
+    return 0 if holds(found) else 1
+
+
+def holds(found: SelfTest) -> bool:
+    """Tell whether enough faults were caught, and the sound device was not."""
+    return found.sound_passes and found.kill_rate >= (QUICK_RATE if found.quick else FULL_RATE)
+
+
+def to_dict(found: SelfTest) -> dict[str, Any]:
+    """Return plain data for JSON."""
+    return {
+        **versions(),
+        "quick": found.quick,
+        "seed": found.seed,
+        "seconds": round(found.seconds, 3),
+        "kill_rate": found.kill_rate,
+        "killed": found.killed,
+        "holds": holds(found),
+        "faults": [asdict(t) | {"killed": t.killed} for t in found.trials],
+        "sound": [asdict(t) | {"passed": not t.killed} for t in found.sound],
+    }
+
+
+def _bar() -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[survived]}"),
+        console=Console(stderr=True),
+        transient=True,
+    )
+
+
+def _write(found: SelfTest, path: Path) -> None:
+    text = json.dumps(to_dict(found), indent=1, ensure_ascii=False) + "\n"
+    if path == _STDOUT:
+        click.echo(text, nl=False)
+    else:
+        path.write_text(text, "utf-8")
+
+
+def _show(found: SelfTest) -> None:
+    out = console()
+    rows = [_row(trial) for trial in found.trials]
+    out.print(table(("Fault", "Caught by", "Seconds"), rows, fold=1))
+    for trial in found.survivors:
+        out.print(
+            f"\n[bold red]survived[/] {escape(trial.fault)}: {escape(trial.summary)}\n"
+            f"  repeat: phalanx conformance --fault {trial.fault}",
+            soft_wrap=True,
+        )
+    for trial in found.sound:
+        verdict = "[green]passes[/]"
+        if trial.killed:
+            verdict = f"[bold red]fails[/] {escape(trial.case)}: {escape(trial.message)}"
+        out.print(f"\n{escape(trial.summary)}: {verdict}", soft_wrap=True)
+    colour = "green" if holds(found) else "bold red"
+    out.print(
+        f"kill rate: [{colour}]{100 * found.kill_rate:.1f} %[/] "
+        f"({found.killed} of {len(found.trials)} faults, {found.seconds:.0f} s; "
+        f"{'quick' if found.quick else 'full'} run, seed {found.seed})"
+    )
+
+
+def _row(trial: Trial) -> tuple[str, str, str]:
+    caught = escape(trial.case) if trial.killed else "[bold red]survived[/]"
+    return escape(trial.fault), caught, f"{trial.seconds:.1f}"

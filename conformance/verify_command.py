@@ -1,0 +1,140 @@
+"""``phalanx verify``."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from phalanx.cli.output import console, emit, fail, json_option, noise_to_stderr
+from rich.markup import escape
+
+if TYPE_CHECKING:
+    from .description import Description
+    from .outcome import Outcome
+
+UNREADABLE, UNUSABLE = 2, 3
+#: Classes of kernels that give the same bits, and so the same errors, in every run.
+_REPEATABLE = ("bitwise", "reproducible")
+
+_EPILOG = """\b
+Examples:
+  phalanx verify opencl.json                 digest, versions, device, 50 cases run again
+  phalanx verify opencl.json --sample 500
+  phalanx verify opencl.json --sample 0      run nothing
+  phalanx verify opencl.json --device opencl:1
+
+\b
+Exit code: 0 it holds, 1 it does not (another device, another version, another result),
+2 the file is unreadable, cut off or was changed, 3 the device is not usable.
+"""
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--device", "-d", metavar="NAME", help="Default: the one that it names.")
+@click.option(
+    "--sample",
+    type=click.IntRange(min=0),
+    default=50,
+    show_default=True,
+    metavar="N",
+    help="How many cases, chosen at random, are run again.",
+)
+@json_option
+def verify(file: Path, device: str | None, sample: int, as_json: bool) -> None:
+    """Check a certificate: its digest, its device, and a random sample of its cases."""
+    from .certificate import CertificateError, differences, read
+    from .command import need_extra
+    from .description import describe
+
+    need_extra()
+    try:
+        content = read(file)
+    except CertificateError as error:
+        _tell(as_json, str(file), {}, [str(error)])
+        raise SystemExit(UNREADABLE) from None
+    description = describe(device or content["device"])
+    if not description.usable:
+        fail(description.chain, UNUSABLE)
+    problems = differences(content, description.identity)
+    ran = 0
+    if not problems and sample:
+        try:
+            outcomes = _run_again(content, description, sample, quiet=as_json)
+        except ValueError as error:
+            problems.append(str(error))
+        else:
+            ran = len({outcome.case for outcome in outcomes})
+            problems += _compare(content, outcomes, min(sample, len(content["cases"])))
+    _tell(as_json, str(file), content, problems, ran)
+    raise SystemExit(1 if problems else 0)
+
+
+def _run_again(
+    content: dict[str, Any], description: Description, sample: int, *, quiet: bool
+) -> list[Outcome]:
+    """Run a sample of the cases with the certificate's seed."""
+    from .progress import Progress
+    from .run import run_suite
+    from .settings import Level, Settings
+
+    names = sorted(content["cases"])
+    chosen = random.SystemRandom().sample(names, min(sample, len(names)))
+    settings = Settings(
+        description.device,
+        Level.BITWISE,
+        content["quick"],
+        cases=tuple(chosen),
+        seed=content["seed"],
+    )
+    with noise_to_stderr(), Progress(settings, visible=not quiet) as bar:
+        return run_suite(
+            settings, description, workers=1, observe=bar.seen, total=bar.total
+        ).outcomes
+
+
+def _compare(content: dict[str, Any], outcomes: list[Outcome], wanted: int) -> list[str]:
+    problems = []
+    ran = len({outcome.case for outcome in outcomes})
+    if ran != wanted:
+        problems.append(f"{wanted} cases were to be run again, and {ran} were")
+    for outcome in outcomes:
+        verdict, worst, determinism = content["cases"][outcome.case]
+        if outcome.verdict.value != verdict:
+            problems.append(
+                f"{outcome.case}: {outcome.verdict.value}, and the certificate says {verdict}"
+            )
+        elif determinism in _REPEATABLE and outcome.worst != worst:
+            problems.append(
+                f"{outcome.case}: the worst error is {outcome.worst!r}, and the certificate says "
+                f"{worst!r}, though the kernel's class is {determinism}"
+            )
+    return problems
+
+
+def _tell(
+    as_json: bool, file: str, content: dict[str, Any], problems: list[str], ran: int = 0
+) -> None:
+    if as_json:
+        emit(
+            {
+                "file": file,
+                "holds": not problems,
+                "problems": problems,
+                "level": content.get("level", ""),
+                "device": content.get("device", ""),
+                "cases_run_again": ran,
+            }
+        )
+        return
+    out = console()
+    for problem in problems:
+        out.print(f"[bold red]no[/] {escape(problem)}", soft_wrap=True)
+    if not problems:
+        out.print(
+            f"[green]ok[/] {escape(file)} holds: {escape(content['device'])} is certified for "
+            f"[bold]{escape(content['level'])}[/] ({len(content['cases'])} cases, {ran} run again)",
+            soft_wrap=True,
+        )

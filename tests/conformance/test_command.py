@@ -1,0 +1,296 @@
+"""``phalanx conformance``: exit codes, messages, crashes, hangs, Ctrl-C, full disks."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from plugin_kit import run_python
+
+pytestmark = pytest.mark.needs_cpu
+
+VENDOR_TESTS = """
+import pathlib, time
+
+def test_first(device):
+    pass
+
+def test_waits(device):
+    pathlib.Path({path!r}).touch()
+    time.sleep(600)
+"""
+
+
+# Wrong usage, told before the first case
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["--op", "ad"], "no op 'ad' in the op table; did you mean add"),
+        (["--dtype", "float33"], "unknown dtype 'float33'; did you mean 'float32'"),
+        (["--level", "cor"], "unknown level 'cor'; did you mean 'core'?"),
+        (["--level", "gold"], "there are runtime, core, array-api, bitwise"),
+        (["--group", "op"], "unknown group 'op'; did you mean 'ops'?"),
+        (["--fault", "nan-lost-in-maximun"], "did you mean 'nan-lost-in-maximum'"),
+        (["--seed", "-1"], "the seed is a number from 0 up, not -1"),
+        (["--seed", "two"], "'two' is not a valid integer"),
+        (["--timeout", "0"], "not in the range"),
+        (["--op", "add", "--certificate", "{tmp}/c"], "a certificate needs a whole run; drop"),
+        (["--self-test", "--html", "{tmp}/r"], "--self-test writes no other report than --json"),
+        (["--self-test", "--fault", "gremlin"], "unknown fault 'gremlin'"),
+    ],
+)
+def test_wrong_usage(usage: Callable, args: list[str], words: str, tmp_path: Path) -> None:
+    done = usage(*(a.format(tmp=tmp_path) for a in args))
+    assert done.exit_code == 2
+    assert words in done.output
+
+
+@pytest.mark.parametrize("workers", ["0", "1"])
+def test_an_unknown_case_is_wrong_usage(suite: Callable, workers: str) -> None:
+    done = suite("--case", "interop/numpy_round_tripp", "-n", workers)
+    assert done.code == 2
+    assert "unknown case 'interop/numpy_round_tripp'; did you mean 'interop/" in done.err
+
+
+def test_a_run_of_no_case_is_wrong_usage(suite: Callable) -> None:
+    done = suite("--group", "runtime", "--op", "add", "-n", "0")
+    assert done.code == 2
+    assert "no case fits all that was asked for; drop one of" in done.err
+
+
+@pytest.mark.parametrize("option", ["--json", "--junit-xml", "--html", "--certificate"])
+def test_a_report_without_a_place(usage: Callable, option: str, tmp_path: Path) -> None:
+    done = usage(option, str(tmp_path / "no" / "report"))
+    assert done.exit_code == 2
+    assert "cannot be written (No such file or directory); choose another place" in done.output
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_full_disk_is_told_before_the_run(usage: Callable) -> None:
+    done = usage("--html", "/dev/full")
+    assert done.exit_code == 2
+    assert "/dev/full cannot be written (No space left on device)" in done.output
+
+
+def test_too_little_room_is_told_before_the_run(tmp_path: Path) -> None:
+    report = tmp_path / "report.html"
+    report.write_text("an older one")
+    done = subprocess.run(
+        [sys.executable, "-m", "phalanx", "conformance", "--html", str(report)],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20)),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "cannot be written (File too large)" in done.stderr
+    assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
+    assert report.read_text() == "an older one"
+
+
+def test_the_missing_extra_says_what_to_install(
+    usage: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import importlib.util
+
+    find = importlib.util.find_spec
+    absent = ("xdist", "jinja2")
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda n, *a: None if n in absent else find(n, *a)
+    )
+    done = usage("--op", "add")
+    assert done.exit_code == 2
+    assert "needs xdist, jinja2; pip install 'phalanx[conformance]'" in done.output
+
+
+# Devices that are not usable
+
+
+@pytest.mark.parametrize(
+    ("device", "env", "words"),
+    [
+        ("nosuch:0", {}, "no installed plugin offers a driver 'nosuch'"),
+        ("cpu:9", {}, "numbered from 0 to 0"),
+        ("cpu:0", {"PHALANX_PLUGINS": "none"}, "PHALANX_PLUGINS='none'"),
+        ("gpu:0", {"PHALANX_PLUGINS": "cpu"}, "no plugin has a device of kind 'gpu'"),
+    ],
+)
+def test_an_unusable_device_gives_the_reasons(
+    suite: Callable, device: str, env: dict[str, str], words: str
+) -> None:
+    done = suite("--device", device, **env)
+    assert done.code == 3
+    assert f"{device}: not usable" in done.err
+    assert words in " ".join(done.err.split())
+    assert not done.out
+
+
+def test_a_device_that_kills_the_process_that_asks(suite: Callable, vendor: Callable) -> None:
+    folder = vendor("reason[0]")
+    (folder / "acme_checks.py").write_text("import os\nos._exit(7)\n")
+    done = suite("--device", "cpu:0", path=folder)
+    assert done.code == 3
+    assert "the process that asked ended with exit code 7" in done.err
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_device_that_is_lost_before_the_first_case(workers: int) -> None:
+    program = f"""
+from phalanx.conformance.description import Description
+from phalanx.conformance.run import run_suite
+from phalanx.conformance.settings import Settings
+found = run_suite(Settings("cpu:9"), Description("cpu:9", usable=True), workers={workers})
+assert found.partial.startswith("cpu:9 is not usable: no device 'cpu:9'"), found.partial
+assert not found.outcomes
+assert found.certified is None
+"""
+    done = run_python("-c", program)
+    assert done.returncode == 0, done.stderr
+
+
+# Runs
+
+
+def test_a_sound_device_passes_and_json_stands_alone(suite: Callable) -> None:
+    done = suite("--device", "cpu", "--op", "add", "--dtype", "float32", "-n", "1", "--json")
+    assert done.code == 0, done.err
+    data = done.data
+    assert data["device"]["device"] == "cpu:0"
+    assert set(done.verdicts().values()) == {"passed"}
+    assert "ops/elementwise[add(float32,float32)->float32]" in done.verdicts()
+    assert (data["partial"], data["narrowed"], data["certified"]) == ("", True, "")
+    assert data["settings"]["dtypes"] == ["float32"]
+
+
+def test_a_failure_is_explained_and_its_command_repeats_it(
+    suite: Callable, phalanx: Callable
+) -> None:
+    args = ("--group", "ops", "--op", "maximum", "--dtype", "float32", "-n", "1")
+    done = suite("--fault", "nan-lost-in-maximum", *args)
+    assert done.code == 1
+    case = "ops/elementwise[maximum(float32,float32)->float32]"
+    assert f"failed {case}" in done.out
+    assert "got 0.0, want nan" in done.out
+    assert f"faulty:0: failed: {case}" in done.err  # at once, for those who follow a log
+    (line,) = (s for s in done.out.splitlines() if "repeat:" in s)
+    words = shlex.split(line.partition("repeat: ")[2])
+    assert words[0] == "phalanx"
+    again = phalanx(*words[1:], "--json", "-n", "1")
+    assert again.code == 1
+    assert again.verdicts() == {case: "failed"}
+    assert again.outcome(case)["mistakes"][0]["want"] == "nan"
+
+
+def test_the_seed_changes_the_values_and_is_repeated(suite: Callable) -> None:
+    args = ("--group", "ops", "--op", "log10", "--dtype", "complex128", "-n", "0", "--json")
+    case = "ops/elementwise[log10(complex128)->complex128]"
+    first, other = (suite(*args, "--seed", s).outcome(case) for s in ("3", "4"))
+    assert first["worst"] != other["worst"]
+    assert first["repeat"].endswith("--seed 3 --quick")
+    assert other["repeat"].endswith("--seed 4 --quick")
+
+
+@pytest.mark.slow
+def test_a_crash_is_the_cases_and_the_run_goes_on(suite: Callable) -> None:
+    done = suite("--fault", "device-dies", "--group", "ops", "--op", "asinh", "-n", "1", "--json")
+    assert done.code == 1
+    verdicts = done.verdicts()
+    case = "ops/elementwise[asinh(float64)->float64]"
+    assert verdicts.pop(case) == "crashed"
+    assert len(verdicts) >= 5
+    assert set(verdicts.values()) == {"passed"}
+    message = done.outcome(case)["message"]
+    assert "the process died in this case (Segmentation fault)" in message
+    assert "elementwise" in message  # where in the case
+    assert not done.data["partial"]
+
+
+@pytest.mark.slow
+def test_a_process_that_ends_without_a_word(suite: Callable) -> None:
+    args = ("--group", "ops", "--op", "acosh", "-n", "1", "--json")
+    done = suite("--fault", "driver-exits", *args)
+    assert done.code == 1
+    verdicts = done.verdicts()
+    case = "ops/elementwise[acosh(float32)->float32]"
+    assert verdicts.pop(case) == "crashed"
+    assert set(verdicts.values()) == {"passed"}
+    assert "ended in this case without a word" in done.outcome(case)["message"]
+
+
+@pytest.mark.slow
+def test_a_hang_is_the_cases_and_the_run_goes_on(suite: Callable) -> None:
+    args = ("--group", "ops", "--op", "abs", "--op", "add", "--op", "atan", "-n", "1")
+    done = suite("--fault", "kernel-hangs-once", *args, "--timeout", "4", "--json")
+    assert done.code == 1
+    verdicts = done.verdicts()
+    hung = [case for case, verdict in verdicts.items() if verdict == "crashed"]
+    assert hung
+    assert all(case.startswith("ops/elementwise[atan(") for case in hung)
+    assert set(verdicts.values()) == {"passed", "crashed"}
+    assert len([case for case in verdicts if "[atan(" in case]) > len(hung)
+    message = done.outcome(hung[0])["message"]
+    assert "the case did not end within 4 s" in message
+    assert "kernel_hangs_once" in message  # where it hangs
+
+
+def test_fail_fast_stops_and_says_so(suite: Callable) -> None:
+    done = suite("--fault", "nan-lost-in-maximum", "--group", "ops", "--op", "maximum", "-x",
+                 "-n", "1", "--json")  # fmt: skip
+    assert done.code == 1
+    assert done.data["partial"] == "stopped after the first failure"
+    assert list(done.verdicts().values()).count("failed") >= 1
+
+
+# Ctrl-C, and what CI sends
+
+
+@pytest.mark.parametrize(
+    ("number", "group"), [(signal.SIGINT, True), (signal.SIGTERM, False)], ids=["ctrl-c", "sigterm"]
+)
+def test_an_interrupted_run_writes_reports_that_say_so(
+    vendor: Callable, tmp_path: Path, number: signal.Signals, group: bool
+) -> None:
+    reached = tmp_path / "reached"
+    folder = vendor("tests=('acme_tests',)", VENDOR_TESTS.format(path=str(reached)))
+    reports = {name: tmp_path / f"report.{name}" for name in ("json", "xml", "html")}
+    command = [sys.executable, "-m", "phalanx", "conformance", "--group", "vendor", "-n", "1"]
+    command += ["--json", str(reports["json"]), "--junit-xml", str(reports["xml"])]
+    command += ["--html", str(reports["html"])]
+    path = os.pathsep.join([str(folder), *filter(None, sys.path)])
+    child = subprocess.Popen(
+        command,
+        env=os.environ | {"PYTHONPATH": path},
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not reached.exists() and child.poll() is None:
+        time.sleep(0.05)
+    if group:
+        os.killpg(child.pid, number)  # as a terminal does
+    else:
+        child.send_signal(number)
+    out, err = child.communicate(timeout=120)
+    assert child.returncode == 130, err
+    assert "partial: interrupted" in out
+    data = json.loads(reports["json"].read_text())
+    assert data["partial"] == "interrupted"
+    assert {o["case"]: o["verdict"] for o in data["outcomes"]} == {
+        "vendor/acme_tests.first": "passed"
+    }
+    assert 'message="partial: interrupted"' in reports["xml"].read_text()
+    assert "partial<small>interrupted</small>" in reports["html"].read_text()

@@ -1,0 +1,162 @@
+"""What a plugin declares: unsupported, expected failures, waivers, tests of its own."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from phalanx.conformance.case import Case
+from phalanx.conformance.settings import Settings
+from phalanx.declarations import ExpectedFailure, Unsupported, Waiver
+
+pytestmark = pytest.mark.needs_cpu
+
+TODAY = datetime.date.today()
+EXP = "ops/elementwise[exp(float32)->float32]"
+ADD = "ops/elementwise[add(float32,float32)->float32]"
+OPS = ("--group", "ops", "--dtype", "float32", "-n", "1", "--json")
+
+OWN_TESTS = """
+import phalanx as px
+import pytest
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_adds(device, n):
+    x = px.asarray([1.0] * n, dtype=px.float32)
+    assert x.device is device
+    assert px.asnumpy(x + x).tolist() == [2.0] * n
+
+@pytest.mark.level("runtime")
+def test_bound(case):
+    case.judge("exp", "float32", 3.0, 2.0)
+    case.finish()
+
+def test_fails():
+    raise AssertionError("as it does today")
+
+def test_works_again():
+    pass
+
+def test_refuses(device):
+    px.exp(px.asarray([1.0], dtype=px.float32))
+"""
+
+
+@pytest.fixture(scope="module")
+def own(suite: Callable, vendor: Callable) -> dict:
+    """A run of a vendor's own tests on the device acme:0, whose only kernel is ``add``."""
+    folder = vendor(
+        "tests=('acme_tests',), "
+        "unsupported=(Unsupported('no unit for exp', case='vendor/acme_tests.refuses'),), "
+        "expected_failures=(ExpectedFailure('bug 7', case='vendor/*fails'),"
+        " ExpectedFailure('bug 8', case='vendor/*works_again'))",
+        OWN_TESTS,
+        driver=True,
+    )
+    done = suite("--device", "acme:0", "--group", "vendor", "-n", "1", "--json", path=folder)
+    assert done.code == 1, done.err
+    return {o["case"].removeprefix("vendor/acme_tests."): o for o in done.data["outcomes"]}
+
+
+def test_a_vendors_own_tests_join(own: dict) -> None:
+    assert {own[name]["verdict"] for name in ("adds[1]", "adds[2]", "bound")} == {"passed"}
+    assert own["adds[1]"]["group"] == "vendor"
+    assert own["adds[1]"]["level"] == "core"
+    assert own["bound"]["level"] == "runtime"
+    assert "--case 'vendor/acme_tests.adds[1]'" in own["adds[1]"]["repeat"]
+
+
+def test_an_expected_failure_fails_and_an_unexpected_pass_too(own: dict) -> None:
+    assert (own["fails"]["verdict"], own["fails"]["reason"]) == ("expected failure", "bug 7")
+    again = own["works_again"]
+    assert again["verdict"] == "unexpected pass"
+    assert (
+        again["message"] == "declared as a failure (bug 8), but it passes: remove the declaration"
+    )
+
+
+def test_the_unsupported_is_refused(own: dict) -> None:
+    assert own["refuses"]["verdict"] == "unsupported"
+    assert own["refuses"]["reason"] == "no unit for exp"
+
+
+def test_an_op_without_a_kernel_fails_unless_it_is_declared(
+    suite: Callable, vendor: Callable
+) -> None:
+    folder = vendor("unsupported=(Unsupported('no unit for sin', op='sin'),)", driver=True)
+    ops = ("--op", "exp", "--op", "sin", "--op", "add")
+    done = suite("--device", "acme:0", *ops, *OPS, path=folder)
+    verdicts = done.verdicts()
+    assert verdicts[ADD] == "passed"
+    assert verdicts[EXP] == "failed"
+    assert "UnsupportedOpError" in done.outcome(EXP)["message"]
+    assert verdicts["ops/elementwise[sin(float32)->float32]"] == "unsupported"
+    text = suite("--device", "acme:0", *ops, *OPS[:-1], path=folder).out
+    assert "unsupported" in text.lower()
+
+
+def test_the_unsupported_that_works_is_a_failure(suite: Callable, vendor: Callable) -> None:
+    folder = vendor("unsupported=(Unsupported('no such unit', op='exp', dtype='float32'),)")
+    done = suite("--device", "cpu:0", "--op", "exp", *OPS, path=folder)
+    assert done.code == 1
+    assert done.outcome(EXP)["verdict"] == "unexpected pass"
+    assert "but the device computes it" in done.outcome(EXP)["message"]
+
+
+@pytest.mark.parametrize(("day", "verdict"), [(TODAY, "passed"), (TODAY.replace(2001), "failed")])
+def test_a_waiver_widens_a_bound_until_its_day(
+    suite: Callable, vendor: Callable, tmp_path: Path, day: datetime.date, verdict: str
+) -> None:
+    """The faulty device is three ulp off."""
+    folder = vendor(f"waivers=(Waiver('exp', 'float32', 4.0, 'a short table', {day!r}),)")
+    fault = ("--fault", "exp-off-by-three-ulp", "--op", "exp")
+    report = tmp_path / "report.json"
+    text = suite(*fault, *OPS, str(report), path=folder).out
+    data = json.loads(report.read_text())
+    (found,) = (o for o in data["outcomes"] if o["case"] == EXP)
+    assert found["verdict"] == verdict
+    assert found["waiver"] == ("a short table" if verdict == "passed" else "")
+    assert data["waivers"] == ([EXP] if verdict == "passed" else [])
+    assert f"waivers: 1 declared, {int(verdict == 'passed')} needed" in text
+    assert f"exp(float32) up to 4 until {day}" in text
+    assert ("(expired): a short table" in text) is (verdict == "failed")
+
+
+def test_declarations_are_checked_when_they_are_made() -> None:
+    with pytest.raises(ValueError, match="needs a reason"):
+        Unsupported(" ", op="exp")
+    with pytest.raises(ValueError, match="needs an op, a dtype or a case"):
+        ExpectedFailure("all is broken")
+    with pytest.raises(ValueError, match="needs a bound above 0"):
+        Waiver("exp", "float32", 0.0, "why not", TODAY)
+    assert Waiver("exp", "float32", 2.0, "x", TODAY).is_expired(TODAY + datetime.timedelta(1))
+
+
+def test_a_pattern_matches_op_dtype_and_case() -> None:
+    exp = Unsupported("no", op="exp*", dtype="complex*")
+    assert exp.matches("ops/a", "expm1", ("complex64", "complex64"))
+    assert not exp.matches("ops/a", "expm1", ("float32", "float32"))
+    assert not exp.matches("runtime/a")
+    assert Unsupported("no", case="runtime/*").matches("runtime/a")
+
+
+def test_a_waiver_saves_only_its_op_and_dtype() -> None:
+    waiver = Waiver("exp", "float32", 3.0, "a short table", TODAY)
+    case = Case("ops/x", None, Settings("d:0"), {}, (waiver,))  # type: ignore[arg-type]
+    assert case.judge("exp", "float32", 2.5, 2.0)
+    assert case.waiver == "a short table"
+    assert not case.judge("exp", "float32", 3.5, 2.0)
+    assert not case.judge("exp", "float64", 2.5, 2.0)
+    assert not case.judge("exp", "float32", float("nan"), 2.0)
+    assert (case.worst, case.bound, case.checks) == (float("inf"), 2.0, 4)
+
+
+def test_tests_that_do_not_import_are_told(suite: Callable, vendor: Callable) -> None:
+    folder: Path = vendor("tests=('acme_tests',)", "import no_such_module")
+    done = suite("--device", "cpu:0", "--group", "vendor", "-n", "1", path=folder)
+    assert done.code == 1
+    assert "acme_tests.py cannot be collected" in done.out
+    assert "No module named 'no_such_module'" in done.out

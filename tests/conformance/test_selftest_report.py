@@ -1,0 +1,104 @@
+"""``phalanx conformance --self-test``: the table, the JSON, and when it holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from phalanx.conformance import selftest_report
+from phalanx.conformance.selftest import SelfTest, Trial
+from phalanx.conformance.selftest_report import holds, run_and_show
+
+SOUND = Trial("none", "the sound device, seed 20", "", "", "", 5.0)
+UNSOUND = Trial("none", "the sound device, seed 20", "", "ops/x[0]", "Mismatch: [1] is wrong", 5.0)
+
+
+def trial(number: int, *, killed: bool = True) -> Trial:
+    case = "runtime/copies[1]" if killed else ""
+    return Trial(f"fault-{number}", "A copy ignores it", "runtime", case, "wrong", 1.25)
+
+
+def found(killed: int, survived: int, *, quick: bool = False, sound: Trial = SOUND) -> SelfTest:
+    trials = [trial(i, killed=i >= survived) for i in range(killed + survived)]
+    return SelfTest(quick, 20, trials, [sound], 60.0)
+
+
+@pytest.fixture
+def show(monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+    """Print a self-test as if it had been run."""
+
+    def run(result: SelfTest, json_file: Path | None = None) -> int:
+        def pretend(*, observe: Callable[[Trial], None], **_: Any) -> SelfTest:
+            for one in (*result.sound, *result.trials):
+                observe(one)
+            return result
+
+        monkeypatch.setattr(selftest_report, "run_self_test", pretend)
+        return run_and_show(quick=result.quick, seed=result.seed, json_file=json_file)
+
+    return run
+
+
+def test_when_it_holds() -> None:
+    assert holds(found(40, 0))
+    assert not holds(found(39, 1))
+    assert holds(found(36, 4, quick=True))
+    assert not holds(found(35, 5, quick=True))
+    assert not holds(found(40, 0, sound=UNSOUND))
+    assert not holds(found(0, 0))
+
+
+def test_the_table(show: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
+    assert show(found(2, 1)) == 1
+    out = capsys.readouterr().out
+    assert "fault-1  runtime/copies[1]" in out
+    assert "1.2" in out
+    assert "survived fault-0: A copy ignores it" in out
+    assert "repeat: phalanx conformance --fault fault-0" in out
+    assert "the sound device, seed 20: passes" in out
+    assert "kill rate: 66.7 % (2 of 3 faults, 60 s; full run, seed 20)" in out
+
+
+def test_the_sound_device_must_pass(
+    show: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert show(found(2, 0, sound=UNSOUND)) == 1
+    out = capsys.readouterr().out
+    assert "the sound device, seed 20: fails ops/x[0]: Mismatch: [1] is wrong" in out
+    assert "kill rate: 100.0 %" in out
+
+
+def test_json(show: Callable[..., int], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert show(found(40, 0), Path("-")) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert (data["kill_rate"], data["killed"], data["holds"]) == (1.0, 40, True)
+    assert data["faults"][0]["case"] == "runtime/copies[1]"
+    assert data["sound"][0]["passed"]
+    file = tmp_path / "self.json"
+    assert show(found(39, 1), file) == 1
+    assert json.loads(file.read_text())["faults"][0] == {
+        "fault": "fault-0", "summary": "A copy ignores it", "group": "runtime", "case": "",
+        "message": "wrong", "seconds": 1.25, "killed": False,
+    }  # fmt: skip
+    assert "kill rate" in capsys.readouterr().out
+
+
+def test_an_unknown_fault_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run_and_show(quick=True, seed=20, names=("gremlin",))
+    assert ended.value.code == 2
+    assert "unknown fault 'gremlin'" in capsys.readouterr().err
+
+
+def test_ctrl_c(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupt(**_: Any) -> SelfTest:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(selftest_report, "run_self_test", interrupt)
+    with pytest.raises(SystemExit) as ended:
+        run_and_show(quick=True, seed=20)
+    assert ended.value.code == 130
+    assert "interrupted" in capsys.readouterr().err

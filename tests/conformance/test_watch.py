@@ -1,0 +1,57 @@
+"""What a process leaves when it dies or hangs in a case."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from phalanx.conformance.watch import how_it_ended
+from plugin_kit import run_python
+
+PROGRAM = """
+import ctypes, os, sys, threading, time
+from phalanx.conformance.watch import Watch
+
+watch = Watch(0.5, sys.argv[1])
+watch.begin()
+
+def stuck_in_native_code():
+    ctypes.PyDLL(None).sleep(60)  # holds the interpreter's lock
+
+def dies():
+    ctypes.string_at(0)
+
+def exits():
+    os._exit(0)
+
+def ends_in_time():
+    watch.end()
+    time.sleep(1)
+
+globals()[sys.argv[2]]()
+"""
+
+
+@pytest.mark.parametrize(
+    ("what", "words", "code"),
+    [
+        ("stuck_in_native_code", "the case did not end within 0.5 s, and its process was", 1),
+        ("dies", "the process died in this case (Segmentation fault)", -11),
+        ("exits", "the process ended in this case without a word", 0),
+        ("ends_in_time", "the process ended in this case without a word", 0),
+    ],
+)
+def test_how_a_process_ended(tmp_path: Path, what: str, words: str, code: int) -> None:
+    program, trace = tmp_path / "program.py", tmp_path / "trace"
+    program.write_text(PROGRAM)
+    assert run_python(str(program), str(trace), what).returncode == code
+    found, stacks = how_it_ended(trace, 0.5)
+    assert found.startswith(words)
+    assert (f"in {what}" in stacks) is (code != 0)
+
+
+def test_no_trace_is_no_error(tmp_path: Path) -> None:
+    assert how_it_ended(tmp_path / "none", 1.0) == (
+        "the process ended in this case without a word",
+        "",
+    )
