@@ -42,9 +42,9 @@ def test_elementwise(case: Case, overload: Overload) -> None:
         public_function,
         large,
     )
-    chosen = range(len(arrangements))
+    chosen = list(range(len(arrangements)))
     if case.quick:
-        chosen = sorted(rng.choice(len(arrangements), QUICK_ARRANGEMENTS, replace=False))
+        chosen = sorted(rng.choice(chosen, QUICK_ARRANGEMENTS, replace=False).tolist())
     for number in chosen:
         arrangements[number](check, rng)
     case.finish()
