@@ -131,7 +131,7 @@ def show(runs: list[Run], console: Console) -> None:
     table = Table(title="Handwritten digits: 64-128-64-10 network, float32")
     for name in (
         "device",
-        "time per epoch",
+        "median epoch",
         "test accuracy",
         "weights differ from cpu:0 by",
         "fallbacks",
