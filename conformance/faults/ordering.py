@@ -237,12 +237,9 @@ class LaunchNotThreadSafe(SoundDriver):
         *,
         stream: Stream,
     ) -> None:
-        own = self._arguments = (index, kernel, inputs, outputs, params)
+        self._arguments = (index, kernel, inputs, outputs, params)
         time.sleep(0)  # where a native driver lets other threads run
-        found = self._arguments or own
-        if found is own:
-            self._arguments = ()
-        super().launch(*found, stream=stream)
+        super().launch(*self._arguments, stream=stream)
 
 
 @driver_fault("runtime")
