@@ -44,6 +44,11 @@ class ProgramStore:
         self.compiled = 0
         self.loaded = 0
 
+    @property
+    def on_disk(self) -> bool:
+        """Whether programs are kept on disk here, and not by the runtime."""
+        return self._disk is not None
+
     def build(self, program: Program, what: str) -> Any:
         """Return the runtime's program; ``what`` names it in errors.
 
