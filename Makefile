@@ -51,7 +51,7 @@ cover: $(VENV)/.test ## coverage of core/ with the fake driver alone, at least 9
 	PHALANX_TEST_DEVICES=fake $(BIN)/python -m pytest --cov --cov-report=term --cov-fail-under=90
 
 bench: $(VENV)/.test ## ratios of speed against NumPy, PyTorch and pyopencl
-	$(BIN)/python -c 'import torch' 2>/dev/null || $(BIN)/python -m pip install --quiet '$(TORCH)'
+	$(BIN)/python -c 'import mako, torch' 2>/dev/null || $(BIN)/python -m pip install --quiet mako '$(TORCH)'
 	$(RUNTIMES)
 	$(RUN) $(BIN)/phalanx bench --json out/bench.json
 
