@@ -47,28 +47,40 @@ SERIAL softmax_scale(PHX_INPUT(T, x), PHX_OUTPUT(T, y), PHX_INPUT(T, most), PHX_
 }
 
 #define STEP 16 /* numbers that are taken at once */
+#if LANES != 4 * STEP
+#error "softmax_sum takes four vectors for the lanes"
+#endif
 
 /* The largest of n numbers, a multiple of STEP. */
 PHX_FN F softmax_largest(const F *x, const u32 n) {
-    F most[STEP];
-    for (u32 j = 0; j < STEP; j++) most[j] = x[j];
-    for (u32 g = STEP; g < n; g += STEP)
-        for (u32 j = 0; j < STEP; j++) most[j] = x[g + j] > most[j] ? x[g + j] : most[j];
+    F last[STEP];
+    WIDE_F most = vload16(0, x);
+    for (u32 g = STEP; g < n; g += STEP) {
+        const WIDE_F v = vload16(0, x + g);
+        most = v > most ? v : most;
+    }
+    vstore16(most, 0, last);
     for (u32 gap = STEP / 2; gap > 0; gap /= 2)
-        for (u32 j = 0; j < gap; j++) most[j] = most[j + gap] > most[j] ? most[j + gap] : most[j];
-    return most[0];
+        for (u32 j = 0; j < gap; j++) last[j] = last[j + gap] > last[j] ? last[j + gap] : last[j];
+    return last[0];
 }
 
-/* The sum of n numbers, a multiple of LANES, in the order of a reduction. */
+/* The sum of n numbers, a multiple of LANES = 64, in the order of a reduction. */
 PHX_FN F softmax_sum(const F *x, const u32 n) {
-    F sum[LANES];
-    for (u32 j = 0; j < LANES; j++) sum[j] = x[j];
+    WIDE_F a = vload16(0, x), b = vload16(1, x), c = vload16(2, x), d = vload16(3, x);
     PHX_ORDERED
-    for (u32 g = LANES; g < n; g += LANES)
-        for (u32 j = 0; j < LANES; j++) sum[j] += x[g + j];
-    for (u32 gap = LANES / 2; gap > 0; gap /= 2)
-        for (u32 j = 0; j < gap; j++) sum[j] += sum[j + gap];
-    return sum[0];
+    for (u32 g = LANES; g < n; g += LANES) {
+        a += vload16(0, x + g);
+        b += vload16(1, x + g);
+        c += vload16(2, x + g);
+        d += vload16(3, x + g);
+    }
+    a = (a + c) + (b + d);
+    a += a.s89abcdef89abcdef;
+    a += a.s4567456745674567;
+    a += a.s2323232323232323;
+    a += a.s1111111111111111;
+    return a.s0;
 }
 
 /* Whole rows of at most one block. Behind them come numbers that change nothing: the exponential of
@@ -88,8 +100,8 @@ SERIAL softmax_rows(PHX_INPUT(T, x), PHX_OUTPUT(T, y), const row_plan p) {
             for (u32 i = 0; i < n; i++) e[i] = LOAD(x[i * p.sn]);
         for (u32 i = n; i < steps; i++) e[i] = -INFINITY;
         const F most = softmax_largest(e, steps);
-        for (u32 g = 0; g < steps; g += STEP)
-            for (u32 j = 0; j < STEP; j++) e[g + j] = EXP(e[g + j] - most);
+        PHX_INDEPENDENT
+        for (u32 i = 0; i < steps; i++) e[i] = EXP(e[i] - most);
         for (u32 i = steps; i < all; i++) e[i] = 0;
         const F factor = RECIPROCAL(softmax_sum(e, all));
         if (p.yn == 1)

@@ -45,6 +45,7 @@ class Softmax:
         macros |= {"LOAD(v)": loaded(dtype, "(v)"), "EXP(v)": f"phx_exp_{kind}(v)"}
         macros["RECIPROCAL(v)"] = "phx_dividef(1.0f, (v))" if kind == "f32" else "(1.0 / (v))"
         macros["STORE(v)"] = stored(dtype, "(v)")
+        macros["WIDE_F"] = "float16" if kind == "f32" else "double16"
         headers = ("real_exp", "convert") if dtype in HALF else ("real_exp",)
         text = defines(macros) + template("rows.cl") + template("softmax.cl")
         self.program = Program(text, headers)
