@@ -11,6 +11,7 @@ from typing import Any
 
 from . import plugins, probe
 from .errors import PluginError
+from .fallback import fallback_policy
 from .guard import time_limit
 from .loading import allowed
 
@@ -114,7 +115,8 @@ def _variables() -> Iterator[Check]:
     shown = ", ".join(f"{name}={value}" for name, value in present.items())
     try:
         time_limit()
-    except PluginError as error:
+        fallback_policy()
+    except (PluginError, ValueError) as error:
         detail, _, remedy = str(error).partition("; ")
         yield Check("variables", Verdict.CRITICAL, detail, remedy)
         return

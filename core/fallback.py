@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import warnings
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from .optable import OPS, Structure
 
 Policy = Literal["error", "warn", "allow"]
 
-_default: Policy = "error"
+_policy: Policy | None = None  # as long as nothing has asked for it
 _lock = threading.Lock()
 _ledger: dict[tuple[str, tuple[str, ...], str, str], Entry] = {}
 
@@ -53,21 +54,32 @@ def fallback_policy(policy: Policy) -> _Policy: ...
 def fallback_policy(policy: Policy | None = None) -> _Policy | Policy:
     """Set what happens when a device lacks a kernel; without an argument, return the setting.
 
-    ``"error"`` (the default) raises ``UnsupportedOpError``, ``"warn"`` runs the op on the host and
-    warns once per place with ``FallbackWarning``, ``"allow"`` runs it silently. The ledger counts
-    in both cases. Takes effect at once in the whole process, or in a block:
+    The first setting is ``PHALANX_FALLBACK``, else ``"error"``. ``"error"`` raises
+    ``UnsupportedOpError``, ``"warn"`` runs the op on the host and warns once per place with
+    ``FallbackWarning``, ``"allow"`` runs it silently. The ledger counts in both cases. Takes
+    effect at once in the whole process, or in a block:
     ``with phalanx.fallback_policy("allow"): ...``.
 
     Raises:
-        ValueError: another policy.
+        ValueError: another policy, here or in the environment.
     """
-    global _default
+    global _policy  # noqa: PLW0603 - one setting for the process
+    former = _from_environment() if _policy is None else _policy
     if policy is None:
-        return _default
+        _policy = former
+        return former
     if policy not in get_args(Policy):
         raise ValueError(f'unknown fallback policy {policy!r}; use "error", "warn" or "allow"')
-    former, _default = _default, policy
+    _policy = policy
     return _Policy(former)
+
+
+def _from_environment() -> Policy:
+    name = os.environ.get("PHALANX_FALLBACK", "").strip() or "error"
+    for known in get_args(Policy):
+        if name == known:
+            return known
+    raise ValueError(f"PHALANX_FALLBACK={name!r}; use error, warn or allow")
 
 
 def fallback_report(*, reset: bool = False) -> tuple[Entry, ...]:
@@ -131,11 +143,12 @@ def permit(device: Device, op: str, dtypes: tuple[str, ...]) -> Device:
     """
     other = fallback_device(device)
     what = f"{op}({', '.join(dtypes)})"
-    if _default == "allow" and other is not None:
+    policy = fallback_policy()
+    if policy == "allow" and other is not None:
         return other
-    answer = device.driver.supports(device.index, op, dtypes) if op in OPS else ""
+    answer = op in OPS and device.driver.supports(device.index, op, dtypes)
     reason = f" ({answer})" if isinstance(answer, str) else ""
-    if _default == "error" or other is None:
+    if policy == "error" or other is None:
         remedy = (
             f'allow it to run on {other} with phalanx.fallback_policy("allow") or move the arrays '
             f'with x.to_device("{other}")'
@@ -143,7 +156,7 @@ def permit(device: Device, op: str, dtypes: tuple[str, ...]) -> Device:
             else "no other device is there to run it"
         )
         raise UnsupportedOpError(f"{device} has no kernel for {what}{reason}; {remedy}")
-    if _default == "warn":
+    if policy == "warn":
         warnings.warn(
             f"{what}: {device} has no kernel{reason}, so it runs on {other} and its operands are "
             "copied",

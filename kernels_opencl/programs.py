@@ -85,7 +85,7 @@ class ProgramStore:
             self._disk.drop(key)
             return None
         self.loaded += 1
-        return cl.Program(raw)
+        return raw
 
     def _build(self, raw: Any, options: tuple[str, ...]) -> None:
         # `build` of pyopencl warns of every word in the log, and some compilers always say some.
@@ -95,9 +95,8 @@ class ProgramStore:
     def _compile(self, key: str, text: str, options: tuple[str, ...], what: str) -> Any:
         cl = self._cl
         begin = time.perf_counter()
-        # The raw program, as cl.Program would consult pyopencl's own cache on disk beside ours.
+        # A raw program: cl.Program would consult pyopencl's own cache on disk beside ours.
         raw = cl._cl._Program(self._context, text)
-        program = cl.Program(raw)
         try:
             self._build(raw, options)
         except cl.Error as error:
@@ -106,15 +105,15 @@ class ProgramStore:
         self.compiled += 1
         _log.debug("%s compiled in %.3f s", what, time.perf_counter() - begin)
         if self._disk is None:
-            return program
+            return raw
         try:
-            binaries = program.get_info(cl.program_info.BINARIES)
+            binaries = raw.get_info(cl.program_info.BINARIES)
         except cl.Error as error:
             _log.debug("%s: the runtime gives no binary (%s)", what, error)
-            return program
+            return raw
         if len(binaries) == 1 and binaries[0]:
             self._disk.put(key, binaries[0])
-        return program
+        return raw
 
     def _build_log(self, raw: Any) -> str:
         cl = self._cl

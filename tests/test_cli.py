@@ -330,10 +330,11 @@ class TestDoctor:
         assert done.returncode == 1
         assert "did not finish within 1 s" in self.checks(done)["plugin slow"][0]["detail"]
 
-    def test_a_wrong_variable(self) -> None:
-        done = phalanx("doctor", "--json", PHALANX_PLUGIN_TIMEOUT="soon")
+    @pytest.mark.parametrize("name", ["PHALANX_PLUGIN_TIMEOUT", "PHALANX_FALLBACK"])
+    def test_a_wrong_variable(self, name: str) -> None:
+        done = phalanx("doctor", "--json", **{name: "soon"})
         assert done.returncode == 2
-        assert "PHALANX_PLUGIN_TIMEOUT='soon'" in self.checks(done)["variables"][0]["detail"]
+        assert f"{name}='soon'" in self.checks(done)["variables"][0]["detail"]
 
     def test_nothing_installed_is_critical(self) -> None:
         done = phalanx("doctor")

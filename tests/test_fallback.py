@@ -35,6 +35,20 @@ def check(result: px.Array, want: object) -> None:
 
 
 class TestPolicy:
+    def test_first_setting_is_that_of_the_environment(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("phalanx.fallback._policy", None)
+        monkeypatch.setenv("PHALANX_FALLBACK", "often")
+        with pytest.raises(ValueError, match="PHALANX_FALLBACK='often'; use error, warn or allow"):
+            px.fallback_policy()
+        monkeypatch.setenv("PHALANX_FALLBACK", "warn")
+        assert px.fallback_policy() == "warn"
+        with px.fallback_policy("allow"):
+            monkeypatch.setenv("PHALANX_FALLBACK", "error")
+            assert px.fallback_policy() == "allow"
+        assert px.fallback_policy() == "warn"
+
     def test_error_is_the_default(self, poor: px.Device) -> None:
         assert px.fallback_policy() == "error"
         with pytest.raises(px.UnsupportedOpError) as caught:
