@@ -43,6 +43,8 @@ cdef class Stream:
     cdef object _marker      # event behind _marker_seq, for polling and waits
     cdef uint64_t _marker_seq
     cdef bint _closed
+    cdef bint _borrowed      # the queue is somebody else's: waited for, never destroyed
+    cdef object _owner
     cdef object __weakref__
 
     def __init__(self, device=None, *, int priority=0):
@@ -53,6 +55,32 @@ cdef class Stream:
         handle = d.driver.stream_create(d.index, priority) if d.has_streams else None
         self.priority = priority
         self._attach(d, handle)
+
+    @staticmethod
+    def from_handle(device, handle, *, owner=None):
+        """Return a stream over an existing queue of the device, which it borrows.
+
+        ``handle`` is what the device's driver takes as a stream: an int for a plugin in C.
+        ``owner`` is kept alive as long as the stream. ``close()`` waits for the work and never
+        destroys the queue. What others put into the queue is in order with the stream's work, but
+        ``query()`` and other streams do not see it.
+
+        Raises:
+            DeviceNotFoundError: no such device.
+            NotImplementedError: the device has no streams of its own.
+        """
+        from .devices import find_device
+
+        cdef Device d = find_device(device)
+        d.ensure_open()
+        if not d.has_streams:
+            raise NotImplementedError(
+                f"{d} has no streams of its own, so there is none to borrow; make a Stream")
+        cdef Stream s = Stream.__new__(Stream)
+        s._borrowed = True
+        s._owner = owner
+        s._attach(d, handle)
+        return s
 
     cdef int _attach(self, Device device, object handle) except -1:
         self.device = device
@@ -163,16 +191,17 @@ cdef class Stream:
         self._closed = True
         try:
             if self.device.has_streams:
-                self.device.driver.stream_destroy(self.device.index, self.handle)
+                _let_go(self.device, self.handle, self._borrowed)
         finally:
             self.done = self.seq
+            self._owner = None
             self.native = NULL
             phx_pool_set_completed(self.device.pool.pool, self.id, self.seq)
             self.device._free_ids.append((self.id, self.seq))
 
     def __dealloc__(self):
         if not self._closed and self.handle is not None and self.device is not None:
-            _abandon_stream(self.device, self.handle)
+            _abandon_stream(self.device, self.handle, self._borrowed)
             phx_pool_set_completed(self.device.pool.pool, self.id, self.seq)
 
     def __repr__(self):
@@ -221,10 +250,19 @@ cdef object _weakref(object target):
     return weakref.ref(target)
 
 
-cdef void _abandon_stream(Device device, object handle) noexcept:
-    """Destroy a stream that was collected without close(); never raises."""
-    try:
+cdef int _let_go(Device device, object handle, bint borrowed) except -1:
+    """Finish the work of a queue, and destroy it unless it is borrowed."""
+    if borrowed:
+        device.driver.stream_synchronize(device.index, handle, None)
+    else:
         device.driver.stream_destroy(device.index, handle)
+    return 0
+
+
+cdef void _abandon_stream(Device device, object handle, bint borrowed) noexcept:
+    """Let go of a stream that was collected without close(); never raises."""
+    try:
+        _let_go(device, handle, borrowed)
     except BaseException as error:
         import sys
 

@@ -17,6 +17,7 @@ from .optable import OPS, Structure
 
 Policy = Literal["error", "warn", "allow"]
 
+_POLICIES: tuple[Policy, ...] = get_args(Policy)
 _policy: Policy | None = None  # as long as nothing has asked for it
 _lock = threading.Lock()
 _ledger: dict[tuple[str, tuple[str, ...], str, str], Entry] = {}
@@ -68,7 +69,7 @@ def fallback_policy(policy: Policy | None = None) -> _Policy | Policy:
     if policy is None:
         _policy = former
         return former
-    if policy not in get_args(Policy):
+    if policy not in _POLICIES:
         raise ValueError(f'unknown fallback policy {policy!r}; use "error", "warn" or "allow"')
     _policy = policy
     return _Policy(former)
@@ -76,7 +77,7 @@ def fallback_policy(policy: Policy | None = None) -> _Policy | Policy:
 
 def _from_environment() -> Policy:
     name = os.environ.get("PHALANX_FALLBACK", "").strip() or "error"
-    for known in get_args(Policy):
+    for known in _POLICIES:
         if name == known:
             return known
     raise ValueError(f"PHALANX_FALLBACK={name!r}; use error, warn or allow")

@@ -36,7 +36,6 @@ class OpenCLDriver(OpenCLStreams):
     capabilities = Capability.STREAMS | Capability.EVENT_TIMING | Capability.TRIM
 
     def __init__(self) -> None:
-        super().__init__()
         self._lock = threading.RLock()
         self._listing: Listing | None = None
         self._opened: dict[int, OpenDevice] = {}

@@ -70,8 +70,7 @@ def wrap_queue(queue: Any, device: str | Device) -> Stream:
         )
     if queue.properties & opened.cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE:
         raise ValueError("a stream is in order and this queue is not; make it without that mode")
-    with _driver_of(where).lending(opened.take_queue(queue)):
-        return Stream(where)
+    return Stream.from_handle(where, opened.take_queue(queue))
 
 
 def buffer_of(x: Array) -> tuple[Any, int]:

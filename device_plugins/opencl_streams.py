@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from abc import abstractmethod
 from collections.abc import Iterator
 
@@ -31,9 +30,6 @@ class OpenCLStreams(Driver):
     `Marker`.
     """
 
-    def __init__(self) -> None:
-        self._lent = threading.local()
-
     @abstractmethod
     def _device(self, index: int) -> OpenDevice:
         """Return an open device; raises where it is not open or the process was forked."""
@@ -42,29 +38,17 @@ class OpenCLStreams(Driver):
     def _find(self, index: int) -> OpenDevice | None:
         """Return an open device or ``None``."""
 
-    @contextlib.contextmanager
-    def lending(self, queue: Queue) -> Iterator[None]:
-        """Let the streams that this thread makes in the block be over an existing queue."""
-        self._lent.queue = queue
-        try:
-            yield
-        finally:
-            self._lent.queue = None
-
     def stream_create(self, index: int, priority: int) -> Queue:
         """Return a new in-order queue; its priority is a hint that few runtimes take."""
         device = self._device(index)
         device.check()
-        lent: Queue | None = getattr(self._lent, "queue", None)
-        if lent is not None:
-            return lent
         try:
             return device.new_queue(priority)
         except device.cl.Error as error:
             raise device.failure(error, "making a stream") from error
 
     def stream_destroy(self, index: int, handle: Queue) -> None:
-        """Finish the work; the queue goes with its last reference, a borrowed one stays."""
+        """Finish the work; the queue goes with its last reference."""
         device = self._find(index)
         if device is not None and not device.lost:
             with noting_loss(device):

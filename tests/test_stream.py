@@ -6,6 +6,7 @@ import contextvars
 import gc
 import threading
 import time
+import weakref
 from collections.abc import Callable
 
 import numpy as np
@@ -348,6 +349,71 @@ class TestClose:
                 x = x + 1
             stream.close()
         assert values(x) == [40.0] * 4
+
+
+class TestFromHandle:
+    """A stream over a queue that somebody else made and destroys."""
+
+    def test_work_goes_to_the_queue_and_it_stays(self, asynchronous: px.Device) -> None:
+        owner = px.Stream()
+        stream = px.Stream.from_handle("fakestream:0", owner.handle)
+        assert (stream.handle, stream.device, stream.emulated) == (
+            owner.handle,
+            asynchronous,
+            False,
+        )
+        assert stream.id != owner.id
+        with stream:
+            y = px.ones(4) + 1
+        stream.close()
+        stream.close()
+        assert stream.closed
+        with owner:  # the queue still works
+            z = y + 1
+        assert values(z) == [3.0] * 4
+        owner.close()
+
+    def test_close_waits(self, asynchronous: px.Device) -> None:
+        owner = px.Stream()
+        stream = px.Stream.from_handle(asynchronous, owner.handle)
+        with stream:
+            y = px.ones(4) + 1
+        event = stream.record()
+        stream.close()
+        assert event.query()
+        assert values(y) == [2.0] * 4
+        owner.close()
+
+    def test_collected_stream_waits_and_lets_the_owner_go(self, asynchronous: px.Device) -> None:
+        class Owner:
+            pass
+
+        maker, owner = px.Stream(), Owner()
+        alive = weakref.ref(owner)
+        stream = px.Stream.from_handle(asynchronous, maker.handle, owner=owner)
+        del owner
+        gc.collect()
+        assert alive() is not None
+        with stream:
+            px.ones(4) + 1
+        del stream
+        gc.collect()
+        assert alive() is None
+        assert asynchronous.driver.stream_query(asynchronous.index, maker.handle)
+        maker.close()
+
+    def test_other_streams_wait_for_its_work(self, asynchronous: px.Device) -> None:
+        owner = px.Stream()
+        stream = px.Stream.from_handle(asynchronous, owner.handle)
+        with stream:
+            y = px.ones(4) + 1
+        assert values(y * 2) == [4.0] * 4
+        stream.close()
+        owner.close()
+
+    def test_device_without_streams_has_none_to_borrow(self, fake: px.Device) -> None:
+        with pytest.raises(NotImplementedError, match=r"fake:0 has no streams .*; make a Stream"):
+            px.Stream.from_handle(fake, 1)
 
 
 class TestTimeout:
