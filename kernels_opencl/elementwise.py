@@ -2,12 +2,14 @@
 
 The contiguous kernel has one work-item per element. Each operand is an array (``a``), an array of
 one element (``o``), or a Python number passed by value (``s``); a program is compiled for each such
-pattern when it first comes.
+pattern when it first comes. Where work-items are turns of a loop, the whole groups of large arrays
+have a program that does not ask whether there is such an element: PoCL makes no vectors otherwise.
 
 The strided kernel has one work-item per element too, in two axes: columns run along one axis of the
 operands, rows along all others, so that only the row has to be taken apart by division. Per operand
 the stride along the columns is 1 (``u``), 0 (``o``) or any (``s``). Where work-items are cores
-(`Traits.is_cpu`), one takes many pieces of rows and loops over the columns of each.
+(`Traits.is_cpu`), one takes many pieces of rows and loops over the columns of each; inputs of
+stride 2 (``d``), as the parts of complex numbers have, leave the loop in vectors, others do not.
 """
 
 from __future__ import annotations
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 _NAMES = "xyz"
 #: Work-items of a group of the contiguous kernel: where they are lanes, and where they are a loop.
 _GROUP, _LOOP_GROUP = 256, 1024
+#: Elements from which whole groups have a program of their own.
+_LARGE = 2**16
 #: The kernel for cores: columns of a piece, the same where operands are transposed, elements that
 #: are worth a work-item, work-items for each core, and the axes that it takes.
 _PIECE, _SHORT_PIECE, _GRAIN, _ITEMS_PER_CORE = 4096, 16, 16384, 4
@@ -44,7 +48,7 @@ _MOST_ROWS = 65535
 _CONTIGUOUS = """
 __kernel void run({parameters}, PHX_OUTPUT({out}, o), const ulong count) {{
     const size_t i = get_global_id(0);
-    if (i < count) {{
+    {guard} {{
 {loads}
         PHX_DATA(o)[i] = {text};
     }}
@@ -62,17 +66,19 @@ typedef struct {{
 __kernel void run({parameters}, PHX_OUTPUT({out}, o), const layout l) {{
     const place column = (place)get_global_id(0);
     const place row = (place)get_global_id(1) + l.first_row;
+{steps}
     if (column < l.columns && row < l.rows) {{
         place rest = row;
         place {starts};
 {decompose}
+{rows}
 {loads}
-        PHX_DATA(o)[o_at{o_step}] = {text};
+        {result} = {text};
     }}
 }}
 """
-
-
+#: The place of an element in its row.
+_COLUMN = {"u": "column", "o": "0", "d": "2 * column", "s": "column * {}_step"}
 _STRIDED_SERIAL = """
 typedef long place;
 typedef struct {{
@@ -87,17 +93,19 @@ run({parameters}, PHX_OUTPUT({out}, o), const layout l) {{
     const place begin = (place)get_global_id(0) * l.per;
     const place pieces = (l.columns + l.piece - 1) / l.piece;
     const place end = min(begin + l.per, l.rows * pieces);
+{steps}
     for (place task = begin; task < end; task++) {{
         const place number = task / l.rows, row = task - number * l.rows, first = number * l.piece;
-        const place columns = min(l.piece, l.columns - first);
+        const int columns = (int)min(l.piece, l.columns - first);
         place rest = row;
         place {starts};
 {decompose}
 {advance}
+{rows}
         {order}
-        for (place column = 0; column < columns; column++) {{
+        for (int column = 0; column < columns; column++) {{
 {loads}
-            PHX_DATA(o)[o_at{o_step}] = {text};
+            {result} = {text};
         }}
     }}
 }}
@@ -126,8 +134,19 @@ def _contiguous(
 ) -> tuple[Program, _Launch]:
     kinds = tuple(dtype_from_name(d) for d in dtypes)
     group = min(_LOOP_GROUP if traits.is_cpu else _GROUP, traits.max_work_group)
-    first = _contiguous_program(text, "a" * len(text.loads))
-    programs = {"a" * len(text.loads): first}
+    usual = ("a" * len(text.loads), False)
+    first = _contiguous_program(text, *usual)
+    programs = {usual: first}
+
+    def enqueue(
+        env: Env, pattern: str, args: Sequence[Array | int | bytes], count: int, *, whole: bool
+    ) -> None:
+        program = programs.get((pattern, whole))
+        if program is None:
+            made = _contiguous_program(text, pattern, whole)
+            program = programs.setdefault((pattern, whole), made)
+        size = (round_up(count, group),)
+        env.enqueue(env.kernel(program, "run"), size, (group,), *args, count)
 
     def launch(
         env: Env,
@@ -146,11 +165,18 @@ def _contiguous(
             else:
                 args.append(scalar_bytes(x, kind))
                 pattern += "s"
-        program = programs.get(pattern)
-        if program is None:
-            program = programs.setdefault(pattern, _contiguous_program(text, pattern))
-        size = (round_up(count, group),)
-        env.enqueue(env.kernel(program, "run"), size, (group,), *args, out, count)
+        args.append(out)
+        if count < _LARGE or not traits.is_cpu:
+            enqueue(env, pattern, args, count, whole=False)
+            return
+        rest = count % group
+        enqueue(env, pattern, args, count - rest, whole=True)
+        if rest:
+            behind = [
+                env.view(x, (), (), count - rest) if form == "a" and type(x) is Array else x
+                for x, form in zip(args, (*pattern, "a"), strict=True)
+            ]
+            enqueue(env, pattern, behind, rest, whole=False)
 
     return first, launch
 
@@ -159,12 +185,13 @@ def _parameter(form: str, ctype: str, name: str) -> str:
     return f"const {ctype} {name}" if form == "s" else f"PHX_INPUT({ctype}, {name})"
 
 
-def _contiguous_program(text: Expression, pattern: str) -> Program:
+def _contiguous_program(text: Expression, pattern: str, whole: bool) -> Program:
     places = {"a": "PHX_DATA({})[i]", "o": "PHX_DATA({})[0]", "s": "{}"}
     return Program(
         _CONTIGUOUS.format(
             parameters=", ".join(map(_parameter, pattern, text.types, _NAMES)),
             out=text.types[-1],
+            guard="" if whole else "if (i < count)",
             loads=_loads(text, [places[form] for form in pattern]),
             text=text.text,
         ),
@@ -258,12 +285,13 @@ def _enqueue(
         0 < abs(s[-1]) < abs(step) for s, step in zip(strides, steps, strict=True) if s
     )
     wide = serial or _span(columns, steps, shape, strides) >= 2**31
+    known = {1: "u", 0: "o", 2: "d"} if serial else {1: "u", 0: "o"}
     pattern = "".join(
-        "n" if n == "n" else {1: "u", 0: "o"}.get(step, "s")
-        for n, step in zip(numbers + "a", steps, strict=True)
+        "n" if n == "n" else known.get(step, "s") for n, step in zip(numbers, steps, strict=False)
     )
+    pattern += {1: "u", 0: "o"}.get(steps[-1], "s")
     if serial and "s" in pattern:  # the loop is scalar then: one program for all strides
-        pattern = pattern.replace("u", "s").replace("o", "s")
+        pattern = "".join("n" if form == "n" else "s" for form in pattern)
     key = (pattern, rank, wide)
     program = programs.get(key)
     if program is None:
@@ -317,47 +345,45 @@ def _span(columns: int, steps: list[int], shape: list[int], strides: list[list[i
 def _strided_program(
     text: Expression, pattern: str, rank: int, wide: bool, *, serial: bool
 ) -> Program:
-    names = [name for name, form in zip(_NAMES, pattern[:-1], strict=False) if form != "n"] + ["o"]
-    place = {name: number for number, name in enumerate((*_NAMES[: len(pattern) - 1], "o"))}
-    lines = []
-    for axis in reversed(range(rank - 1)):
-        lines.append(
-            f"        {{ const place k = rest % l.shape[{axis}]; rest /= l.shape[{axis}]; "
-            if axis
-            else "        { const place k = rest; "
+    inputs = _NAMES[: len(pattern) - 1]
+    arrays = [
+        (place, name, ctype, form)
+        for place, (name, ctype, form) in enumerate(
+            zip((*inputs, "o"), text.types, pattern, strict=True)
         )
-        lines += [f"{n}_at += k * l.stride[{place[n]}][{axis}]; " for n in names]
-        lines.append("}\n")
-    steps = {
-        name: {"u": " + column", "o": "", "s": f" + column * l.step[{place[name]}]"}[form]
-        for name, form in zip((*_NAMES[: len(pattern) - 1], "o"), pattern, strict=True)
         if form != "n"
-    }
-    places = [
-        "{}" if form == "n" else f"PHX_DATA({name})[{name}_at{steps[name]}]"
-        for name, form in zip(_NAMES, pattern[:-1], strict=False)
     ]
+    names = [name for _, name, _, _ in arrays]
+    element = {name: f"{name}_row[{_COLUMN[form].format(name)}]" for _, name, _, form in arrays}
     forms = pattern[:-1].replace("s", "a").replace("n", "s")
-    columns = {
-        name: {"u": "first", "o": "0", "s": f"first * l.step[{place[name]}]"}[form]
-        for name, form in zip((*_NAMES[: len(pattern) - 1], "o"), pattern, strict=True)
-        if form != "n"
-    }
     template = _STRIDED_SERIAL if serial else _STRIDED
     return Program(
         template.format(
-            advance="\n".join(f"        {name}_at += {columns[name]};" for name in names),
-            order="PHX_ORDERED" if "s" in pattern else "PHX_INDEPENDENT",
             index="long" if wide else "int",
             outer=rank - 1,
             operands=len(pattern),
-            parameters=", ".join(map(_parameter, forms, text.types, _NAMES)),
+            parameters=", ".join(map(_parameter, forms, text.types, inputs)),
             out=text.types[-1],
+            steps="\n".join(f"    const place {n}_step = l.step[{at}];" for at, n, _, _ in arrays),
             starts=", ".join(f"{name}_at = 0" for name in names),
-            decompose="".join(lines),
-            loads=_loads(text, places),
-            o_step=steps["o"],
+            decompose="".join(_decompose(axis, arrays) for axis in reversed(range(rank - 1))),
+            advance="\n".join(f"        {name}_at += first * {name}_step;" for name in names),
+            rows="\n".join(
+                f"        __global {'' if name == 'o' else 'const '}{ctype} *{name}_row = "
+                f"PHX_DATA({name}) + {name}_at;"
+                for _, name, ctype, _ in arrays
+            ),
+            order="PHX_ORDERED" if "s" in pattern else "PHX_INDEPENDENT",
+            loads=_loads(text, [element.get(name, name) for name in inputs]),
+            result=element["o"],
             text=text.text,
         ),
         text.headers,
     )
+
+
+def _decompose(axis: int, arrays: list[tuple[int, str, str, str]]) -> str:
+    """Take one axis off ``rest``, and go along it in each array."""
+    here = f"rest % l.shape[{axis}]; rest /= l.shape[{axis}];" if axis else "rest;"
+    walk = " ".join(f"{name}_at += k * l.stride[{at}][{axis}];" for at, name, _, _ in arrays)
+    return f"        {{ const place k = {here} {walk} }}\n"

@@ -1,7 +1,7 @@
 """The ops sort and argsort: rows become codes, blocks are sorted in local memory, then merged.
 
 A code is a key, an unsigned integer of the wanted order; argsort puts the place below it. NaNs
-share a key, so sort gives each as the same quiet NaN.
+share a key, so sort gives each as the same quiet NaN. On cores, long rows are sorted by digits.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from phalanx._warm import Array
     from phalanx.driver import Layout
 
-_SOURCE = (Path(__file__).parent / "sort.cl").read_text(encoding="utf-8")
+_SOURCE, _DIGITS = (
+    (Path(__file__).parent / name).read_text(encoding="utf-8")
+    for name in ("sort.cl", "sort_digits.cl")
+)
 
 #: Elements that a work-item sorts by itself, as sort.cl says.
 _RUN = 8
@@ -29,6 +32,11 @@ _LANES, _GROUP = 128, 128
 _SPAN = {True: 1024, False: 16}
 #: Elements of all rows that are sorted at a time.
 _ROOM = 2**28
+#: Rows on a CPU that are sorted by digits: elements from, and below as counts have 32 bits.
+_BY_DIGITS = range(2**13, 2**32)
+#: Values and bits of a digit; the least elements of a chunk, and chunks for each core.
+_VALUES, _DIGIT = 256, 8
+_CHUNK, _CHUNKS_PER_CORE = 4096, 8
 
 
 class _Form(NamedTuple):
@@ -37,6 +45,10 @@ class _Form(NamedTuple):
     number: int
     code: str
     dtype: str
+
+    def names(self) -> str:
+        """Return what a program defines for it."""
+        return f"#define FORM {self.number}\n#define CODE {self.code}\n"
 
 
 _SMALL_KEY = _Form(0, "u32", "uint32")
@@ -76,6 +88,7 @@ class _Sorting:
         }
         self._names = "".join(f"#define {name} {value}\n" for name, value in names.items())
         self._programs: dict[tuple[_Form, int, bool], Program] = {}
+        self._by_digits: dict[_Form, Program] = {}
 
     def form(self, n: int) -> _Form:
         """Return what rows of n elements are sorted as."""
@@ -88,8 +101,7 @@ class _Sorting:
         key = (form, rank, wide)
         found = self._programs.get(key)
         if found is None:
-            names = f"#define FORM {form.number}\n#define CODE {form.code}\n{self._names}"
-            source = text(2, rank, wide=wide) + names + _SOURCE
+            source = text(2, rank, wide=wide) + form.names() + self._names + _SOURCE
             found = self._programs.setdefault(key, Program(source))
         return found
 
@@ -140,6 +152,8 @@ class _Sorting:
         self, env: Env, program: Program, form: _Form, codes: Array, rows: int, n: int
     ) -> Array:
         """Sort rows of codes; returns them in this array or a new one."""
+        if env.traits.is_cpu and n in _BY_DIGITS:
+            return self._sorted_by_digits(env, form, codes, rows, n)
         blocks, merge = (env.kernel(program, name) for name in ("blocks", "merge"))
         lanes, group = _lanes(env, blocks, form, n)
         width = lanes * _RUN
@@ -159,6 +173,26 @@ class _Sorting:
             env.enqueue(merge, each, (group,), codes, spare, items, n, width, span)
             codes, spare = spare, codes
             width *= 2
+        return codes
+
+    def _sorted_by_digits(self, env: Env, form: _Form, codes: Array, rows: int, n: int) -> Array:
+        """Do the same on cores: a count, a running sum and a move for each digit."""
+        program = self._by_digits.get(form)
+        if program is None:
+            program = self._by_digits.setdefault(form, Program(form.names() + _DIGITS))
+        count, place, move = (
+            env.kernel(program, f"{name}_digits") for name in ("count", "place", "move")
+        )
+        most = divide_up(_CHUNKS_PER_CORE * env.traits.compute_units, rows)
+        chunk = max(_CHUNK, divide_up(n, most))
+        parts = divide_up(n, chunk)
+        counts = env.scratch(rows * parts * _VALUES, "uint32")
+        spare = env.scratch(codes.size, form.dtype)
+        for shift in range(0, self._bits, _DIGIT):
+            env.enqueue(count, (parts, rows), (1, 1), codes, counts, n, chunk, shift)
+            env.enqueue(place, (rows,), (1,), counts, parts)
+            env.enqueue(move, (parts, rows), (1, 1), codes, counts, spare, n, chunk, shift)
+            codes, spare = spare, codes
         return codes
 
 

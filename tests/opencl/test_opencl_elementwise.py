@@ -149,6 +149,37 @@ def test_counts(device: px.Device, count: int) -> None:
     assert np.array_equal(px.asnumpy(x * px.asarray([2.0], dtype=px.float32)), px.asnumpy(x + x))
 
 
+@pytest.mark.parametrize("count", [2**16, 2**16 + 1000, 2**17 - 1])
+def test_large_arrays(device: px.Device, count: int) -> None:
+    """Whole work-groups, and what is left over."""
+    data = np.arange(count + 3, dtype=np.float32)
+    x, two = px.asarray(data), px.asarray([2.0], dtype=px.float32)
+    assert np.array_equal(px.asnumpy(x[3:] + x[:-3]), data[3:] + data[:-3])
+    assert np.array_equal(px.asnumpy(two * x), 2 * data)
+    y = x[1:-2]
+    y -= 5.0  # in place, within a larger array
+    data[1:-2] -= 5
+    assert np.array_equal(px.asnumpy(x), data)
+
+
+@pytest.mark.parametrize("shape", [(9,), (30_000,), (7, 5000)])
+def test_every_second_element(device: px.Device, shape: tuple[int, ...]) -> None:
+    data = np.arange(2 * np.prod(shape), dtype=np.float32).reshape(*shape[:-1], -1)
+    x = px.asarray(data)
+    even, odd = x[..., ::2], x[..., 1::2]
+    a, b = data[..., ::2], data[..., 1::2]
+    last = shape[-1]
+    assert np.array_equal(px.asnumpy(even * odd), a * b)
+    assert np.array_equal(px.asnumpy(even - x[..., :last]), a - data[..., :last])
+    assert np.array_equal(px.asnumpy(even + x[..., :1]), a + data[..., :1])
+    assert np.array_equal(px.asnumpy(1.0 - odd[..., ::-1]), 1 - b[..., ::-1])
+    even += odd
+    data[..., ::2] += data[..., 1::2]
+    assert np.array_equal(px.asnumpy(x), data)
+    z = px.asarray(data.view(np.complex64))
+    assert np.array_equal(px.asnumpy(px.real(z) - px.imag(z)), a - b)
+
+
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float16", "bfloat16", "complex64"])
 def test_numbers_by_value(device: px.Device, dtype: str) -> None:
     value: Any = {"b": True, "i": -3, "u": 3, "f": 1.5, "c": 1 - 2j}[kind_of(dtype)]

@@ -65,6 +65,14 @@ def test_same_as_cpu(where: px.Device, dtype: str, op: str) -> None:
 
 
 @pytest.mark.parametrize("op", ["sort", "argsort"])
+@pytest.mark.parametrize("dtype", ["bool", "int16", "float32", "float64"])
+def test_long_rows(where: px.Device, op: str, dtype: str) -> None:
+    for shape in [(8191,), (8192,), (3, 9001), (70_000,)]:
+        views = (dense(*shape), dense(*shape))
+        check(op, mixed(dtype, int(np.prod(shape))), views, where, len(shape) - 1)
+
+
+@pytest.mark.parametrize("op", ["sort", "argsort"])
 @pytest.mark.parametrize("dtype", ["int8", "float32", "uint64"])
 def test_strides(where: px.Device, op: str, dtype: str) -> None:
     sources = [
