@@ -4,6 +4,8 @@ The contiguous kernel has one work-item per element. Each operand is an array (`
 one element (``o``), or a Python number passed by value (``s``); a program is compiled for each such
 pattern when it first comes. Where work-items are turns of a loop, the whole groups of large arrays
 have a program that does not ask whether there is such an element: PoCL makes no vectors otherwise.
+There, too, functions that branch for rare operands (`Expression.rare`) look at blocks: one without
+such operands is computed in vectors.
 
 The strided kernel has one work-item per element too, in two axes: columns run along one axis of the
 operands, rows along all others, so that only the row has to be taken apart by division. Per operand
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 _NAMES = "xyz"
 #: Work-items of a group of the contiguous kernel: where they are lanes, and where they are a loop.
 _GROUP, _LOOP_GROUP = 256, 1024
+#: Elements of a block that is looked at for rare operands.
+_BLOCK = 256
 #: Elements from which whole groups have a program of their own.
 _LARGE = 2**16
 #: The kernel for cores: columns of a piece, the same where operands are transposed, elements that
@@ -51,6 +55,32 @@ __kernel void run({parameters}, PHX_OUTPUT({out}, o), const ulong count) {{
     {guard} {{
 {loads}
         PHX_DATA(o)[i] = {text};
+    }}
+}}
+"""
+_BLOCKS = """
+__attribute__((reqd_work_group_size(1, 1, 1))) __kernel void
+run({parameters}, PHX_OUTPUT({out}, o), const ulong count) {{
+    const size_t begin = get_global_id(0) * {piece}, end = min(begin + {piece}, (size_t)count);
+    for (size_t at = begin; at < end; at += {block}) {{
+        const int n = (int)min((size_t){block}, end - at);
+        int rare = 0;
+        PHX_INDEPENDENT
+        for (int i = 0; i < n; i++) {{
+{loads}
+            rare |= {rare};
+        }}
+        if (rare)
+            for (int i = 0; i < n; i++) {{
+{loads}
+                PHX_DATA(o)[at + i] = {text};
+            }}
+        else
+            PHX_INDEPENDENT
+            for (int i = 0; i < n; i++) {{
+{loads}
+                PHX_DATA(o)[at + i] = {main};
+            }}
     }}
 }}
 """
@@ -134,19 +164,22 @@ def _contiguous(
 ) -> tuple[Program, _Launch]:
     kinds = tuple(dtype_from_name(d) for d in dtypes)
     group = min(_LOOP_GROUP if traits.is_cpu else _GROUP, traits.max_work_group)
-    usual = ("a" * len(text.loads), False)
+    small = "blocks" if text.rare and traits.is_cpu and traits.fp64 else "guarded"
+    split = traits.is_cpu and small == "guarded"
+    usual = ("a" * len(text.loads), small)
     first = _contiguous_program(text, *usual)
     programs = {usual: first}
 
     def enqueue(
-        env: Env, pattern: str, args: Sequence[Array | int | bytes], count: int, *, whole: bool
+        env: Env, pattern: str, form: str, args: Sequence[Array | int | bytes], count: int
     ) -> None:
-        program = programs.get((pattern, whole))
+        program = programs.get((pattern, form))
         if program is None:
-            made = _contiguous_program(text, pattern, whole)
-            program = programs.setdefault((pattern, whole), made)
-        size = (round_up(count, group),)
-        env.enqueue(env.kernel(program, "run"), size, (group,), *args, count)
+            made = _contiguous_program(text, pattern, form)
+            program = programs.setdefault((pattern, form), made)
+        local, each = (1, _PIECE) if form == "blocks" else (group, group)
+        size = (divide_up(count, each) * local,)
+        env.enqueue(env.kernel(program, "run"), size, (local,), *args, count)
 
     def launch(
         env: Env,
@@ -166,17 +199,17 @@ def _contiguous(
                 args.append(scalar_bytes(x, kind))
                 pattern += "s"
         args.append(out)
-        if count < _LARGE or not traits.is_cpu:
-            enqueue(env, pattern, args, count, whole=False)
+        if not split or count < _LARGE:
+            enqueue(env, pattern, small, args, count)
             return
         rest = count % group
-        enqueue(env, pattern, args, count - rest, whole=True)
+        enqueue(env, pattern, "whole", args, count - rest)
         if rest:
             behind = [
                 env.view(x, (), (), count - rest) if form == "a" and type(x) is Array else x
                 for x, form in zip(args, (*pattern, "a"), strict=True)
             ]
-            enqueue(env, pattern, behind, rest, whole=False)
+            enqueue(env, pattern, small, behind, rest)
 
     return first, launch
 
@@ -185,15 +218,23 @@ def _parameter(form: str, ctype: str, name: str) -> str:
     return f"const {ctype} {name}" if form == "s" else f"PHX_INPUT({ctype}, {name})"
 
 
-def _contiguous_program(text: Expression, pattern: str, whole: bool) -> Program:
+def _contiguous_program(text: Expression, pattern: str, form: str) -> Program:
+    """Return the program for an operand pattern: ``guarded``, ``whole`` or in ``blocks``."""
     places = {"a": "PHX_DATA({})[i]", "o": "PHX_DATA({})[0]", "s": "{}"}
+    template = _CONTIGUOUS
+    if form == "blocks":
+        places["a"], template = "PHX_DATA({})[at + i]", _BLOCKS
     return Program(
-        _CONTIGUOUS.format(
+        template.format(
             parameters=", ".join(map(_parameter, pattern, text.types, _NAMES)),
             out=text.types[-1],
-            guard="" if whole else "if (i < count)",
+            guard="if (i < count)" if form == "guarded" else "",
+            piece=_PIECE,
+            block=_BLOCK,
             loads=_loads(text, [places[form] for form in pattern]),
             text=text.text,
+            rare=text.rare,
+            main=text.main,
         ),
         text.headers,
     )

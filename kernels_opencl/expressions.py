@@ -20,6 +20,16 @@ _COMPLEX = {
     "complex_log": ("sqrt", "log", "log1p", "log2", "log10", "pow"),
     "complex_inverse": ("asin", "acos", "atan", "asinh", "acosh", "atanh"),
 }
+#: Functions of core/scalar with a main part: the test for operands that it is not right for. Those
+#: with complex results are left out, as Intel's runtime makes no vectors of their loops.
+_RARE = {
+    **{
+        (op, s): f"phx_trig_needs_big_{s}(a)"
+        for op in ("sin", "cos", "tan")
+        for s in ("f32", "f64")
+    },
+    ("abs", "c128"): "phx_abs_needs_care_c128(a)",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +37,8 @@ class Expression:
     """What to write for one element: ``text`` is of the operands ``a``, ``b`` and ``c``.
 
     ``types`` are the C types in memory, inputs then output; ``loads`` turns an element in memory
-    into an operand, per input; ``text`` gives an element in memory.
+    into an operand, per input; ``text`` gives an element in memory. Some functions have a ``main``
+    part without branches, which is right where ``rare`` is 0; both are empty for all others.
     """
 
     types: tuple[str, ...]
@@ -35,6 +46,8 @@ class Expression:
     values: tuple[str, ...]
     text: str
     headers: tuple[str, ...]
+    main: str = ""
+    rare: str = ""
 
 
 def _header(op: str, kind: str) -> tuple[str, ...]:
@@ -69,12 +82,16 @@ def expression(op: Op, dtypes: tuple[str, ...]) -> Expression:
         headers = ()
     if dtype in HALF:
         headers = ("convert", *headers)
+    rare = _RARE.get((op.name, suffix), "")
+    main = text.replace(f"_{suffix}(", f"_main_{suffix}(") if rare else ""
     return Expression(
         tuple(STORAGE[d] for d in dtypes),
         tuple(loaded(d, "{}") for d in inputs),
         tuple(COMPUTE[d] for d in inputs),
         stored(output, text),
         headers,
+        stored(output, main) if rare else "",
+        rare,
     )
 
 

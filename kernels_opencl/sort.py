@@ -32,8 +32,8 @@ _LANES, _GROUP = 128, 128
 _SPAN = {True: 1024, False: 16}
 #: Elements of all rows that are sorted at a time.
 _ROOM = 2**28
-#: Rows on a CPU that are sorted by digits: elements from, and below as counts have 32 bits.
-_BY_DIGITS = range(2**13, 2**32)
+#: What is sorted by digits on a CPU: elements of a row, as counts have 32 bits, and least in all.
+_BY_DIGITS, _LEAST_BY_DIGITS = range(2**8, 2**32), 2**12
 #: Values and bits of a digit; the least elements of a chunk, and chunks for each core.
 _VALUES, _DIGIT = 256, 8
 _CHUNK, _CHUNKS_PER_CORE = 4096, 8
@@ -152,7 +152,7 @@ class _Sorting:
         self, env: Env, program: Program, form: _Form, codes: Array, rows: int, n: int
     ) -> Array:
         """Sort rows of codes; returns them in this array or a new one."""
-        if env.traits.is_cpu and n in _BY_DIGITS:
+        if env.traits.is_cpu and n in _BY_DIGITS and rows * n >= _LEAST_BY_DIGITS:
             return self._sorted_by_digits(env, form, codes, rows, n)
         blocks, merge = (env.kernel(program, name) for name in ("blocks", "merge"))
         lanes, group = _lanes(env, blocks, form, n)

@@ -162,6 +162,21 @@ def test_large_arrays(device: px.Device, count: int) -> None:
     assert np.array_equal(px.asnumpy(x), data)
 
 
+@pytest.mark.parametrize("op", ["sin", "cos", "tan", "abs"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex128"])
+def test_rare_operands_among_others(device: px.Device, op: str, dtype: str) -> None:
+    """A few operands that functions branch for, in some blocks and at their ends."""
+    data = np.random.default_rng(1).standard_normal(10_001).astype(dtype)
+    data[[0, 255, 256, 5000, 10_000]] = [1e4, -6e4, np.inf, np.nan, 3e4]
+    if dtype != "float16":
+        data[[700, 9000]] = [1e30, -2e38]
+    results = []
+    for where in (device, cpu_or_skip()):
+        result = getattr(px, op)(px.asarray(data, device=where))
+        results.append(np.ascontiguousarray(px.asnumpy(result)))
+    assert not wrong(*results).any()
+
+
 @pytest.mark.parametrize("shape", [(9,), (30_000,), (7, 5000)])
 def test_every_second_element(device: px.Device, shape: tuple[int, ...]) -> None:
     data = np.arange(2 * np.prod(shape), dtype=np.float32).reshape(*shape[:-1], -1)
