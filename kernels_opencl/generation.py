@@ -1,4 +1,8 @@
-"""arange: start + i * step."""
+"""arange: start + i * step.
+
+Where work-items are cores (`Traits.is_cpu`), the whole groups of large arrays have a kernel that
+does not ask whether there is such an element, and converts numbers of 32 bits: it is vectors then.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +23,18 @@ if TYPE_CHECKING:
 
     from .recipe import Env
 
+#: Elements from which whole groups have a kernel of their own, and the most that it takes.
+_LARGE, _LARGEST = 2**16, 2**31
 _TEXT = """
 __kernel void arange(PHX_INPUT(T, start), PHX_INPUT(T, step), PHX_OUTPUT(T, y), const u64 n,
-                     const i64 stride) {
-    const u64 i = get_global_id(0);
-    if (i < n) PHX_DATA(y)[(i64)i * stride] = arange_element(*PHX_DATA(start), *PHX_DATA(step), i);
+                     const i64 stride, const u64 first) {
+    const i64 i = (i64)(first + get_global_id(0));
+    if ((u64)i < n) PHX_DATA(y)[i * stride] = ELEMENT(*PHX_DATA(start), *PHX_DATA(step), i);
+}
+
+__kernel void arange_whole(PHX_INPUT(T, start), PHX_INPUT(T, step), PHX_OUTPUT(T, y)) {
+    const size_t i = get_global_id(0);
+    PHX_DATA(y)[i] = ELEMENT(*PHX_DATA(start), *PHX_DATA(step), (i32)i);
 }
 
 __kernel void put(PHX_OUTPUT(T, y), const T value) { *PHX_DATA(y) = value; }
@@ -33,22 +44,17 @@ __kernel void put(PHX_OUTPUT(T, y), const T value) { *PHX_DATA(y) = value; }
 def _program(dtype: str) -> Program:
     """Return the program of a dtype."""
     memory, unit = STORAGE[dtype], unit_of(PART.get(dtype, dtype))
-    kind = SUFFIX[unit]
-    if dtype in PART:
-        memory = "float2" if kind == "f32" else "double2"
-    elif "float" not in dtype:
-        memory = f"u{8 * ITEMSIZE[dtype]}"  # unsigned numbers wrap by definition
-    count = "convert_float_rte((i64)i)" if kind == "f32" else "convert_double_rte((i64)i)"
-    body = f"    return ({memory})((u64)start + i * (u64)step);\n"
-    if dtype in PART:
-        lines = (f"    start.{m} = start.{m} + {count} * step.{m};\n" for m in "xy")
-        body = "".join(lines) + "    return start;\n"
-    elif "float" in dtype:
-        sum_ = f"{loaded(dtype, 'start')} + {count} * {loaded(dtype, 'step')}"
-        body = f"    return {stored(dtype, f'({sum_})')};\n"
-    element = f"PHX_FN {memory} arange_element({memory} start, {memory} step, u64 i) {{\n{body}}}\n"
+    if "float" in dtype or dtype in PART:
+        name = "float" if SUFFIX[unit] == "f32" else "double"
+        memory = f"{name}2" if dtype in PART else memory
+        product = f"convert_{name}_rte(i) * ({loaded(dtype, '(step)')})"
+        element = stored(dtype, f"({loaded(dtype, '(start)')} + {product})")
+    else:  # unsigned numbers wrap by definition
+        bits = 8 * ITEMSIZE[dtype]
+        memory, wide = f"u{bits}", f"u{max(32, bits)}"
+        element = f"(T)(({wide})(start) + ({wide})(i) * ({wide})(step))"
     headers = ("convert",) if dtype in HALF else ()
-    return Program(defines({"T": memory}) + element + _TEXT, headers)
+    return Program(defines({"T": memory, "ELEMENT(start, step, i)": element}) + _TEXT, headers)
 
 
 def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Recipe | None:
@@ -58,7 +64,7 @@ def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Re
     if needs_fp64(dtypes) and not traits.fp64:
         return None
     program = _program(dtype)
-    group = min(64 if traits.is_cpu else 256, traits.max_work_group)
+    group = min(1024 if traits.is_cpu else 256, traits.max_work_group)
 
     def in_memory(env: Env, value: Operand) -> Array:
         """Return start or step as an array of one element."""
@@ -73,12 +79,17 @@ def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Re
     ) -> None:
         del params
         y = outputs[0]
-        if y.size == 0:
-            return
+        stride = y.strides[0]
         start, step = (in_memory(env, value) for value in inputs)
-        kernel = env.kernel(program, "arange")
-        size = round_up(y.size, group)
-        env.enqueue(kernel, (size,), (group,), start, step, y, y.size, y.strides[0])
+        whole = 0
+        if traits.is_cpu and stride == 1 and _LARGE <= y.size <= _LARGEST:
+            whole = y.size - y.size % group
+            kernel = env.kernel(program, "arange_whole")
+            env.enqueue(kernel, (whole,), (group,), start, step, y)
+        if whole < y.size:
+            kernel = env.kernel(program, "arange")
+            size = (round_up(y.size - whole, group),)
+            env.enqueue(kernel, size, (group,), start, step, y, y.size, stride, whole)
 
     bitwise = traits.subnormals or not ("float" in dtype or dtype in PART)
     determinism = "bitwise" if bitwise else "reproducible"

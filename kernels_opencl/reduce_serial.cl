@@ -7,17 +7,25 @@
 #if BY_ROW
 
 #if WIDE
+/* 16 neighbours from x on; PoCL's vload16 (3.0) loads bytes one by one, five times as slow. */
+#ifdef __clang__
+typedef WIDE_T unaligned_t __attribute__((aligned(1)));
+#define LOAD(x) (*(__global const unaligned_t *)(x))
+#else
+#define LOAD(x) vload16(0, x)
+#endif
+
 /* Reduce a block of at least LANES = 64 neighbours: the lanes are four vectors. */
-PHX_FN U reduce_lanes(__global const T *x, const u32 n) {
-    WIDE_A a = WIDE_TAKE(vload16(0, x)), b = WIDE_TAKE(vload16(1, x));
-    WIDE_A c = WIDE_TAKE(vload16(2, x)), d = WIDE_TAKE(vload16(3, x));
+PHX_FN A reduce_lanes(__global const T *x, const u32 n) {
+    WIDE_A a = WIDE_TAKE(LOAD(x)), b = WIDE_TAKE(LOAD(x + 16));
+    WIDE_A c = WIDE_TAKE(LOAD(x + 32)), d = WIDE_TAKE(LOAD(x + 48));
     A acc[LANES];
     u32 g = LANES;
     for (; g + LANES <= n; g += LANES) {
-        a = OP(a, WIDE_TAKE(vload16(0, x + g)));
-        b = OP(b, WIDE_TAKE(vload16(1, x + g)));
-        c = OP(c, WIDE_TAKE(vload16(2, x + g)));
-        d = OP(d, WIDE_TAKE(vload16(3, x + g)));
+        a = OP(a, WIDE_TAKE(LOAD(x + g)));
+        b = OP(b, WIDE_TAKE(LOAD(x + g + 16)));
+        c = OP(c, WIDE_TAKE(LOAD(x + g + 32)));
+        d = OP(d, WIDE_TAKE(LOAD(x + g + 48)));
     }
     if (g < n) {
         vstore16(a, 0, acc), vstore16(b, 1, acc), vstore16(c, 2, acc), vstore16(d, 3, acc);
@@ -32,7 +40,21 @@ PHX_FN U reduce_lanes(__global const T *x, const u32 n) {
     a = OP(a, a.s4567456745674567);
     a = OP(a, a.s2323232323232323);
     a = OP(a, a.s1111111111111111);
-    return WIDEN(a.s0);
+    return a.s0;
+}
+#endif
+
+#ifdef FINDS
+/* The place of the first of n neighbours that is `wanted`; there is one. */
+PHX_FN u32 reduce_find(__global const T *x, const u32 n, const A wanted) {
+    u32 i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        A found = 0;
+        for (u32 j = 0; j < LANES; j++) found |= (A)(TAKE(x[i + j], 0) == wanted);
+        if (found) break;
+    }
+    while (TAKE(x[i], 0) != wanted) i++;
+    return i;
 }
 #endif
 
@@ -43,7 +65,10 @@ PHX_FN U reduce_block(__global const T *x, const u32 n, const i64 sn, const u64 
     const u32 lanes = n < LANES ? n : LANES;
     u32 g = LANES;
 #if WIDE
-    if (n >= LANES) return reduce_lanes(x, n);
+    if (n >= LANES) {
+        const A whole = reduce_lanes(x, n);
+        return WIDEN(whole);
+    }
 #endif
     for (u32 j = 0; j < lanes; j++) SET(j, TAKE(x[j * sn], row), j);
     for (; g + 4 * LANES <= n; g += 4 * LANES)

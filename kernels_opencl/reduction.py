@@ -67,8 +67,10 @@ class Reducer:
         macros |= {"BY_ROW": int(by_row), "UNIT": int(unit), "SLOTS": slots, "ITEMS": shared}
         macros["WIDE"] = int(by_row and unit and self.serial and rules.wide != "")
         text = defines({name: str(value) for name, value in macros.items()})
-        text += defines({"JOINERS": str(_JOINERS), **_aux_macros(rules.aux), **rules.macros})
-        text += defines({"WIDE_A": wide(rules.macros["A"]), "WIDE_TAKE(v)": rules.wide})
+        own = rules.macros | (rules.blockwise if by_row and unit and self.serial else {})
+        text += defines({"JOINERS": str(_JOINERS), **_aux_macros(rules.aux), **own})
+        widened = {f"WIDE_{name}": wide(rules.macros[name]) for name in "TA"}
+        text += defines({**widened, "WIDE_TAKE(v)": rules.wide})
         text += rules.helpers + template("rows.cl") + template("reduce.cl")
         text += template("reduce_serial.cl" if self.serial else "reduce_groups.cl")
         return Program(text, rules.headers)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .dtypes import HALF, ITEMSIZE, PART, STORAGE, SUFFIX, loaded, stored
 
@@ -15,6 +15,7 @@ class Rules:
     ``units`` elements of ``scratch``. ``size`` is that of the largest accumulator in bytes. ``aux``
     is the type in memory of one more operand, an element for each row, which TAKE sees as ``aux``.
     ``wide`` is TAKE for a vector of 16 elements; if it is given, OP is right for vectors too.
+    ``blockwise`` has the macros that differ where one work-item takes a block of neighbours.
     """
 
     macros: dict[str, str]
@@ -26,6 +27,7 @@ class Rules:
     helpers: str = ""
     aux: str = ""
     wide: str = ""
+    blockwise: dict[str, str] = field(default_factory=dict)
 
 
 #: Names of the types of arithmetic in OpenCL C, as its vectors and conversions have them.
@@ -39,7 +41,8 @@ def wide(kind: str) -> str:
     return f"{_NAMES.get(kind, kind)}16"
 
 
-# The accumulators of a block are an array, or two where the place is wanted.
+# The accumulators of a block are an array, or two where the place is wanted; P is the type of a
+# place in its block, as wide as A if it can be, for the sake of vectors.
 _VALUES = {
     "DECLARE(N)": "A acc[N]",
     "SET(j, v, i)": "acc[j] = (v)",
@@ -51,17 +54,19 @@ _VALUES = {
     "LOCAL_RESULT(i, first)": "WIDEN(room[i])",
 }
 _PLACES = {
-    "DECLARE(N)": "A acc[N]; u32 at[N]",
-    "SET(j, v, i)": "(acc[j] = (v), at[j] = (i))",
-    "STEP(j, v, i)": "do { const A v_ = (v); const u32 i_ = (i);"
+    "DECLARE(N)": "A acc[N]; P at[N]",
+    "SET(j, v, i)": "(acc[j] = (v), at[j] = (P)(i))",
+    "STEP(j, v, i)": "do { const A v_ = (v); const P i_ = (P)(i);"
     " at[j] = BEFORE(v_, acc[j]) ? i_ : at[j]; acc[j] = OP(acc[j], v_); } while (0)",
     "MERGE(a, p, j, k)": "do { if (BEFORE(a[k], a[j]) || (a[k] == a[j] && p[k] < p[j]))"
     " { a[j] = a[k]; p[j] = p[k]; } } while (0)",
     "RESULT(j, first)": "reduce_place(acc[j], (first) + at[j])",
-    "LOCAL_ROOM(N)": "__local A room[N]; __local u32 room_at[N]",
+    "LOCAL_ROOM(N)": "__local A room[N]; __local P room_at[N]",
     "LOCAL_SET(i)": "(room[i] = acc[0], room_at[i] = at[0])",
     "LOCAL_RESULT(i, first)": "reduce_place(room[i], (first) + room_at[i])",
 }
+# Two loops of one array each are vectors: the extreme first, then its place, while in the cache.
+_FOUND = {**_VALUES, "FINDS": "1", "WIDEN(a)": "reduce_place(a, first + reduce_find(x, n, a))"}
 _PLACE_HELPERS = """
 typedef struct { A key; i64 at; } place;
 PHX_FN place reduce_place(A key, u64 at) { place p; p.key = key; p.at = (i64)at; return p; }
@@ -129,11 +134,11 @@ def _extreme_rules(op: str, dtype: str) -> Rules:
         key, take, finish = _SIGNED[size], "reduce_key(v)", "reduce_value(u)"
         magnitude, infinite, one_nan = _FLOAT_BITS[dtype]
         nan = f"~{_SIGN[size]}" if before == ">" else _SIGN[size]
-        negative = f"-(bits & {magnitude})" if place else f"bits ^ {magnitude}"
+        negative = f"-(bits & (T){magnitude})" if place else f"bits ^ (T){magnitude}"
         vectors = "reduce_keys(v)"
         helpers = f"""
 PHX_FN {wide(key)} reduce_keys({wide(key)} bits) {{
-    const {wide(key)} ordered = bits < (T)0 ? bits ^ (T){magnitude} : bits;
+    const {wide(key)} ordered = bits < (T)0 ? {negative} : bits;
     return (bits & (T){magnitude}) > (T){infinite} ? ({wide(key)})({nan}) : ordered;
 }}
 PHX_FN {key} reduce_key({key} bits) {{
@@ -150,9 +155,17 @@ PHX_FN {key} reduce_value({key} k) {{
     macros["WIDEN(a)"] = "(a)"
     if not place:
         return Rules({**_VALUES, **macros}, _SCRATCH[key], helpers=helpers, wide=vectors)
+    macros["P"] = f"u{max(16, 8 * ITEMSIZE[dtype])}"
     macros |= {"R": "i64", "S": "i64", "U": "place", "EMPTY": "reduce_place(0, 0)"}
     macros |= {"JOIN(a, b)": "reduce_first(a, b)", "FINISH(u, n)": "(u).at"}
-    return Rules({**_PLACES, **macros}, "int64", 2, helpers=helpers + _PLACE_HELPERS)
+    return Rules(
+        {**_PLACES, **macros},
+        "int64",
+        2,
+        helpers=helpers + _PLACE_HELPERS,
+        wide=vectors,
+        blockwise=_FOUND,
+    )
 
 
 def _integer_rules(op: str, dtype: str) -> Rules:

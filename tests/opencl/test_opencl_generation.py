@@ -38,6 +38,31 @@ def test_same_as_cpu(device: px.Device, dtype: str, stride: int) -> None:
         assert not wrong(*answers).any(), f"{dtype} {count} {stride}"
 
 
+def check_large(device: px.Device, dtype: str, count: int, stride: int = 1) -> None:
+    """Compare with the CPU in an array that has one more element at each end."""
+    kind = dtype_from_name(dtype)
+    answers = []
+    for place in (device, cpu_or_skip()):
+        with px.device(place):
+            first, step = (px.full((), v, dtype=kind) for v in ends(dtype))
+            out = px.zeros(stride * count + 2, dtype=kind)
+            launch("arange", (first, step), (view(out, (count,), (stride,), 1),))
+            answers.append(np.ascontiguousarray(px.asnumpy(out)))
+    assert not wrong(*answers).any(), f"{dtype} {count} {stride}"
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_large_arrays(device: px.Device, dtype: str) -> None:
+    for count in (2**16 - 1, 2**16, 2**16 + 1, 3 * 2**16 + 1023):
+        check_large(device, dtype, count)
+    check_large(device, dtype, 2**16 + 5, 2)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "bfloat16", "float32"])
+def test_numbers_that_round(device: px.Device, dtype: str) -> None:
+    check_large(device, dtype, 2**24 + 2**20 + 3)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 @pytest.mark.parametrize(("start", "step"), [(-0.0, 0.0), (1e-40, 1e-42), (1e30, 3e36)])
 def test_rounding_and_overflow(device: px.Device, dtype: str, start: float, step: float) -> None:
@@ -64,7 +89,7 @@ def test_arange_of_python_numbers(device: px.Device, arguments: tuple[float, ...
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
 @pytest.mark.parametrize("endpoint", [True, False])
 def test_linspace(device: px.Device, dtype: str, *, endpoint: bool) -> None:
-    for count in (1, 2, 300):
+    for count in (1, 2, 300, 70_001):
         answers = [
             px.linspace(-1, 2, count, dtype=dtype, endpoint=endpoint, device=place)
             for place in (device, cpu_or_skip())

@@ -18,6 +18,7 @@ OVERLOADS = [
     if row.structure is Structure.REDUCTION
     for signature in row.signatures
 ]
+PLACE_DTYPES = [dtype for name, dtype, _ in OVERLOADS if name == "argmax"]
 #: One or more of each way to compute, and of each size of elements.
 SOME = [
     ("sum", "int8"),
@@ -147,6 +148,59 @@ def test_specials_in_extremes(where: px.Device, dtype: str) -> None:
         for op in ("max", "min", "argmax", "argmin"):
             views = (View((count, n), (n, 1)), dense(count))
             check(op, data.ravel(), views, result_of(op, dtype), (where, cpu_or_skip()))
+
+
+#: Places of two equal elements: in one group of lanes, in two, in two blocks, and at the ends.
+PAIRS = [(0, 12_364), (5, 7), (62, 64), (63, 127), (4095, 4096), (4160, 8191), (8191, 12_288)]
+PAIRS += [(12_287, 12_300), (12_351, 12_352), (12_363, 12_364)]
+
+
+def rows_with_pairs(dtype: str, around: float, pair: tuple[float, float]) -> np.ndarray:
+    """A row for each of PAIRS, of odd length: all elements are ``around``, but for the two."""
+    rows = np.full((len(PAIRS), 12_365), around).astype(dtype)
+    for row, places in zip(rows, PAIRS, strict=True):
+        row[list(places)] = pair
+    return rows
+
+
+@pytest.mark.parametrize("dtype", PLACE_DTYPES)
+def test_first_of_equal_ones(where: px.Device, dtype: str) -> None:
+    cases = [("argmax", 1, (2, 2)), ("argmin", 2, (1, 1))]
+    if kind_of(dtype) == "f":
+        one_nan, infinite = (np.nan, -np.nan), (np.inf, np.inf)
+        cases += [("argmax", -1, (-0.0, 0.0)), ("argmin", 1, (0.0, -0.0)), ("argmax", -9, infinite)]
+        cases += [(op, around, one_nan) for op in ("argmax", "argmin") for around in (-9, np.inf)]
+    for op, around, pair in cases:
+        rows = rows_with_pairs(dtype, around, pair)
+        count, n = rows.shape
+        apart = np.repeat(rows, 2, axis=1)
+        for data, view in (
+            (rows, dense(count, n)),
+            (rows.T, View((count, n), (1, count))),
+            (apart, View((count, n), (2 * n, 2))),
+        ):
+            flat = np.ascontiguousarray(data).ravel()
+            got = run(op, flat, view, dense(count), (dtype, "int64"), where)
+            assert got.tolist() == [first for first, _ in PAIRS], f"{op} {around} {pair} {view}"
+
+
+@pytest.mark.parametrize("dtype", PLACE_DTYPES)
+def test_places_in_large_arrays(where: px.Device, dtype: str) -> None:
+    sources = [dense(300_001), dense(37, 4133), View((130, 4133), (1, 130)), View((90_001,), (3,))]
+    for op in ("argmax", "argmin"):
+        check_all(op, (dtype, "int64"), where, sources)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("special", SPECIAL)
+def test_one_special_far_back(where: px.Device, dtype: str, special: float) -> None:
+    for op in ("argmax", "argmin"):
+        for around in (-1.0, 0.0, 1.0):
+            with np.errstate(all="ignore"):
+                x = np.full(70_001, around).astype(dtype)
+                x[69_999] = special
+            views = dense(70_001), dense()
+            check(op, x, views, (dtype, "int64"), (where, cpu_or_skip()))
 
 
 @pytest.mark.parametrize(
