@@ -76,7 +76,7 @@ run({parameters}, PHX_OUTPUT({out}, o), const ulong count) {{
                 PHX_DATA(o)[at + i] = {text};
             }}
         else
-            PHX_INDEPENDENT
+            PHX_INDEPENDENT_CALLS
             for (int i = 0; i < n; i++) {{
 {loads}
                 PHX_DATA(o)[at + i] = {main};
@@ -414,13 +414,18 @@ def _strided_program(
                 f"PHX_DATA({name}) + {name}_at;"
                 for _, name, ctype, _ in arrays
             ),
-            order="PHX_ORDERED" if "s" in pattern else "PHX_INDEPENDENT",
+            order="PHX_ORDERED" if "s" in pattern else _independent(text),
             loads=_loads(text, [element.get(name, name) for name in inputs]),
             result=element["o"],
             text=text.text,
         ),
         text.headers,
     )
+
+
+def _independent(text: Expression) -> str:
+    calls = any(header.startswith("real_") for header in text.headers)
+    return "PHX_INDEPENDENT_CALLS" if calls else "PHX_INDEPENDENT"
 
 
 def _decompose(axis: int, arrays: list[tuple[int, str, str, str]]) -> str:

@@ -33,6 +33,7 @@ SERIAL softmax_scale(PHX_INPUT(T, x), PHX_OUTPUT(T, y), PHX_INPUT(T, most), PHX_
             const T m = *most;
             const F f = *factor;
             if (p.sn == 1 && p.yn == 1)
+                PHX_INDEPENDENT_CALLS
                 for (u32 i = 0; i < n; i++) y[i] = POWER(x[i], m, f);
             else
                 for (u32 i = 0; i < n; i++) y[i * p.yn] = POWER(x[i * p.sn], m, f);
@@ -40,6 +41,7 @@ SERIAL softmax_scale(PHX_INPUT(T, x), PHX_OUTPUT(T, y), PHX_INPUT(T, most), PHX_
         }
         for (u32 i = 0; i < n; i++, x += p.sn, y += p.yn)
             if (p.xc == 1 && p.yc == 1)
+                PHX_INDEPENDENT_CALLS
                 for (u32 t = 0; t < cols; t++) y[t] = POWER(x[t], most[t], factor[t]);
             else
                 for (u32 t = 0; t < cols; t++) y[t * p.yc] = POWER(x[t * p.xc], most[t], factor[t]);
@@ -100,7 +102,7 @@ SERIAL softmax_rows(PHX_INPUT(T, x), PHX_OUTPUT(T, y), const row_plan p) {
             for (u32 i = 0; i < n; i++) e[i] = LOAD(x[i * p.sn]);
         for (u32 i = n; i < steps; i++) e[i] = -INFINITY;
         const F most = softmax_largest(e, steps);
-        PHX_INDEPENDENT
+        PHX_INDEPENDENT_CALLS
         for (u32 i = 0; i < steps; i++) e[i] = EXP(e[i] - most);
         for (u32 i = steps; i < all; i++) e[i] = 0;
         const F factor = RECIPROCAL(softmax_sum(e, all));
