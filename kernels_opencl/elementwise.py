@@ -3,7 +3,7 @@
 The contiguous kernel has one work-item per element. Each operand is an array (``a``), an array of
 one element (``o``), or a Python number passed by value (``s``); a program is compiled for each such
 pattern when it first comes. Where work-items are turns of a loop, the whole groups of large arrays
-have a program that does not ask whether there is such an element: PoCL makes no vectors otherwise.
+have a kernel that does not ask whether there is such an element: PoCL makes no vectors otherwise.
 There, too, functions that branch for rare operands (`Expression.rare`) look at blocks: one without
 such operands is computed in vectors.
 
@@ -36,7 +36,7 @@ _NAMES = "xyz"
 _GROUP, _LOOP_GROUP = 256, 1024
 #: Elements of a block that is looked at for rare operands.
 _BLOCK = 256
-#: Elements from which whole groups have a program of their own.
+#: Elements from which whole groups have a kernel of their own.
 _LARGE = 2**16
 #: The kernel for cores: columns of a piece, the same where operands are transposed, elements that
 #: are worth a work-item, work-items for each core, and the axes that it takes.
@@ -50,7 +50,7 @@ _RANKS = (2, 4, 8)
 _MOST_ROWS = 65535
 
 _CONTIGUOUS = """
-__kernel void run({parameters}, PHX_OUTPUT({out}, o), const ulong count) {{
+__kernel void {name}({parameters}, PHX_OUTPUT({out}, o), const ulong count) {{
     const size_t i = get_global_id(0);
     {guard} {{
 {loads}
@@ -171,7 +171,12 @@ def _contiguous(
     programs = {usual: first}
 
     def enqueue(
-        env: Env, pattern: str, form: str, args: Sequence[Array | int | bytes], count: int
+        env: Env,
+        pattern: str,
+        form: str,
+        args: Sequence[Array | int | bytes],
+        count: int,
+        name: str = "run",
     ) -> None:
         program = programs.get((pattern, form))
         if program is None:
@@ -179,7 +184,7 @@ def _contiguous(
             program = programs.setdefault((pattern, form), made)
         local, each = (1, _PIECE) if form == "blocks" else (group, group)
         size = (divide_up(count, each) * local,)
-        env.enqueue(env.kernel(program, "run"), size, (local,), *args, count)
+        env.enqueue(env.kernel(program, name), size, (local,), *args, count)
 
     def launch(
         env: Env,
@@ -203,13 +208,13 @@ def _contiguous(
             enqueue(env, pattern, small, args, count)
             return
         rest = count % group
-        enqueue(env, pattern, "whole", args, count - rest)
+        enqueue(env, pattern, "both", args, count - rest, "whole")
         if rest:
             behind = [
                 env.view(x, (), (), count - rest) if form == "a" and type(x) is Array else x
                 for x, form in zip(args, (*pattern, "a"), strict=True)
             ]
-            enqueue(env, pattern, small, behind, rest)
+            enqueue(env, pattern, "both", behind, rest)
 
     return first, launch
 
@@ -219,25 +224,23 @@ def _parameter(form: str, ctype: str, name: str) -> str:
 
 
 def _contiguous_program(text: Expression, pattern: str, form: str) -> Program:
-    """Return the program for an operand pattern: ``guarded``, ``whole`` or in ``blocks``."""
-    places = {"a": "PHX_DATA({})[i]", "o": "PHX_DATA({})[0]", "s": "{}"}
-    template = _CONTIGUOUS
+    """Return the program for a pattern of operands: ``guarded``, ``both`` kernels, ``blocks``."""
+    index = "at + i" if form == "blocks" else "i"
+    places = {"a": f"PHX_DATA({{}})[{index}]", "o": "PHX_DATA({})[0]", "s": "{}"}
+    names = {
+        "parameters": ", ".join(map(_parameter, pattern, text.types, _NAMES)),
+        "out": text.types[-1],
+        "loads": _loads(text, [places[form] for form in pattern]),
+        "text": text.text,
+    }
     if form == "blocks":
-        places["a"], template = "PHX_DATA({})[at + i]", _BLOCKS
-    return Program(
-        template.format(
-            parameters=", ".join(map(_parameter, pattern, text.types, _NAMES)),
-            out=text.types[-1],
-            guard="if (i < count)" if form == "guarded" else "",
-            piece=_PIECE,
-            block=_BLOCK,
-            loads=_loads(text, [places[form] for form in pattern]),
-            text=text.text,
-            rare=text.rare,
-            main=text.main,
-        ),
-        text.headers,
-    )
+        names |= {"rare": text.rare, "main": text.main}
+        source = _BLOCKS.format(piece=_PIECE, block=_BLOCK, **names)
+    else:
+        source = _CONTIGUOUS.format(name="run", guard="if (i < count)", **names)
+        if form == "both":
+            source += _CONTIGUOUS.format(name="whole", guard="", **names)
+    return Program(source, text.headers)
 
 
 def _loads(text: Expression, places: list[str]) -> str:
