@@ -9,9 +9,6 @@
  * sorting them is stable.
  */
 #if FORM == 2
-typedef struct {
-    u64 key, place;
-} CODE;
 #define LESS(a, b) ((a).key < (b).key || ((a).key == (b).key && (a).place < (b).place))
 #else
 #define LESS(a, b) ((a) < (b))

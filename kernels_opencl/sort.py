@@ -34,8 +34,8 @@ _SPAN = {True: 1024, False: 16}
 _ROOM = 2**28
 #: What is sorted by digits on a CPU: elements of a row, as counts have 32 bits, and least in all.
 _BY_DIGITS, _LEAST_BY_DIGITS = range(2**8, 2**32), 2**12
-#: Values and bits of a digit; the least elements of a chunk, and chunks for each core.
-_VALUES, _DIGIT = 256, 8
+#: Bits of a digit, as sort_digits.cl says; the least elements of a chunk, and chunks for each core.
+_DIGIT = 8
 _CHUNK, _CHUNKS_PER_CORE = 4096, 8
 
 
@@ -48,7 +48,8 @@ class _Form(NamedTuple):
 
     def names(self) -> str:
         """Return what a program defines for it."""
-        return f"#define FORM {self.number}\n#define CODE {self.code}\n"
+        pair = "typedef struct { u64 key, place; } pair;\n" if self.code == "pair" else ""
+        return f"#define FORM {self.number}\n#define CODE {self.code}\n{pair}"
 
 
 _SMALL_KEY = _Form(0, "u32", "uint32")
@@ -186,7 +187,7 @@ class _Sorting:
         most = divide_up(_CHUNKS_PER_CORE * env.traits.compute_units, rows)
         chunk = max(_CHUNK, divide_up(n, most))
         parts = divide_up(n, chunk)
-        counts = env.scratch(rows * parts * _VALUES, "uint32")
+        counts = env.scratch(rows * parts << _DIGIT, "uint32")
         spare = env.scratch(codes.size, form.dtype)
         for shift in range(0, self._bits, _DIGIT):
             env.enqueue(count, (parts, rows), (1, 1), codes, counts, n, chunk, shift)

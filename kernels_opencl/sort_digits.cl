@@ -4,9 +4,6 @@
  */
 #define DIGITS 256
 #if FORM == 2
-typedef struct {
-    u64 key, place;
-} CODE;
 #define KEY(c) ((c).key)
 #elif FORM == 1
 #define KEY(c) ((c) >> 32)
