@@ -71,6 +71,7 @@ cdef class Timeline:
 
     ``seq`` counts the launches that are in the queue, ``done`` those that are known to be complete.
     ``users`` counts the driver calls that use the queue at the moment: it ends only without any.
+    Whoever needs all work that can be in the queue takes the number ``seq + launching``.
     """
 
     cdef readonly Device device
@@ -81,6 +82,7 @@ cdef class Timeline:
     cdef readonly uint64_t done
     cdef int state
     cdef int users
+    cdef int launching    # launches between begin and publish; their numbers come next
     cdef bint is_inline   # work is done when the call returns
     cdef bint is_borrowed # the queue is somebody else's: waited for, never destroyed
     cdef bint is_dropped  # its Stream was collected without close()
@@ -127,10 +129,12 @@ cdef class Timeline:
         if self.state != OPEN:
             self.refuse()
         self.users += 1
+        self.launching += 1
         return 0
 
     cdef inline void publish(self) noexcept:
         """Give the next number to what was enqueued."""
+        self.launching -= 1
         self.seq += 1
         if self.is_inline:
             self.done = self.seq
@@ -270,9 +274,15 @@ cdef class Timeline:
             idle = self.device.driver.stream_query(self.device.index, self.handle)
             delay()
         finally:
-            self.leave()
+            self.users -= 1
         if idle:
             self.pass_to(before)
+        if self.users == 0 and self.state == CLOSING:
+            if self.done >= self.seq:
+                self.end()
+            elif not self.is_dropped:  # a call that does not block leaves the end to others
+                self.is_dropped = True
+                self.device._dropped += 1
         return idle
 
     # The end

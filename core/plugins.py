@@ -133,7 +133,7 @@ class PluginHost:
             self.generation += 1
 
     def unregister_driver(self, driver: Driver | str) -> None:
-        """Take back ``register_driver``; existing devices and arrays keep the driver alive.
+        """Take back ``register_driver`` and close its devices; arrays keep theirs open.
 
         Raises:
             PluginError: if no such driver was registered in this process.
@@ -145,8 +145,10 @@ class PluginHost:
                     f"unregister_driver: no driver {name!r} was registered in this process"
                 )
             del self._registered[name], self._drivers[name], self._owners[name]
-            self._listings.pop(name, None)
+            listing = self._listings.pop(name, None)
             self.generation += 1
+        for device in listing.devices if listing is not None else ():
+            device.close()
 
     def _refuse_reentry(self) -> None:
         if what := guarded_work():
