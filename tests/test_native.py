@@ -452,7 +452,9 @@ class TestCpu:
         [
             ("avx512", r"avx512: the processor lacks these instructions\); unset PHALANX_CPU_ISA"),
             ("baseline", "firmware is too old"),
+            ("avx512", "which is 'avx512', or choose from avx2, baseline$"),
             ("avx1024", "avx1024 is not installed; choose from avx512, avx2, baseline"),
+            (" , ", "it names nothing; choose from avx512, avx2, baseline"),
         ],
     )
     def test_a_forced_one_that_cannot_run(
