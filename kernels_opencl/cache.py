@@ -7,8 +7,9 @@ import hashlib
 import logging
 import os
 import tempfile
-import threading
 from pathlib import Path
+
+from phalanx.locks import ForkSafeLock
 
 _log = logging.getLogger("phalanx.opencl")
 
@@ -40,7 +41,7 @@ class DiskCache:
     def __init__(self, folder: Path, limit: int = LIMIT) -> None:
         self.folder = folder
         self._limit = limit
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         self._writable = True
 
     def get(self, key: str) -> bytes | None:
