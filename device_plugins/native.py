@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from phalanx._warm import deliver_log
 from phalanx.abi import ABI_MINOR, ffi, text
 from phalanx.diagnosis import Status, Step
 from phalanx.driver import (
@@ -199,6 +200,7 @@ class NativeDriver(Driver):
         if target is None:
             raise UnsupportedOpError(f"{self.name}:{index}: the library has no {function}")
         error = target(*args)
+        deliver_log()
         if error:
             library.fail(error, f"{function} on {self.name}:{index}", function, size)
 
