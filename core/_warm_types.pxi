@@ -220,7 +220,7 @@ cdef class Device:
         self.has_streams = bool(driver.capabilities & Capability.STREAMS)
         self.synchronous = bool(info.features & Feature.SYNCHRONOUS)
         self.dl.device_type, self.dl.device_id = info.dlpack_device
-        self._lock = threading.RLock()
+        self._lock = ForkSafeLock()
         self._timelines = []
         self._free_ids = []
         self._next_id = 1

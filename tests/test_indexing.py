@@ -319,6 +319,56 @@ class TestDuplicates:
         assert px.asnumpy(x).tolist() == [5, 1, 1]
 
 
+class TestOverlap:
+    """A value that shares memory with what is written is read as it was before."""
+
+    @pytest.mark.parametrize("n", [8, 4099])
+    @pytest.mark.parametrize(
+        "write",
+        [
+            lambda a, on: operator.setitem(a, on(np.arange(1, a.size)), a[:-1]),
+            lambda a, on: operator.setitem(a, on(np.arange(a.size - 1)), a[1:]),
+            lambda a, on: operator.setitem(a, on(np.arange(a.size)), a[::-1]),
+            lambda a, on: operator.setitem(a[::-1], on(np.arange(a.size)), a),
+            lambda a, on: operator.setitem(a, on(np.arange(a.size) > 0), a[:-1]),
+            lambda a, on: operator.setitem(a[::2], on(np.arange(a.size // 2)), a[: a.size // 2]),
+            lambda a, on: operator.setitem(a, on(np.array([2])), a[:1]),
+            lambda a, on: operator.setitem(a, on(np.arange(a.size) % 2 == 0), a[1]),
+            lambda a, on: operator.setitem(a, a % 3 == 0, a[-1]),
+            lambda a, on: operator.setitem(a, slice(1, None), a[:-1]),
+            lambda a, on: operator.setitem(a, slice(None, None, -1), a),
+            lambda a, on: operator.setitem(a, True, a[::-1]),
+        ],
+    )
+    def test_of_one_axis(self, device: px.Device, n: int, write: Callable[..., None]) -> None:
+        host = np.arange(n)
+        here = px.asarray(host)
+        write(host, lambda key: key)
+        write(here, lambda key: on_device(key, device))
+        same(here, host)
+
+    def test_of_rows(self, device: px.Device) -> None:
+        host = np.arange(400.0).reshape(100, 4)
+        here = px.asarray(host)
+        places = np.arange(1, 100)
+        here[px.asarray(places)] = here[:-1]
+        host[places] = host[:-1].copy()
+        same(here, host)
+
+    def test_of_the_index_itself(self, device: px.Device) -> None:
+        host = np.roll(np.arange(1000), 1)
+        here = px.asarray(host)
+        here[here] = here
+        want = host.copy()
+        want[host] = host
+        same(here, want)
+
+    def test_of_the_mask_itself(self, device: px.Device) -> None:
+        mask = px.asarray(np.arange(1000) % 3 == 0)
+        mask[mask] = False
+        assert not px.any(mask)
+
+
 class TestTake:
     @pytest.mark.parametrize("axis", [0, 1, 2, -1])
     def test_against_numpy(self, x: px.Array, axis: int) -> None:

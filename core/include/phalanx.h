@@ -180,7 +180,7 @@ typedef struct {
     uint64_t features;    /* PHX_FEATURE_... bits */
     uint64_t total_memory;
     uint64_t max_allocation;
-    uint64_t alignment;   /* of what alloc returns; a power of two */
+    uint64_t alignment;   /* of what alloc returns; a power of two up to 2^30 */
     uint32_t compute_units;
     int32_t score;        /* higher is better when an alias such as "gpu" chooses */
 } phx_device_info;

@@ -105,7 +105,11 @@ static phx_error *device_info(uint32_t index, phx_device_info *out) {
     out->features = PHX_FEATURE_HOST_ADDRESSABLE | PHX_FEATURE_FP64 | PHX_FEATURE_SUBNORMALS;
     out->total_memory = MEMORY_LIMIT;
     out->max_allocation = MEMORY_LIMIT;
+#ifdef FAULT_ALIGNMENT
+    out->alignment = (uint64_t)1 << 40;
+#else
     out->alignment = 64;
+#endif
     out->compute_units = 1;
     out->score = 5;
     return NULL;
