@@ -287,6 +287,46 @@ def test_destroy_finishes_the_queue(library):
     assert (a == 200).all()
 
 
+def test_workers_take_only_the_signals_of_their_own_faults(library):
+    printed = run(
+        """
+        import signal
+        from pathlib import Path
+        before = set(os.listdir("/proc/self/task"))
+        stream = L.stream()
+        a, out = np.ones((2, 4_000_000))
+        L.launch("add", [a, a, out], stream=stream)
+        L.synchronize(stream)
+        own = "SEGV BUS FPE ILL ABRT TRAP SYS".split()
+        open_to = sum(1 << getattr(signal, f"SIG{name}") - 1 for name in own)
+        for task in set(os.listdir("/proc/self/task")) - before:
+            status = Path(f"/proc/self/task/{task}/status").read_text()
+            blocked = int(status.split("SigBlk:")[1].split()[0], 16)
+            assert not blocked & open_to, hex(blocked)
+            for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+                assert (blocked | open_to) >> number - 1 & 1, number
+            print("worker")
+        check(L.api.stream_destroy(stream))
+        """,
+        PHALANX_NUM_THREADS="2",
+    )
+    assert printed == "worker\n" * 2
+
+
+def test_a_crash_in_a_worker_leaves_a_trace(library):
+    with pytest.raises(AssertionError, match=r"status -11\s+Fatal Python error: Segmentation"):
+        run(
+            """
+            import faulthandler
+            faulthandler.enable()
+            stream = L.stream()
+            nowhere, zero = ffi.cast("void *", 64), ffi.new("char[16]")
+            check(L.api.fill(L.device, stream, nowhere, 0, 16, zero, 16))
+            L.synchronize(stream)
+            """
+        )
+
+
 def test_eight_threads_launch_at_once(library):
     def work(seed):
         rng = np.random.default_rng(seed)

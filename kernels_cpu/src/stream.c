@@ -5,10 +5,11 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "thread.h"
 
 #define SPIN_NS 20000u /* an idle worker looks this long for work before it sleeps */
 #define WAIT_SPIN_NS 10000u
@@ -240,16 +241,6 @@ static void list_remove(phx_stream *stream) {
     cpu_registry_unlock();
 }
 
-/* The worker takes no signals: they belong to the program's own threads. */
-static int start_worker(phx_stream *stream) {
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    const int failure = pthread_create(&stream->thread, NULL, worker, stream);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return failure;
-}
-
 static void init_locks(phx_stream *stream) {
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
@@ -271,7 +262,7 @@ phx_error *cpu_stream_create(phx_device *device, int32_t priority, phx_stream **
     stream->generation = atomic_load(&cpu_generation);
     atomic_init(&stream->references, 2);
     pthread_mutex_lock(&stream->mutex); /* the worker reads stream->thread after this */
-    const int failure = start_worker(stream);
+    const int failure = cpu_thread_create(&stream->thread, worker, stream);
     pthread_mutex_unlock(&stream->mutex);
     if (failure != 0) {
         atomic_store(&stream->references, 1);
