@@ -287,6 +287,52 @@ def test_destroy_finishes_the_queue(library):
     assert (a == 200).all()
 
 
+def test_error_of_work_that_comes_while_a_stream_is_destroyed(library):
+    stream, operands = library.stream(), []
+
+    @ffi.callback("void(void *)")
+    def late(_):
+        time.sleep(0.1)  # by now the stream is being destroyed
+        operands.append(out_of_range(library, stream))
+
+    check(library.api.stream_host_call(library.device, stream, late, ffi.NULL))
+    with pytest.raises(PluginError, match="wrap_index"):
+        check(library.api.stream_destroy(stream))
+
+
+def test_a_destroyed_stream_takes_no_work(library):
+    stream = library.stream()
+    event = library.event(stream)  # keeps the stream's memory
+    check(library.api.stream_destroy(stream))
+    for enqueue in (
+        lambda: library.launch("add", [np.ones(3)] * 3, stream=stream),
+        lambda: check(library.api.event_record(event, stream)),
+    ):
+        with pytest.raises(PluginError, match="has been destroyed") as caught:
+            enqueue()
+        assert caught.value.code == cpu_abi.INVALID_ARGUMENT
+    assert done(library, event)
+    check(library.api.event_destroy(event))
+
+
+def test_device_synchronize_waits_for_all_though_one_failed(library):
+    slow, bad, other = (library.stream() for _ in range(3))
+
+    @ffi.callback("void(void *)")
+    def rest(_):
+        time.sleep(0.2)
+
+    check(library.api.stream_host_call(library.device, slow, rest, ffi.NULL))
+    operands = [out_of_range(library, bad), out_of_range(library, other)]
+    for _ in operands:  # each is told once
+        with pytest.raises(PluginError, match="wrap_index"):
+            check(library.api.device_synchronize(library.device, cpu_abi.FOREVER))
+        assert idle(library, slow)
+    check(library.api.device_synchronize(library.device, cpu_abi.FOREVER))
+    for stream in (slow, bad, other):
+        check(library.api.stream_destroy(stream))
+
+
 def test_workers_take_only_the_signals_of_their_own_faults(library):
     printed = run(
         """
