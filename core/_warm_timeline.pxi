@@ -97,7 +97,11 @@ cdef class Timeline:
     cdef int depend(self, Timeline other, uint64_t seq) except -1:
         """Order the work to come behind launch ``seq`` of another timeline."""
         cdef Mark m
-        if other is self or other.done >= seq or self.waited.get(other.id, 0) >= seq:
+        if other is self:
+            return 0
+        if other.failure is not None and seq:
+            other.tell()
+        if other.done >= seq or self.waited.get(other.id, 0) >= seq:
             return 0
         if other.state == LOST or other.device is not self.device or not self.device.has_streams:
             return other.wait_until(seq)
@@ -425,7 +429,7 @@ cdef int note_across(Timeline t, Buffer b, bint write) except -1:
 
 
 cdef int wait_on_host(Buffer b, bint write) except -1:
-    """Block until the host may read (or write) a buffer's memory."""
+    """Block until the host may read (or write) a buffer's memory; raises what failed."""
     b = uses_of(b)
     cdef Timeline t = b.timeline
     if t is None:
