@@ -2,12 +2,17 @@
 
 @cython.final
 @cython.no_gc
-cdef class Parked:
-    """An owner, and the hooks of its buffer, behind the uses in ``waits``."""
+cdef class Holding:
+    """What few buffers have: the owner of borrowed memory, hooks for its end, uses that are shared.
+
+    Parked, it outlives its buffer until the uses in ``waits`` are done.
+    """
 
     cdef object owner
     cdef list hooks
     cdef list waits
+    cdef bint is_reachable  # known to those who look for overlapping memory
+    cdef Buffer shared      # keeps the uses of all buffers that overlap this one
 
     cdef bint is_passed(self) noexcept:
         cdef Timeline t
@@ -19,34 +24,32 @@ cdef class Parked:
 
     def __dealloc__(self):
         if self.hooks is not None:
-            run_hooks(self.hooks)
+            for hook in self.hooks:
+                run_hook(hook)
 
 
-cdef bint park(Buffer b) noexcept:
-    """Keep the owner and the hooks of a buffer that dies; False if nothing uses its memory."""
-    cdef Parked parked
-    if b.owner is None and b.hooks is None:
-        return False
+cdef Holding holding_of(Buffer b):
+    if b.holding is None:
+        b.holding = Holding.__new__(Holding)
+        b.holding.hooks = []
+    return b.holding
+
+
+cdef void park(Buffer b) noexcept:
+    """Keep what a dying buffer over borrowed memory holds as long as work uses the memory."""
+    b.device._borrowed -= 1
     waits = pending_uses(uses_of(b))
-    if not waits:
-        return False
-    parked = Parked.__new__(Parked)
-    parked.owner, parked.hooks, parked.waits = b.owner, b.hooks, waits
-    b.device._parked.append(parked)
-    return True
+    if waits:
+        b.holding.waits = waits
+        b.device._parked.append(b.holding)
 
 
 def keep_behind(Stream stream not None, owner):
     """Keep an object until the work so far on a stream is done; does not block."""
-    cdef Parked parked = Parked.__new__(Parked)
+    cdef Holding parked = Holding.__new__(Holding)
     cdef Timeline t = stream.timeline
     parked.owner, parked.waits = owner, [(t, t.seq + t.launching)]
     t.device._parked.append(parked)
-
-
-cdef void run_hooks(list hooks) noexcept:
-    for hook in hooks:
-        run_hook(hook)
 
 
 cdef void run_hook(object hook) noexcept:
@@ -62,8 +65,8 @@ cdef uint64_t _ranges = 0
 
 cdef inline Buffer uses_of(Buffer b):
     """The buffer that keeps the record of uses."""
-    while b.shared is not None:
-        b = b.shared
+    while b.holding is not None and b.holding.shared is not None:
+        b = b.holding.shared
     return b
 
 
@@ -93,8 +96,8 @@ cdef int make_reachable(Buffer b, object space, uint64_t start, uint64_t size) e
 cdef int note_reachable(Buffer b) except -1:
     """Know a buffer that was borrowed or exported."""
     cdef bint is_address = b.device.host_addressable
-    if not b.is_reachable:
-        b.is_reachable = True
+    if not holding_of(b).is_reachable:
+        b.holding.is_reachable = True
         make_reachable(b, None if is_address else b.device, <uintptr_t>b.base + b.offset, b.size)
     return 0
 
@@ -118,7 +121,7 @@ cpdef int share_uses(Buffer a, Buffer b) except -1:
     both.device = first.device
     both.timeline = first.timeline
     for a in (first, second):
-        a.shared = both
+        holding_of(a).shared = both
         a.timeline = None  # the short way of a launch is not for shared memory
         a.readers = None
     return 0

@@ -104,6 +104,11 @@ cdef inline int launch_flat(Device device, Entry *e, Stream s, int n, void **ope
                          n, 1, NULL, 0, launch.scalars, out.count)
 
 
+cdef inline bint is_own(Timeline t, void *array) noexcept:
+    """Whether only this timeline uses an array's buffer: no wait, and one number to note."""
+    return (<Array>array).buffer.timeline is t and (<Array>array).buffer.readers is None
+
+
 cdef inline int launch_native(Stream s, Kernel kernel, phx_run_fn run, const phx_kernel *row,
                               const DLTensor **tensors, void **arrays, int n_inputs, int n_outputs,
                               const int64_t *params, int n_params, uint32_t scalars,
@@ -122,7 +127,7 @@ cdef inline int launch_native(Stream s, Kernel kernel, phx_run_fn run, const phx
     call.n_params = n_params
     call.scalars = scalars
     for i in range(n_inputs + n_outputs):
-        if arrays[i] != NULL:
+        if arrays[i] != NULL and not is_own(t, arrays[i]):
             depend_on(t, (<Array>arrays[i]).buffer, i >= n_inputs)
     t.begin()
     if work < NOGIL_COUNT and not PHX_DELAYS:
@@ -135,8 +140,14 @@ cdef inline int launch_native(Stream s, Kernel kernel, phx_run_fn run, const phx
             phx_delay()
     t.publish()
     for i in range(n_inputs + n_outputs):
-        if arrays[i] != NULL:
+        if arrays[i] == NULL:
+            continue
+        if not is_own(t, arrays[i]):
             note_use(t, (<Array>arrays[i]).buffer, i >= n_inputs)
+        elif i < n_inputs:
+            (<Array>arrays[i]).buffer.read_seq = t.seq
+        else:
+            (<Array>arrays[i]).buffer.write_seq = t.seq
     t.leave()
     if error != NULL:
         raise_native(t.device, error, kernel)

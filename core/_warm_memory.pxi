@@ -93,11 +93,7 @@ cdef class Buffer:
     cdef uint64_t write_seq
     cdef uint64_t read_seq    # last read on the same timeline
     cdef dict readers         # other timelines that used it -> number of the last use
-    cdef bint is_borrowed
-    cdef bint is_reachable    # known to those who look for overlapping memory
-    cdef Buffer shared        # keeps the uses of all buffers that overlap this one
-    cdef object owner
-    cdef list hooks
+    cdef Holding holding      # None for an ordinary block
     cdef object __weakref__
 
     @property
@@ -107,9 +103,7 @@ cdef class Buffer:
 
     def on_release(self, hook):
         """Call ``hook()`` when the memory is given back; used by allocator adaptors."""
-        if self.hooks is None:
-            self.hooks = []
-        self.hooks.append(hook)
+        holding_of(self).hooks.append(hook)
 
     @staticmethod
     def from_handle(Device device not None, handle, uint64_t size, *, owner=None, bint readonly=False):
@@ -124,36 +118,30 @@ cdef class Buffer:
         b.device = device
         b.base = <void *><uintptr_t>handle
         b.size = size
-        b.owner = owner
         b.readonly = readonly
         b.timeline = device.default_stream.timeline
-        b.is_borrowed = True
+        holding_of(b).owner = owner
         device._borrowed += 1
         return b
 
     def __dealloc__(self):
-        if self.block != NULL:
+        if self.block == NULL:
+            if self.holding is not None:
+                park(self)
+        elif self.readers is None and self.holding is None and self.timeline.id == self.home:
+            phx_pool_free(self.pool.pool, self.block)
+        else:
             release(self)
-        elif self.is_borrowed:
-            self.device._borrowed -= 1
-            if park(self):
-                return
-        if self.hooks is not None:
-            run_hooks(self.hooks)
 
     def __repr__(self):
         return f"<Buffer of {self.size} bytes on {self.device}>"
 
 
 cdef void release(Buffer b) noexcept:
-    """Give a block back; never blocks and never calls the driver."""
+    """Give a block back behind its uses; never blocks and never calls the driver."""
     cdef phx_wait waits[64]
     cdef uint32_t n = 0
-    cdef Buffer uses = uses_of(b)
-    if uses.readers is None and uses.timeline.id == b.home:
-        phx_pool_free(b.pool.pool, b.block)
-        return
-    for timeline, seq in pending_uses(uses):
+    for timeline, seq in pending_uses(uses_of(b)):
         if (<Timeline>timeline).id != b.home and n < 64:  # the pool names four, then waits for all
             waits[n].stream = (<Timeline>timeline).id
             waits[n].seq = seq

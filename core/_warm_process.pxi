@@ -85,5 +85,5 @@ cdef extern from *:
     """
     void phx_refuse_new(object type)
 
-for _type in (Array, Buffer, DType, Imported, KernelTable, Mark, Parked, Timeline):
+for _type in (Array, Buffer, DType, Holding, Imported, KernelTable, Mark, Timeline):
     phx_refuse_new(_type)

@@ -376,15 +376,9 @@ cdef bint in_main_thread() noexcept:
 
 # Uses of buffers
 
-cdef inline int depend_on(Timeline t, Buffer b, bint write) except -1:
+cdef int depend_on(Timeline t, Buffer b, bint write) except -1:
     """Order the work to come on ``t`` behind the uses of a buffer that matter."""
-    if b.timeline is t and b.readers is None:
-        return 0
-    return depend_across(t, b, write)
-
-
-cdef int depend_across(Timeline t, Buffer b, bint write) except -1:
-    if _manual_hazards:
+    if _manual_hazards or (b.timeline is t and b.readers is None):
         return 0
     b = uses_of(b)
     t.depend(b.timeline, max(b.write_seq, b.read_seq) if write else b.write_seq)
@@ -394,18 +388,8 @@ cdef int depend_across(Timeline t, Buffer b, bint write) except -1:
     return 0
 
 
-cdef inline int note_use(Timeline t, Buffer b, bint write) except -1:
+cdef int note_use(Timeline t, Buffer b, bint write) except -1:
     """Note that the launch published last reads or writes a buffer."""
-    if b.timeline is t and b.readers is None:
-        if write:
-            b.write_seq = t.seq
-        else:
-            b.read_seq = t.seq
-        return 0
-    return note_across(t, b, write)
-
-
-cdef int note_across(Timeline t, Buffer b, bint write) except -1:
     b = uses_of(b)
     if b.timeline is t:
         if write:

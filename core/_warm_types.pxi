@@ -381,7 +381,7 @@ cdef class Device:
 
     cdef int reap_parked(self) except -1:
         """Let the owners go whose work is known to be done."""
-        cdef Parked parked
+        cdef Holding parked
         if not self._parked:
             return 0
         waiting, self._parked = self._parked, []

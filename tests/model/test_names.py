@@ -10,19 +10,50 @@ import pytest
 from model.protocol import Protocol
 
 CORE = Path(__file__).parents[2] / "core"
-#: Transitions that the code has under the same name.
-NAMES = (
-    "depend", "order", "mark", "marked", "wait", "waited", "begin", "publish", "refuse",
-    "enter", "leave", "finish", "finished", "poll", "ask", "passed", "answered",
-    "attach", "close", "settle", "end", "forget", "take_id", "return_id",
-    "release", "park", "reap", "hand_out", "add_segment",
-    "trim", "take_segments", "give_segments", "take_free", "adopt", "finish_all",
-)  # fmt: skip
+#: The model's transitions, and the functions of the code that do them. Where the model has two steps
+#: for one function, the driver is called between them: other threads run there.
+NAMES = {
+    "order": "depend_on",
+    "depend": "depend",
+    "mark": "mark",
+    "marked": "record",
+    "wait": "wait_mark",
+    "waited": "wait_mark",
+    "begin": "begin",
+    "publish": "publish",
+    "refuse": "refuse",
+    "enter": "enter",
+    "leave": "leave",
+    "finish": "finish",
+    "finished": "finish",
+    "poll": "poll",
+    "ask": "query",
+    "answered": "query",
+    "passed": "pass_to",
+    "attach": "add_timeline",
+    "take_id": "add_timeline",
+    "close": "close",
+    "settle": "leave",
+    "end": "end",
+    "forget": "end_dropped",
+    "return_id": "forget_timeline",
+    "release": "release",
+    "park": "park",
+    "reap": "reap_parked",
+    "hand_out": "take",
+    "add_segment": "add_segment",
+    "trim": "trim",
+    "take_segments": "take_segments",
+    "give_segments": "give_segments",
+    "take_free": "adopt",
+    "adopt": "adopt",
+    "finish_all": "finish_work",
+}
 
 
 @pytest.fixture(scope="module")
 def functions() -> set[str]:
-    """The names of all functions in the Cython parts."""
+    """The names of all functions in the Cython parts, without the underscore of private ones."""
     texts = [path.read_text() for path in sorted(CORE.glob("_warm_*.pxi"))]
     return set(re.findall(r"^ *(?:c?p?def)\b[^(\n]*?\b_?(\w+)\(", "\n".join(texts), re.MULTILINE))
 
@@ -30,4 +61,4 @@ def functions() -> set[str]:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_transition_is_a_function_of_the_code(name: str, functions: set[str]) -> None:
     assert callable(getattr(Protocol, name)), f"the model has no {name}"
-    assert name in functions, f"no function {name} in core/_warm_*.pxi"
+    assert NAMES[name] in functions, f"no function {NAMES[name]} in core/_warm_*.pxi"
