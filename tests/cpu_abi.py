@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
+import sys
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -175,3 +178,26 @@ def descriptor(array: np.ndarray[Any, Any], *, bfloat16: bool = False) -> tuple[
     tensor.shape = shape
     tensor.strides = strides
     return tensor, shape, strides
+
+
+def run(code: str, **environment: str) -> str:
+    """Run a program with the library at hand as ``L``; returns what it printed."""
+    header = f"""
+        import os, sys
+        sys.path.insert(0, {str(Path(__file__).parent)!r})
+        import numpy as np
+        import cpu_abi
+        from cpu_abi import check, ffi
+        L = next(l for l in map(cpu_abi.Library, cpu_abi.library_paths()) if l.score() > 0)
+        """
+    program = textwrap.dedent(header) + textwrap.dedent(code)
+    result = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert result.returncode == 0, f"exit status {result.returncode}\n{result.stderr}"
+    return result.stdout

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import textwrap
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path
 
 import cpu_abi
 import numpy as np
 import pytest
-from cpu_abi import PluginError, check, ffi
+from cpu_abi import PluginError, check, ffi, run
 
 pytestmark = pytest.mark.needs_cpu
 MILLISECOND = 1_000_000
@@ -72,29 +67,6 @@ def elapsed(library, begin, end):
     out = ffi.new("uint64_t *")
     check(library.api.event_elapsed(begin, end, out))
     return out[0]
-
-
-def run(code, **environment):
-    """Run a program with the library at hand as ``L``; returns what it printed."""
-    header = f"""
-        import os, sys
-        sys.path.insert(0, {str(Path(__file__).parent)!r})
-        import numpy as np
-        import cpu_abi
-        from cpu_abi import check, ffi
-        L = next(l for l in map(cpu_abi.Library, cpu_abi.library_paths()) if l.score() > 0)
-        """
-    program = textwrap.dedent(header) + textwrap.dedent(code)
-    result = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", program],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert result.returncode == 0, f"exit status {result.returncode}\n{result.stderr}"
-    return result.stdout
 
 
 def test_work_of_a_stream_is_done_in_order(library, stream):
@@ -333,46 +305,6 @@ def test_device_synchronize_waits_for_all_though_one_failed(library):
         check(library.api.stream_destroy(stream))
 
 
-def test_workers_take_only_the_signals_of_their_own_faults(library):
-    printed = run(
-        """
-        import signal
-        from pathlib import Path
-        before = set(os.listdir("/proc/self/task"))
-        stream = L.stream()
-        a, out = np.ones((2, 4_000_000))
-        L.launch("add", [a, a, out], stream=stream)
-        L.synchronize(stream)
-        own = "SEGV BUS FPE ILL ABRT TRAP SYS".split()
-        open_to = sum(1 << getattr(signal, f"SIG{name}") - 1 for name in own)
-        for task in set(os.listdir("/proc/self/task")) - before:
-            status = Path(f"/proc/self/task/{task}/status").read_text()
-            blocked = int(status.split("SigBlk:")[1].split()[0], 16)
-            assert not blocked & open_to, hex(blocked)
-            for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
-                assert (blocked | open_to) >> number - 1 & 1, number
-            print("worker")
-        check(L.api.stream_destroy(stream))
-        """,
-        PHALANX_NUM_THREADS="2",
-    )
-    assert printed == "worker\n" * 2
-
-
-def test_a_crash_in_a_worker_leaves_a_trace(library):
-    with pytest.raises(AssertionError, match=r"status -11\s+Fatal Python error: Segmentation"):
-        run(
-            """
-            import faulthandler
-            faulthandler.enable()
-            stream = L.stream()
-            nowhere, zero = ffi.cast("void *", 64), ffi.new("char[16]")
-            check(L.api.fill(L.device, stream, nowhere, 0, 16, zero, 16))
-            L.synchronize(stream)
-            """
-        )
-
-
 def test_eight_threads_launch_at_once(library):
     def work(seed):
         rng = np.random.default_rng(seed)
@@ -402,100 +334,6 @@ def test_many_threads_share_one_stream(library, stream):
         list(pool.map(work, range(8)))
     library.synchronize(stream)
     assert (a == 1600).all()
-
-
-def test_child_of_a_fork(library):
-    printed = run(
-        """
-        stream = L.stream()
-        a = np.ones(2_000_000)
-        out = np.empty_like(a)
-        L.launch("add", [a, a, out], stream=stream)   # starts the stream's and the pool's workers
-        L.synchronize(stream)
-        reached = L.event(stream)
-        L.synchronize(stream)
-        child = os.fork()
-        if child == 0:
-            code = 0
-            try:
-                L.launch("add", [a, out, out])        # default stream, with a pool of its own
-                assert (out == 3).all()
-                for call in (
-                    lambda: L.launch("add", [a, a, out], stream=stream),
-                    lambda: L.synchronize(stream),
-                    lambda: L.event(stream),
-                ):
-                    try:
-                        call()
-                    except cpu_abi.PluginError as error:
-                        assert error.code == cpu_abi.UNAVAILABLE, error
-                        assert "before fork" in error.message
-                    else:
-                        raise AssertionError("a stream of the parent was usable")
-                check(L.api.event_synchronize(reached, cpu_abi.FOREVER))
-                check(L.api.event_destroy(reached))
-                check(L.api.stream_destroy(stream))
-                check(L.api.device_synchronize(L.device, cpu_abi.FOREVER))
-                own = L.stream()
-                L.launch("add", [a, out, out], stream=own)
-                L.synchronize(own)
-                assert (out == 4).all()
-                check(L.api.stream_destroy(own))
-            except BaseException:
-                import traceback
-                traceback.print_exc()
-                code = 1
-            os._exit(code)
-        assert os.waitpid(child, 0)[1] == 0
-        L.launch("add", [a, out, out], stream=stream)
-        L.synchronize(stream)
-        assert (out == 3).all()
-        print("parent and child")
-        """,
-        PHALANX_NUM_THREADS="2",
-    )
-    assert printed == "parent and child\n"
-
-
-def test_fork_while_streams_work(library):
-    printed = run(
-        """
-        streams = [L.stream() for _ in range(3)]
-        a = np.ones(300_000)
-        outs = [np.empty_like(a) for _ in streams]
-        for _ in range(20):
-            for stream, out in zip(streams, outs):
-                for _ in range(5):
-                    L.launch("add", [a, a, out], stream=stream)
-            child = os.fork()
-            if child == 0:
-                event = L.event(ffi.NULL)
-                L.launch("add", [a, a, outs[0]])
-                os._exit(0 if (outs[0] == 2).all() else 1)
-            assert os.waitpid(child, 0)[1] == 0
-        for stream in streams:
-            L.synchronize(stream)
-        print("ok")
-        """,
-        PHALANX_NUM_THREADS="2",
-    )
-    assert printed == "ok\n"
-
-
-@pytest.mark.parametrize("leave", ["pass", "sys.exit(0)", "os._exit(0)"])
-def test_exit_with_work_in_flight(library, leave):
-    run(
-        f"""
-        out = ffi.new("void **")
-        check(L.api.alloc(L.device, 1 << 24, 64, out))
-        stream = L.stream()
-        zero = ffi.new("char[16]")
-        for _ in range(2000):
-            check(L.api.fill(L.device, stream, out[0], 0, 1 << 24, zero, 16))
-        event = L.event(stream)
-        {leave}
-        """
-    )
 
 
 def test_library_stays_when_its_handle_is_dropped(library):

@@ -10,7 +10,7 @@ import pytest
 from model.protocol import Protocol
 
 CORE = Path(__file__).parents[2] / "core"
-#: The model's transitions, and the functions of the code that do them. Where the model has two steps
+#: The transitions of the model, and the functions that do them. Where the model has two steps
 #: for one function, the driver is called between them: other threads run there.
 NAMES = {
     "order": "depend_on",
