@@ -29,9 +29,12 @@ WARM = Extension(
     depends=[
         *relative("core", "_warm*.pxi"),
         *relative("core", "_pool*.h"),
+        "core/_delays.h",
         "core/include/phalanx.h",
     ],
     extra_compile_args=["-O3", "-g0", "-std=gnu11", "-fvisibility=hidden", "-pthread"],
+    # For stress tests: random delays where the GIL is released or a driver is called.
+    define_macros=[("PHALANX_DELAYS", "1")] if os.environ.get("PHALANX_DELAYS") else [],
 )
 
 setup(

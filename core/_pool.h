@@ -8,10 +8,10 @@
  * so.
  *
  * Streams. A free block belongs to the stream that used it last and is handed out on that stream
- * only: work that still reads it was enqueued before the work that will write it. Nothing else
- * moves a block to another stream than phx_pool_adopt_stream, which the caller may call once `from`
- * has been waited for. A block that other streams use as well is given back with
- * phx_pool_free_pending.
+ * only: work that still reads it was enqueued before the work that will write it. Blocks move to
+ * another stream by phx_pool_take_free (take first, then wait for all streams), or by
+ * phx_pool_adopt_stream once a stream has ended. A block that other streams use as well is given back
+ * with phx_pool_free_pending.
  *
  * The caller's loop:
  *
@@ -176,6 +176,10 @@ phx_pool_status phx_pool_add_stream(phx_pool *pool, uint32_t stream);
 phx_pool_status phx_pool_set_completed(phx_pool *pool, uint32_t stream, uint64_t seq);
 phx_pool_status phx_pool_set_completed_many(phx_pool *pool, uint32_t n, const phx_wait *passed);
 
+/* Takes the free blocks of all other streams for `to`: they are pending until the next phx_pool_sync_end whose
+ * begin comes after this call. Work that used them may still run, and nobody else gets them meanwhile. */
+phx_pool_status phx_pool_take_free(phx_pool *pool, uint32_t to);
+
 /* Brackets a wait for the whole device: begin, synchronise the device, end with begin's ticket.
  * Frees all blocks that were pending at begin. */
 uint64_t phx_pool_sync_begin(phx_pool *pool);
@@ -185,8 +189,9 @@ void phx_pool_sync_end(phx_pool *pool, uint64_t ticket);
 uint64_t phx_pool_pending_bytes(const phx_pool *pool);
 
 /* Moves the free blocks of `from` (or PHX_POOL_ALL_STREAMS) to `to` and joins them with their
- * neighbours. Legal once `from` has been waited for, by the host or by `to`. Takes time in
- * proportion to the blocks moved. *moved_bytes may be null. */
+ * neighbours. Legal once `from` takes no more work and has been waited for: what is freed between a wait
+ * and this call is not covered by the wait. Takes time in proportion to the blocks moved. *moved_bytes
+ * may be null. */
 phx_pool_status phx_pool_adopt_stream(phx_pool *pool, uint32_t from, uint32_t to,
                                       uint64_t *moved_bytes);
 

@@ -179,6 +179,35 @@ static uint64_t adopt_bins(phx_pool *pool, bin_set *bins, uint32_t to) {
     return moved;
 }
 
+static void take_bins(phx_pool *pool, bin_set *bins, uint32_t to) {
+    while (bins->fl_map) {
+        uint32_t fl = (uint32_t)__builtin_ctzll(bins->fl_map);
+        phx_block *block = bins->head[fl][__builtin_ctz(bins->sl_map[fl])];
+        bin_remove(bins, block, pool->shift);
+        pool->free_blocks--;
+        block->segment->live += block->size; /* so that nobody takes the segment away */
+        block->stream = (uint16_t)to;
+        block->requested = 0;
+        block->stamp = atomic_load(&pool->epoch);
+        wait_for_device(pool, block);
+    }
+}
+
+phx_pool_status phx_pool_take_free(phx_pool *pool, uint32_t to) {
+    phx_pool_status status = PHX_POOL_OK;
+    if (to >= PHX_POOL_MAX_STREAMS)
+        return PHX_POOL_BAD_ARGUMENT;
+    pool_enter(pool);
+    if (!pool_find_stream(pool, to) && !pool_make_stream(pool, to))
+        status = PHX_POOL_NO_HOST_MEMORY;
+    for (uint32_t i = 0; status == PHX_POOL_OK && i < pool->n_streams; i++)
+        if (pool->streams[i] && i != to)
+            for (int kind = 0; kind < KINDS; kind++)
+                take_bins(pool, &pool->streams[i]->bins[kind], to);
+    pool_leave(pool);
+    return status;
+}
+
 phx_pool_status phx_pool_adopt_stream(phx_pool *pool, uint32_t from, uint32_t to,
                                       uint64_t *moved_bytes) {
     uint64_t moved = 0;

@@ -7,13 +7,15 @@ from typing import Any, ClassVar, Self, TypeAlias, final
 import numpy.typing as npt
 
 from .allocators import Allocator
-from .driver import DeviceInfo, DeviceKind, Driver, Layout
+from .driver import DeviceInfo, DeviceKind, Direction, Driver, Layout
 from .optable import Op
 
 _Number = bool | int | float | complex
 _Other: TypeAlias = "Array | bool | int | float | complex"
 
 DTYPES: tuple[DType, ...]
+WAIT_SLICE: float
+has_delays: bool
 
 @final
 class DType:
@@ -75,10 +77,13 @@ class Device:
 
 @final
 class Stream:
-    device: Device
-    handle: Any
     priority: int
-    id: int
+    @property
+    def device(self) -> Device: ...
+    @property
+    def handle(self) -> Any: ...
+    @property
+    def id(self) -> int: ...
     def __init__(self, device: str | Device | None = None, *, priority: int = 0) -> None: ...
     @staticmethod
     def from_handle(device: str | Device, handle: Any, *, owner: object = None) -> Stream: ...
@@ -99,9 +104,11 @@ class Stream:
 @final
 class Event:
     device: Device
-    handle: Any
     stream: Stream | None
-    seq: int
+    @property
+    def handle(self) -> Any: ...
+    @property
+    def seq(self) -> int: ...
     def __init__(self, device: str | Device | None = None) -> None: ...
     def record(self, stream: Stream) -> None: ...
     def query(self) -> bool: ...
@@ -138,6 +145,7 @@ class Array:
     buffer: Buffer
     device: Device
     dtype: DType
+    readonly: bool
     @property
     def ndim(self) -> int: ...
     @property
@@ -265,9 +273,30 @@ def promote_types(a: DType, b: DType) -> DType | None: ...
 def set_manual_hazards(manual: bool) -> bool: ...
 def current_stream(device: str | Device | None = None) -> Stream: ...
 def begin_use(stream: Stream, read: Buffer | None, written: Buffer | None) -> None: ...
+def enqueue_copy(
+    stream: Stream,
+    direction: Direction,
+    target: int,
+    target_offset: int,
+    source: int,
+    source_offset: int,
+    size: int,
+    *,
+    read: Buffer | None = None,
+    written: Buffer | None = None,
+) -> None: ...
+def keep_behind(stream: Stream, owner: object) -> None: ...
+def note_host_range(buffer: Buffer, address: int, size: int) -> None: ...
+def overlaps(a: Array, b: Array) -> bool: ...
+def share_uses(a: Buffer, b: Buffer) -> None: ...
 def wait_for_host(buffer: Buffer, write: bool = False) -> None: ...
 def view(
-    base: Array, shape: tuple[int, ...], strides: tuple[int, ...], shift: int = 0
+    base: Array,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    shift: int = 0,
+    *,
+    readonly: bool = False,
 ) -> Array: ...
 def reinterpret(
     base: Array,

@@ -2,9 +2,9 @@
 # cython: cdivision=True, c_api_binop_methods=False, embedsignature=True, binding=True
 """The compiled warm path: arrays, buffers, streams and the dispatch of elementwise ops.
 
-Read it in this order: types (dtype, device, kernel), memory (pool, buffer), stream (order and
-hazards), array, dispatch (from a public function to the native call). Whatever is not on the warm
-path is Python in the neighbouring modules.
+Read it in this order: types (dtype, device, kernel), memory (pool, buffer), timeline (order, hazards,
+progress), stream, array, dispatch (from a public function to the native call). Whatever is not on
+the warm path is Python in the neighbouring modules.
 """
 
 cimport cython
@@ -23,6 +23,8 @@ from .optable import OPS
 include "_warm_abi.pxi"
 include "_warm_types.pxi"
 include "_warm_memory.pxi"
+include "_warm_borrowed.pxi"
+include "_warm_timeline.pxi"
 include "_warm_stream.pxi"
 include "_warm_array.pxi"
 include "_warm_views.pxi"
@@ -32,3 +34,4 @@ include "_warm_functions.pxi"
 include "_warm_reduce.pxi"
 include "_warm_index.pxi"
 include "_warm_dlpack.pxi"
+include "_warm_process.pxi"

@@ -17,10 +17,8 @@ cdef class Array:
     cdef readonly DType dtype
     cdef int64_t count
     cdef bint contiguous
+    cdef readonly bint readonly  # a view of what was broadcast
     cdef object __weakref__
-
-    def __init__(self):
-        raise TypeError("make an array with phalanx.asarray, zeros, ones, arange, ...")
 
     def __dealloc__(self):
         if self.t.shape != self.inline_dims:
@@ -80,7 +78,7 @@ cdef class Array:
     @property
     def nbytes(self):
         """Bytes of all elements, without gaps."""
-        return self.count * self.dtype.itemsize
+        return <object>self.count * self.dtype.itemsize
 
     @property
     def is_contiguous(self):

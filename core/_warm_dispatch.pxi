@@ -10,11 +10,27 @@ cdef struct Launch:
     uint32_t scalars
 
 
-cdef int fill_entry(Device device, Entry *e, str op, tuple dtypes) except -1:
+cdef Entry *entry_at(Device device, size_t place, str op, tuple dtypes) except NULL:
+    """An entry of the device's table, filled. It is good as long as the GIL is kept, and from there
+    on for whoever holds the table."""
+    cdef KernelTable table = device._table
+    cdef Entry *e = table.entries + place
+    while e.state == ENTRY_EMPTY:
+        fill_entry(device, table, e, op, dtypes)
+        if table is not device._table:  # chosen anew meanwhile
+            table = device._table
+            e = table.entries + place
+    return e
+
+
+cdef int fill_entry(Device device, KernelTable table, Entry *e, str op, tuple dtypes) except -1:
     from . import registry
 
+    device.ensure_open()
     contiguous = registry.find_kernel(device, op, dtypes, Layout.CONTIGUOUS)
     strided = registry.find_kernel(device, op, dtypes, Layout.STRIDED)
+    if e.state != ENTRY_EMPTY:
+        return 0  # another thread was faster
     e.out = dtype_from_name(dtypes[len(dtypes) - 1]).code
     if (contiguous is None or op == "copy") and strided is None:  # copy serves all other ops
         e.state = ENTRY_OTHER
@@ -25,8 +41,7 @@ cdef int fill_entry(Device device, Entry *e, str op, tuple dtypes) except -1:
     elif strided is None:
         strided = contiguous
         e.only = ONLY_CONTIGUOUS
-    device._kernels[op, dtypes, "contiguous"] = contiguous
-    device._kernels[op, dtypes, "strided"] = strided
+    table.kept += [contiguous, strided]
     e.contiguous = <PyObject *>contiguous
     e.strided = <PyObject *>strided
     e.contiguous_run = (<Kernel>contiguous).run_fn
@@ -49,6 +64,7 @@ cdef Array run_elementwise(Device device, Entry *e, str op, int n, void **operan
 
     ``out`` is the destination of an in-place call, of the right dtype, else None.
     """
+    cdef KernelTable table = device._table  # kept: `e` lies in it
     cdef Stream s = current_stream_of(device)
     cdef Array first = None
     cdef Array a
@@ -77,28 +93,27 @@ cdef inline int launch_flat(Device device, Entry *e, Stream s, int n, void **ope
                             Launch *launch, Array out) except -1:
     """Launch the contiguous kernel on the arrays' own descriptors."""
     cdef const DLTensor *tensors[4]
-    cdef Array a
+    cdef void *arrays[4]
     cdef int i
-    s.seq += 1
     for i in range(n):
-        if operands[i] == NULL:
-            tensors[i] = &launch.scalar_tensors[i]
-        else:
-            a = <Array>operands[i]
-            tensors[i] = &a.t
-            use_buffer(a.buffer, s, False)
+        arrays[i] = operands[i]
+        tensors[i] = &launch.scalar_tensors[i] if operands[i] == NULL else &(<Array>operands[i]).t
+    arrays[n] = <void *>out
     tensors[n] = &out.t
-    use_buffer(out.buffer, s, True)
-    return call_native(device, s, e.contiguous_run, e.contiguous_row, tensors, n, 1, NULL, 0,
-                       launch.scalars, out.count, <Kernel>e.contiguous)
+    return launch_native(s, <Kernel>e.contiguous, e.contiguous_run, e.contiguous_row, tensors, arrays,
+                         n, 1, NULL, 0, launch.scalars, out.count)
 
 
-cdef inline int call_native(Device device, Stream s, phx_run_fn run, const phx_kernel *row,
-                            const DLTensor **tensors, int n_inputs, int n_outputs,
-                            const int64_t *params, int n_params, uint32_t scalars, int64_t work,
-                            Kernel kernel) except -1:
+cdef inline int launch_native(Stream s, Kernel kernel, phx_run_fn run, const phx_kernel *row,
+                              const DLTensor **tensors, void **arrays, int n_inputs, int n_outputs,
+                              const int64_t *params, int n_params, uint32_t scalars,
+                              int64_t work) except -1:
+    """One launch of a native kernel: depend, begin, enqueue, publish. NULL arrays are scalars."""
+    cdef Timeline t = s.timeline
     cdef phx_call call
     cdef phx_error *error
+    cdef phx_stream *queue
+    cdef int i
     call.struct_size = sizeof(phx_call)
     call.tensors = tensors
     call.params = params
@@ -106,14 +121,25 @@ cdef inline int call_native(Device device, Stream s, phx_run_fn run, const phx_k
     call.n_outputs = n_outputs
     call.n_params = n_params
     call.scalars = scalars
-    s._check()
-    if work < NOGIL_COUNT:
-        error = run(row, s.native, &call)
+    for i in range(n_inputs + n_outputs):
+        if arrays[i] != NULL:
+            depend_on(t, (<Array>arrays[i]).buffer, i >= n_inputs)
+    t.begin()
+    if work < NOGIL_COUNT and not PHX_DELAYS:
+        error = run(row, t.native, &call)
     else:
+        queue = t.native
         with nogil:
-            error = run(row, s.native, &call)
+            phx_delay()
+            error = run(row, queue, &call)
+            phx_delay()
+    t.publish()
+    for i in range(n_inputs + n_outputs):
+        if arrays[i] != NULL:
+            note_use(t, (<Array>arrays[i]).buffer, i >= n_inputs)
+    t.leave()
     if error != NULL:
-        raise_native(device, error, kernel)
+        raise_native(t.device, error, kernel)
     return 0
 
 
@@ -160,9 +186,10 @@ cdef Array run_general(Device device, Entry *e, str op, int n, void **operands, 
 
 cdef int launch_planned(Device device, Entry *e, str op, Stream s, int n, void **operands,
                         Launch *launch, Array out, Plan *p) except -1:
+    cdef KernelTable table = device._table  # kept: `e` lies in it
     cdef DLTensor local[4]
     cdef const DLTensor *tensors[4]
-    cdef Array a
+    cdef void *arrays[4]
     cdef int i
     cdef bint linear = is_linear(p, n + 1)
     if e.only == ONLY_STRIDED:
@@ -171,31 +198,26 @@ cdef int launch_planned(Device device, Entry *e, str op, Stream s, int n, void *
         return launch_copied(device, e, op, s, n, operands, launch, out)
     if e.state != ENTRY_NATIVE:
         return launch_python(device, e, op, s, n, operands, launch, out, p, linear)
-    s.seq += 1
     for i in range(n + 1):
-        if i < n and operands[i] == NULL:
+        arrays[i] = <void *>out if i == n else operands[i]
+        if arrays[i] == NULL:
             tensors[i] = &launch.scalar_tensors[i]
-            if not linear:
-                local[i] = launch.scalar_tensors[i]
-                local[i].ndim = p.ndim
-                local[i].shape = p.shape
-                local[i].strides = p.strides[i]
-                tensors[i] = &local[i]
-            continue
-        a = out if i == n else <Array>operands[i]
-        local[i] = a.t
+            if linear:
+                continue
+            local[i] = launch.scalar_tensors[i]
+        else:
+            local[i] = (<Array>arrays[i]).t
         local[i].ndim = p.ndim
         if linear and p.ndim and p.strides[i][0] == 0:
             local[i].ndim = 0
         local[i].shape = p.shape
         local[i].strides = p.strides[i]
         tensors[i] = &local[i]
-        use_buffer(a.buffer, s, i == n)
     if linear:
-        return call_native(device, s, e.contiguous_run, e.contiguous_row, tensors, n, 1, NULL, 0,
-                           launch.scalars, p.count, <Kernel>e.contiguous)
-    return call_native(device, s, e.strided_run, e.strided_row, tensors, n, 1, NULL, 0,
-                       launch.scalars, p.count, <Kernel>e.strided)
+        return launch_native(s, <Kernel>e.contiguous, e.contiguous_run, e.contiguous_row, tensors,
+                             arrays, n, 1, NULL, 0, launch.scalars, p.count)
+    return launch_native(s, <Kernel>e.strided, e.strided_run, e.strided_row, tensors, arrays, n, 1,
+                         NULL, 0, launch.scalars, p.count)
 
 
 cdef int launch_copied(Device device, Entry *e, str op, Stream s, int n, void **operands,
@@ -255,15 +277,73 @@ cdef int _code_of(void **operands, Launch *launch, int i):
 
 cdef int launch_with_driver(Device device, Kernel kernel, list inputs, list outputs, tuple params,
                             Stream s) except -1:
-    s._check()
-    s.seq += 1
-    for operand in inputs:
-        if isinstance(operand, Array):
-            use_buffer((<Array>operand).buffer, s, False)
-    for operand in outputs:
-        use_buffer((<Array>operand).buffer, s, True)
-    device.driver.launch(device.index, kernel, inputs, outputs, params, stream=s)
+    run_transaction(
+        s, [(<Array>x).buffer for x in inputs if isinstance(x, Array)],
+        [(<Array>x).buffer for x in outputs],
+        device.driver.launch, (device.index, kernel, inputs, outputs, params))
     return 0
+
+
+cdef int run_transaction(Stream s, list read, list written, object call, tuple args) except -1:
+    """One launch through a driver in Python: depend, begin, the call, publish.
+
+    The uses are noted when the call raises too: part of its work may be in the queue.
+    """
+    cdef Timeline t = s.timeline
+    for buffer in read:
+        depend_on(t, <Buffer?>buffer, False)
+    for buffer in written:
+        depend_on(t, <Buffer?>buffer, True)
+    t.begin()
+    try:
+        delay()
+        call(*args, stream=s)
+        delay()
+    finally:
+        t.publish()
+        for buffer in read:
+            note_use(t, <Buffer>buffer, False)
+        for buffer in written:
+            note_use(t, <Buffer>buffer, True)
+        t.leave()
+    return 0
+
+
+def enqueue_copy(Stream stream not None, direction, target, target_offset, source, source_offset,
+                 size, *, Buffer read=None, Buffer written=None):
+    """Enqueue a copy through the driver, as a launch that reads and writes these buffers.
+
+    Ends are handles or host addresses; the host's memory must stay until the copy is done.
+    """
+    cdef Device device = stream.timeline.device
+    run_transaction(
+        stream, [] if read is None else [read], [] if written is None else [written],
+        device.driver.copy,
+        (device.index, direction, target, target_offset, source, source_offset, size))
+
+
+def begin_use(Stream stream not None, Buffer read, Buffer written):
+    """Let somebody else use buffers in a stream's queue, where his work goes next.
+
+    The queue waits for what they depend on, and the use counts as the stream's next launch.
+    """
+    cdef Timeline t = stream.timeline
+    if read is not None:
+        depend_on(t, read, False)
+    if written is not None:
+        depend_on(t, written, True)
+    t.begin()
+    t.publish()
+    if read is not None:
+        note_use(t, read, False)
+    if written is not None:
+        note_use(t, written, True)
+    t.leave()
+
+
+def wait_for_host(Buffer buffer not None, bint write=False):
+    """Block until the host may read (or write) a buffer."""
+    wait_on_host(buffer, write)
 
 
 cdef int _dispatch_other(Device device, str op, tuple dtypes, list inputs, list outputs,
@@ -284,40 +364,46 @@ def launch(str op not None, tuple inputs not None, tuple outputs not None, tuple
         UnsupportedOpError: no kernel, and the policy forbids a fallback.
     """
     cdef const DLTensor *tensors[8]
+    cdef void *arrays[8]
     cdef int64_t native_params[8]
     cdef Array a = outputs[0]
     cdef Device device = a.device
     cdef Stream s = current_stream_of(device)
     cdef int i, n = len(inputs), m = len(outputs), k = len(params)
     cdef Kernel kernel
-    cdef tuple dtypes
     cdef int64_t work = 0
     if n + m > 8 or k > 8:
         raise ValueError(f"{op}: at most 8 operands and 8 params")
     dtypes = tuple([(<Array?>x).dtype.name for x in inputs + outputs])
-    key = (op, dtypes)
-    kernel = device._kernels.get(key, _missing)
-    if kernel is _missing:
-        from . import registry
-
-        kernel = registry.find_kernel(device, op, dtypes, Layout.ANY)
-        device._kernels[key] = kernel
+    kernel = kernel_at(device, op, dtypes)
     if kernel is None:
         _dispatch_other(device, op, dtypes, list(inputs), list(outputs), params, s)
         return
     if kernel.run_fn == NULL:
         launch_with_driver(device, kernel, list(inputs), list(outputs), params, s)
         return
-    s.seq += 1
     for i in range(n + m):
         a = inputs[i] if i < n else outputs[i - n]
+        arrays[i] = <void *>a
         tensors[i] = &a.t
         work += a.count
-        use_buffer(a.buffer, s, i >= n)
     for i in range(k):
         native_params[i] = params[i]
-    call_native(device, s, kernel.run_fn, kernel.native_row, tensors, n, m, native_params, k, 0,
-                work, kernel)
+    launch_native(s, kernel, kernel.run_fn, kernel.native_row, tensors, arrays, n, m, native_params,
+                  k, 0, work)
+
+
+cdef Kernel kernel_at(Device device, str op, tuple dtypes):
+    """The device's kernel for an op of any layout, ``None`` if it has none."""
+    cdef KernelTable table = device._table
+    key = (op, dtypes)
+    found = table.kernels.get(key, _missing)
+    if found is _missing:
+        from . import registry
+
+        found = registry.find_kernel(device, op, dtypes, Layout.ANY)
+        table.kernels[key] = found
+    return found
 
 
 cdef Kernel _missing = Kernel("", (), Layout.ANY)

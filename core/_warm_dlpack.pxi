@@ -2,7 +2,8 @@
 
 from cpython.long cimport PyLong_AsLongLongAndOverflow
 from cpython.pycapsule cimport (
-    PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New, PyCapsule_SetName,
+    PyCapsule_GetContext, PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New, PyCapsule_SetContext,
+    PyCapsule_SetDestructor, PyCapsule_SetName,
 )
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdlib cimport free as c_free, malloc as c_malloc
@@ -25,37 +26,60 @@ cdef struct ManagedTensorVersioned:
     uint64_t flags
     DLTensor dl
 
-# What an export allocates: the managed struct, its dims, and the array that owns the memory.
+# What an export allocates: the managed struct, its dims, and the array that owns the memory. It lives
+# until the capsule is gone and the deleter was called: PyTorch calls the deleter of a capsule that it
+# refuses and leaves the capsule as it was, so the capsule's end must see that it was called.
 cdef struct Exported:
     ManagedTensorVersioned versioned
     ManagedTensor plain
     int64_t dims[2 * MAX_NDIM]
     PyObject *array
+    bint has_capsule
 
 
-cdef void _drop_export(Exported *e) noexcept with gil:
-    Py_DECREF(<object>e.array)
-    c_free(e)
+cdef extern from "Python.h":
+    int Py_IsInitialized() nogil
 
 
-cdef void _delete_plain(ManagedTensor *m) noexcept:
+cdef void _drop_export(Exported *e) noexcept nogil:
+    if not Py_IsInitialized():
+        return  # the array went with the interpreter
+    with gil:
+        _drop_array(e)
+        if not e.has_capsule:
+            c_free(e)
+
+
+cdef void _drop_array(Exported *e) noexcept:
+    cdef PyObject *array = e.array
+    e.array = NULL
+    if array != NULL:
+        Py_DECREF(<object>array)
+
+
+cdef void _delete_plain(ManagedTensor *m) noexcept nogil:
     _drop_export(<Exported *>m.context)
 
 
-cdef void _delete_versioned(ManagedTensorVersioned *m) noexcept:
+cdef void _delete_versioned(ManagedTensorVersioned *m) noexcept nogil:
     _drop_export(<Exported *>m.context)
 
 
 cdef void _destroy_capsule(object capsule) noexcept:
-    """An export that nobody consumed."""
-    cdef ManagedTensorVersioned *v
-    cdef ManagedTensor *m
-    if PyCapsule_IsValid(capsule, b"dltensor_versioned"):
-        v = <ManagedTensorVersioned *>PyCapsule_GetPointer(capsule, b"dltensor_versioned")
-        v.deleter(v)
-    elif PyCapsule_IsValid(capsule, b"dltensor"):
-        m = <ManagedTensor *>PyCapsule_GetPointer(capsule, b"dltensor")
-        m.deleter(m)
+    """The capsule's end: nobody consumed it, or the deleter was called, or it is still to come."""
+    cdef Exported *e = <Exported *>PyCapsule_GetContext(capsule)
+    e.has_capsule = False
+    if PyCapsule_IsValid(capsule, b"dltensor_versioned") or PyCapsule_IsValid(capsule, b"dltensor"):
+        _drop_array(e)
+    if e.array == NULL:
+        c_free(e)
+
+
+cdef object _capsule_of(Exported *e, void *managed, const char *name):
+    capsule = PyCapsule_New(managed, name, NULL)
+    PyCapsule_SetContext(capsule, e)
+    PyCapsule_SetDestructor(capsule, _destroy_capsule)
+    return capsule
 
 
 cdef object export_dlpack(Array a, object stream, object max_version, object dl_device, object copy):
@@ -64,9 +88,11 @@ cdef object export_dlpack(Array a, object stream, object max_version, object dl_
     cdef bint copied
     a, copied = interchange.prepare_export(a, stream, dl_device, copy)
     versioned = max_version is not None and max_version[0] >= 1
-    if a.buffer.readonly and not versioned:
+    readonly = a.buffer.readonly or a.readonly
+    if readonly and not versioned:
         raise BufferError("read-only memory can be exported only in a versioned DLPack capsule: "
                           "the consumer must ask for max_version >= (1, 0), or copy=True")
+    note_reachable(a.buffer)
     cdef Exported *e = <Exported *>c_malloc(sizeof(Exported))
     if e == NULL:
         raise MemoryError()
@@ -79,20 +105,21 @@ cdef object export_dlpack(Array a, object stream, object max_version, object dl_
     memcpy(dl.shape, a.t.shape, dl.ndim * sizeof(int64_t))
     memcpy(dl.strides, a.t.strides, dl.ndim * sizeof(int64_t))
     e.array = <PyObject *>a
+    e.has_capsule = True
     Py_INCREF(a)
     if versioned:
         e.versioned.major = 1
         e.versioned.minor = 1
         e.versioned.context = e
         e.versioned.deleter = _delete_versioned
-        e.versioned.flags = (DLPACK_READ_ONLY if a.buffer.readonly else 0) | (
+        e.versioned.flags = (DLPACK_READ_ONLY if readonly else 0) | (
             DLPACK_IS_COPIED if copied else 0)
         e.versioned.dl = dl
-        return PyCapsule_New(&e.versioned, b"dltensor_versioned", _destroy_capsule)
+        return _capsule_of(e, &e.versioned, b"dltensor_versioned")
     e.plain.dl = dl
     e.plain.context = e
     e.plain.deleter = _delete_plain
-    return PyCapsule_New(&e.plain, b"dltensor", _destroy_capsule)
+    return _capsule_of(e, &e.plain, b"dltensor")
 
 
 @cython.final
@@ -199,6 +226,7 @@ cdef Array over_memory(Array a, uintptr_t handle, uint64_t offset, object owner,
     attach(a, Buffer.from_handle(a.device, handle, offset + high + a.dtype.itemsize, owner=owner,
                                  readonly=readonly))
     a.t.byte_offset = offset
+    note_reachable(a.buffer)
     return a
 
 

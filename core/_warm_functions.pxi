@@ -35,11 +35,11 @@ _fill_promotion()
 
 
 cdef inline Entry *entry_of(Function f, Device device, DType key) except NULL:
-    cdef Entry *e = device._entries + f.index * N_DTYPES + key.code
+    cdef size_t place = f.index * N_DTYPES + key.code
+    cdef Entry *e = device._table.entries + place
     if e.state == ENTRY_EMPTY:
         signature = (<list>_SIGNATURES[f.index])[key.code]
-        device.ensure_open()
-        fill_entry(device, e, signature[0], signature[1])
+        return entry_at(device, place, signature[0], signature[1])
     return e
 
 
@@ -161,6 +161,13 @@ _greater = BinaryFunction("greater")
 _greater_equal = BinaryFunction("greater_equal")
 
 
+cdef dict _by_name = {row.name: Function(row.name) for row in _FUNCTION_ROWS}
+
+
+cdef inline Function _named(str name):
+    return <Function>_by_name[name]
+
+
 cdef object unary(Function f, object x):
     cdef void *operands[1]
     cdef Launch launch
@@ -278,6 +285,9 @@ cdef int check_writable(Array x) except -1:
     if x.buffer.readonly:
         raise ValueError("the array's memory is read-only (it belongs to another library); copy it "
                          "with phalanx.asarray(x, copy=True)")
+    if x.readonly:
+        raise ValueError("elements of the array share memory (it was broadcast, or is a view of what "
+                         "was): copy it with phalanx.asarray(x, copy=True) before writing")
     for i in range(x.t.ndim):
         if x.t.strides[i] == 0 and x.t.shape[i] > 1 and x.count:
             raise ValueError(f"elements of the array share memory along axis {i} (it was broadcast): "
@@ -287,11 +297,17 @@ cdef int check_writable(Array x) except -1:
 
 cdef Array separate(Array source, Array target):
     """``source``, or a copy of it if it overlaps ``target`` in another order than its own."""
-    if source.buffer is not target.buffer or (
-            source.t.byte_offset == target.t.byte_offset and same_shape(source, target)
+    if uses_of(source.buffer) is not uses_of(target.buffer) or (
+            <char *>source.t.data + source.t.byte_offset == <char *>target.t.data + target.t.byte_offset
+            and same_shape(source, target)
             and memcmp(source.t.strides, target.t.strides, target.t.ndim * sizeof(int64_t)) == 0):
         return source
     return unary(_copy, source)
+
+
+def overlaps(Array a not None, Array b not None):
+    """Return whether two arrays may lie over common memory."""
+    return uses_of(a.buffer) is uses_of(b.buffer)
 
 
 cdef Array cast_array(Array a, DType dtype):
@@ -304,10 +320,10 @@ cdef Array cast_array(Array a, DType dtype):
 cdef Array run_cast(Array a, DType dtype, Array out):
     cdef void *operands[1]
     cdef Launch launch
-    cdef Entry *e = a.device._entries + (_N_FUNCTIONS + a.dtype.code) * N_DTYPES + dtype.code
+    cdef size_t place = (_N_FUNCTIONS + a.dtype.code) * N_DTYPES + dtype.code
+    cdef Entry *e = a.device._table.entries + place
     if e.state == ENTRY_EMPTY:
-        a.device.ensure_open()
-        fill_entry(a.device, e, "cast", (a.dtype.name, dtype.name))
+        e = entry_at(a.device, place, "cast", (a.dtype.name, dtype.name))
     operands[0] = <void *>a
     launch.scalars = 0
     return run_elementwise(a.device, e, "cast", 1, operands, &launch, out)
@@ -378,7 +394,7 @@ def ternary(str name not None, first, second, third, DType key not None, Device 
     cdef Launch launch
     cdef Entry *e
     cdef int i
-    cdef int index = _FUNCTION_INDEX[name]
+    cdef Function f = _named(name)
     launch.scalars = 0
     values = (first, second, third)
     for i in range(3):
@@ -388,13 +404,9 @@ def ternary(str name not None, first, second, third, DType key not None, Device 
             operands[i] = NULL
             launch.scalars |= 1 << i
             encode_scalar(&launch, i, values[i], key)
-    e = device._entries + index * N_DTYPES + key.code
-    if e.state == ENTRY_EMPTY:
-        signature = (<list>_SIGNATURES[index])[key.code]
-        if signature is None:
-            raise TypeError(f"{name} is not defined for {key.name}")
-        device.ensure_open()
-        fill_entry(device, e, signature[0], signature[1])
+    if not defined_for(f, key):
+        raise TypeError(f"{name} is not defined for {key.name}")
+    e = entry_of(f, device, key)
     return run_elementwise(device, e, name, 3, operands, &launch, None)
 
 
@@ -411,35 +423,14 @@ def launch_elementwise(str op not None, tuple inputs not None, Array out not Non
     cdef Entry *e
     cdef Array last = inputs[len(inputs) - 1]
     cdef int i, n = len(inputs)
-    cdef int index
     if op == "cast":
         run_cast(last, out.dtype, out)
         return
-    index = _FUNCTION_INDEX[op]
     for i in range(n):
         operands[i] = <void *><Array?>inputs[i]
     launch.scalars = 0
-    e = last.device._entries + index * N_DTYPES + last.dtype.code
-    if e.state == ENTRY_EMPTY:
-        signature = (<list>_SIGNATURES[index])[last.dtype.code]
-        last.device.ensure_open()
-        fill_entry(last.device, e, signature[0], signature[1])
+    e = entry_of(_named(op), last.device, last.dtype)
     run_elementwise(last.device, e, op, n, operands, &launch, out)
-
-
-def begin_use(Stream stream not None, Buffer read, Buffer written):
-    """Number a copy on a stream as its next launch, after waiting for what the buffers depend on."""
-    stream._check()
-    stream.seq += 1
-    if read is not None:
-        use_buffer(read, stream, False)
-    if written is not None:
-        use_buffer(written, stream, True)
-
-
-def wait_for_host(Buffer buffer not None, bint write=False):
-    """Block until the host may read (or write) a buffer."""
-    wait_on_host(buffer, write)
 
 
 def check_array_writable(Array x not None):

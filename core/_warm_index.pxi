@@ -63,6 +63,7 @@ cdef Array basic_view(Array x, object key):
 def matrix_product(x1, x2):
     """The product of two matrices of one dtype on one device; None if it is not that simple."""
     cdef const DLTensor *tensors[3]
+    cdef void *arrays[3]
     cdef int64_t shape[2]
     cdef Array a
     cdef Array b
@@ -74,13 +75,11 @@ def matrix_product(x1, x2):
     a = <Array>x1
     b = <Array>x2
     if (a.t.ndim != 2 or b.t.ndim != 2 or a.dtype is not b.dtype or a.device is not b.device
-            or a.t.shape[1] != b.t.shape[0] or a.count == 0 or b.count == 0):
+            or a.t.shape[1] != b.t.shape[0] or a.count == 0 or b.count == 0 or a.dtype.code == BOOL):
         return None
-    kernel = a.device._kernels.get(("matmul", a.dtype))
+    kernel = kernel_of(a.device, "matmul", a.dtype, None)
     if kernel is None or kernel.run_fn == NULL:
-        kernel = _find_matmul(a)
-        if kernel is None or kernel.run_fn == NULL:
-            return None
+        return None
     s = current_stream_of(a.device)
     shape[0] = a.t.shape[0]
     shape[1] = b.t.shape[1]
@@ -88,21 +87,7 @@ def matrix_product(x1, x2):
     tensors[0] = &a.t
     tensors[1] = &b.t
     tensors[2] = &out.t
-    s.seq += 1
-    use_buffer(a.buffer, s, False)
-    use_buffer(b.buffer, s, False)
-    use_buffer(out.buffer, s, True)
-    call_native(a.device, s, kernel.run_fn, kernel.native_row, tensors, 2, 1, NULL, 0, 0,
-                a.count * shape[1], kernel)
+    arrays[0], arrays[1], arrays[2] = <void *>a, <void *>b, <void *>out
+    launch_native(s, kernel, kernel.run_fn, kernel.native_row, tensors, arrays, 2, 1, NULL, 0, 0,
+                  a.count * shape[1])
     return out
-
-
-cdef Kernel _find_matmul(Array a):
-    if a.dtype.kind == "b":
-        return None
-    from . import registry
-
-    name = a.dtype.name
-    kernel = registry.find_kernel(a.device, "matmul", (name, name, name), Layout.ANY)
-    a.device._kernels["matmul", a.dtype] = kernel
-    return kernel

@@ -22,6 +22,7 @@ cdef extern from "_pool.h" nogil:
         uint64_t size
         uint64_t allocated
         uint32_t stream
+        uint32_t small
     ctypedef struct phx_block_info:
         void *handle
         uint64_t segment
@@ -38,7 +39,7 @@ cdef extern from "_pool.h" nogil:
         uint64_t allocs, frees, queued_frees, misses, retries, ooms
         uint64_t segments_added, segments, active_blocks, pending_blocks, free_blocks
         double fragmentation
-    uint32_t PHX_POOL_ALL_STREAMS
+    uint32_t PHX_POOL_MAX_STREAMS
     phx_pool *phx_pool_create(uint64_t alignment, uint64_t limit)
     void phx_pool_destroy(phx_pool *pool)
     phx_block *phx_pool_alloc(phx_pool *pool, uint64_t size, uint32_t stream, phx_pool_status *status)
@@ -49,6 +50,7 @@ cdef extern from "_pool.h" nogil:
                                           const phx_wait *waits)
     phx_pool_status phx_pool_add_stream(phx_pool *pool, uint32_t stream)
     phx_pool_status phx_pool_set_completed(phx_pool *pool, uint32_t stream, uint64_t seq)
+    phx_pool_status phx_pool_take_free(phx_pool *pool, uint32_t target)
     uint64_t phx_pool_sync_begin(phx_pool *pool)
     void phx_pool_sync_end(phx_pool *pool, uint64_t ticket)
     uint64_t phx_pool_pending_bytes(const phx_pool *pool)
@@ -87,16 +89,15 @@ cdef class Buffer:
     cdef Pool pool
     cdef phx_block *block
     cdef uint32_t home        # id of the stream whose bins the block returns to
-    cdef Stream stream        # last writer
+    cdef Timeline timeline    # of the last write
     cdef uint64_t write_seq
-    cdef uint64_t read_seq    # last read on the same stream
-    cdef dict readers         # other streams that used it -> sequence number of the last use
+    cdef uint64_t read_seq    # last read on the same timeline
+    cdef dict readers         # other timelines that used it -> number of the last use
+    cdef bint is_reachable    # known to those who look for overlapping memory
+    cdef Buffer shared        # keeps the uses of all buffers that overlap this one
     cdef object owner
     cdef list hooks
     cdef object __weakref__
-
-    def __init__(self):
-        raise TypeError("get a buffer from an allocator: phalanx.empty(...).buffer")
 
     @property
     def handle(self):
@@ -111,22 +112,30 @@ cdef class Buffer:
 
     @staticmethod
     def from_handle(Device device not None, handle, uint64_t size, *, owner=None, bint readonly=False):
-        """Borrow memory that ``owner`` keeps alive; it is never freed here."""
+        """Borrow memory that ``owner`` keeps alive; it is never freed here.
+
+        ``owner`` is let go when the buffer is gone and the work that uses it is done.
+        """
         device.ensure_open()
+        device.end_dropped()
+        device.poll_parked()
         cdef Buffer b = Buffer.__new__(Buffer)
         b.device = device
         b.base = <void *><uintptr_t>handle
         b.size = size
         b.owner = owner
         b.readonly = readonly
-        b.stream = device.default_stream
+        b.timeline = device.default_stream.timeline
         return b
 
     def __dealloc__(self):
         if self.block != NULL:
             release(self)
-        if self.hooks is not None:
-            run_hooks(self.hooks)
+            if self.hooks is not None:
+                run_hooks(self.hooks)
+        elif (self.owner is not None or self.hooks is not None) and not park(self):
+            if self.hooks is not None:
+                run_hooks(self.hooks)
 
     def __repr__(self):
         return f"<Buffer of {self.size} bytes on {self.device}>"
@@ -136,34 +145,52 @@ cdef void release(Buffer b) noexcept:
     """Give a block back; never blocks and never calls the driver."""
     cdef phx_wait waits[64]
     cdef uint32_t n = 0
-    if b.readers is None and b.stream.id == b.home:
+    cdef Buffer uses = uses_of(b)
+    if uses.readers is None and uses.timeline.id == b.home:
         phx_pool_free(b.pool.pool, b.block)
         return
-    if b.stream.id != b.home:
-        waits[n].stream = b.stream.id
-        waits[n].seq = max(b.write_seq, b.read_seq)
-        n += 1
-    for reader, seq in b.readers.items():
-        if (<Stream>reader).id != b.home and n < 64:
-            waits[n].stream = (<Stream>reader).id
+    for timeline, seq in pending_uses(uses):
+        if (<Timeline>timeline).id != b.home and n < 64:  # the pool names four, then waits for all
+            waits[n].stream = (<Timeline>timeline).id
             waits[n].seq = seq
             n += 1
     phx_pool_free_pending(b.pool.pool, b.block, n, waits)
 
 
-cdef void run_hooks(list hooks) noexcept:
-    for hook in hooks:
-        run_hook(hook)
-
-
-cdef void run_hook(object hook) noexcept:
-    hook()  # what it raises goes to sys.unraisablehook, as from any destructor
+cdef list pending_uses(Buffer uses):
+    """The (timeline, number) of each use that is not known to be complete."""
+    cdef Timeline t = uses.timeline
+    cdef uint64_t last = max(uses.write_seq, uses.read_seq)
+    pending = []
+    if t is not None and t.done < last and t.state < ENDED:
+        pending.append((t, last))
+    if uses.readers is not None:
+        for reader, seq in uses.readers.items():
+            t = reader
+            if t.done < <uint64_t>seq and t.state < ENDED:
+                pending.append((t, seq))
+    return pending
 
 
 cdef inline Buffer allocate(Device device, uint64_t size, Stream s):
     if device.allocator is not None:
-        return device.allocator.allocate(size, stream=s)
+        return allocate_through(device, size, s)
     return device.pool.take(size, s)
+
+
+cdef Buffer allocate_through(Device device, uint64_t size, Stream s):
+    """Allocate through the user's allocator, and look at what it gives."""
+    allocator = device.allocator
+    if allocator is None:
+        return device.pool.take(size, s)
+    found = allocator.allocate(size, stream=s)
+    if type(found) is not Buffer or (<Buffer>found).device is not device or (
+            (<Buffer>found).size < size):
+        what = f"{found!r}" if type(found) is Buffer else type(found).__name__
+        raise TypeError(
+            f"{type(allocator).__name__}.allocate({size}) gave {what}; it must return a Buffer of "
+            f"{device} with {size} bytes or more, for example from its upstream")
+    return found
 
 
 @cython.final
@@ -177,7 +204,7 @@ cdef class Pool:
     cdef phx_pool *pool
     cdef readonly Device device
 
-    def __init__(self, Device device not None):
+    def __cinit__(self, Device device not None):
         self.device = device
         self.pool = phx_pool_create(max(16, device.info.alignment), 0)
         if self.pool == NULL:
@@ -200,7 +227,8 @@ cdef class Pool:
 
     cdef inline Buffer take(self, uint64_t size, Stream s):
         cdef phx_pool_status status
-        cdef phx_block *block = phx_pool_alloc(self.pool, size, s.id, &status)
+        cdef Timeline t = s.timeline
+        cdef phx_block *block = phx_pool_alloc(self.pool, size, t.id, &status)
         if block == NULL:
             block = self.grow(size, s, status)
         cdef Buffer b = Buffer.__new__(Buffer)
@@ -210,26 +238,25 @@ cdef class Pool:
         b.size = size
         b.device = self.device
         b.pool = self
-        b.stream = s
-        b.home = s.id
+        b.timeline = t
+        b.home = t.id
         return b
 
     cdef phx_block *grow(self, uint64_t size, Stream s, phx_pool_status status) except NULL:
         """Find memory beyond the stream's own bins, from the cheapest remedy to the dearest."""
         cdef phx_block *block = NULL
-        s._check()
-        for remedy in (self._poll, self._add_segment, self._trim, self._synchronize,
-                       self._add_segment):
+        cdef uint32_t id = s.opened().id
+        for remedy in (self._poll, self._add_segment, self._trim, self._adopt, self._add_segment):
             if status == PHX_POOL_TOO_LARGE or status == PHX_POOL_NO_HOST_MEMORY:
                 break
-            if remedy(size, s):
-                block = phx_pool_alloc(self.pool, size, s.id, &status)
+            if remedy(size, id):
+                block = phx_pool_alloc(self.pool, size, id, &status)
                 if block != NULL:
                     return block
             if remedy == self._add_segment:
                 phx_pool_note_retry(self.pool)
         if status != PHX_POOL_TOO_LARGE:
-            block = phx_pool_alloc_any(self.pool, size, s.id, &status)
+            block = phx_pool_alloc_any(self.pool, size, id, &status)
         if block == NULL:
             phx_pool_note_oom(self.pool)
             from .memory import out_of_memory
@@ -237,19 +264,17 @@ cdef class Pool:
             raise out_of_memory(self.device, size, "limit" if status == PHX_POOL_OVER_LIMIT else "")
         return block
 
-    def _poll(self, size, stream):
+    def _poll(self, size, id):
         """Ask the streams how far they are if blocks wait for them."""
-        cdef Stream s
+        cdef Timeline t
+        self.device.end_dropped()
         if phx_pool_pending_bytes(self.pool) == 0:
             return False
-        for s in self.device.streams():
-            if not (s.is_default and self.device.synchronous):
-                phx_pool_set_completed(self.pool, s.id, s.poll())
-            else:
-                phx_pool_set_completed(self.pool, s.id, s.seq)
+        for t in self.device.timelines():
+            phx_pool_set_completed(self.pool, t.id, t.poll())
         return True
 
-    def _add_segment(self, uint64_t size, Stream stream):
+    def _add_segment(self, uint64_t size, uint32_t id):
         """Get a segment from the driver: of the pool's choice, else just large enough."""
         cdef uint64_t wanted = phx_pool_segment_size(self.pool, size)
         cdef uint64_t least = phx_pool_round_size(self.pool, size)
@@ -257,57 +282,73 @@ cdef class Pool:
             return False
         for request in sorted({wanted, min(wanted, least)}, reverse=True):
             try:
+                delay()
                 handle = self.device.driver.alloc(self.device.index, request)
             except MemoryError:
                 continue
-            phx_pool_add_segment(self.pool, <void *><uintptr_t>handle, request, stream.id, size)
+            if phx_pool_add_segment(self.pool, <void *><uintptr_t>handle, request, id,
+                                    size) == PHX_POOL_OK:
+                return True
+            self.device.driver.free(self.device.index, handle)  # another thread was faster
             return True
         return False
 
-    def _trim(self, size, stream):
-        """Give segments without a used block back to the driver."""
+    def _trim(self, size, id):
+        """Give empty segments back to the driver to make room for one of another size."""
+        if not self._give_segments():
+            return False
+        self._add_segment(size, id)
+        return True
+
+    cdef list _take_segments(self):
+        """Take the segments without a used block out of the pool; work may still use them."""
         cdef phx_segment_info info
-        released = False
-        self._finish_work()
+        taken = []
         while phx_pool_take_empty_segment(self.pool, &info):
-            self.device.driver.free(self.device.index, <uintptr_t>info.handle)
-            released = True
-        self._trim_driver()
-        if released:
-            self._add_segment(size, stream)
-        return released
+            request = 1 if info.small else info.size
+            taken.append((<uintptr_t>info.handle, info.size, info.stream, request))
+        return taken
+
+    def _give_segments(self):
+        """Give the empty segments back: take them, wait for all work, free them. Returns bytes."""
+        taken = self._take_segments()
+        total = 0
+        try:
+            if taken:
+                self._finish_work()
+            while taken:
+                handle, size, _, _ = taken.pop()
+                delay()
+                self.device.driver.free(self.device.index, handle)
+                total += size
+        finally:
+            for handle, size, id, request in taken:  # interrupted: nothing is lost
+                phx_pool_add_segment(self.pool, <void *><uintptr_t>handle, size, id, request)
+        if self.device.driver.capabilities & Capability.TRIM:
+            self.device.driver.trim(self.device.index)
+        return total
 
     def _finish_work(self):
-        """Wait until no stream works any more: a segment may be in use though its blocks are free."""
+        """Wait for everything that is in a queue now, and free the blocks that waited for it."""
+        cdef Timeline t
         cdef uint64_t ticket = phx_pool_sync_begin(self.pool)
-        for s in self.device.streams():
-            if not (s.is_default and self.device.synchronous):
-                s.synchronize()
+        for t in self.device.timelines():
+            t.finish_quietly()
         phx_pool_sync_end(self.pool, ticket)
 
-    def _synchronize(self, size, Stream stream):
-        """Wait for all streams, then take over what they have free, and trim."""
+    def _adopt(self, size, uint32_t id):
+        """Take over what other streams have free: take it, wait for all streams, use it."""
+        phx_pool_take_free(self.pool, id)
         self._finish_work()
-        phx_pool_adopt_stream(self.pool, PHX_POOL_ALL_STREAMS, stream.id, NULL)
-        self._trim(size, stream)
+        self._give_segments()
+        self._add_segment(size, id)
         return True
 
     def trim(self):
         """Give segments without a used block back to the driver; return the bytes given back."""
-        cdef phx_segment_info info
-        cdef uint64_t total = 0
-        self._poll(0, None)
+        self._poll(0, 0)
         self._finish_work()
-        while phx_pool_take_empty_segment(self.pool, &info):
-            total += info.size
-            self.device.driver.free(self.device.index, <uintptr_t>info.handle)
-        self._trim_driver()
-        return total
-
-    def _trim_driver(self):
-        """Let the driver give back what it keeps for itself, if it can."""
-        if self.device.driver.capabilities & Capability.TRIM:
-            self.device.driver.trim(self.device.index)
+        return self._give_segments()
 
     def set_limit(self, uint64_t size):
         """Refuse to reserve more than ``size`` bytes; 0 removes the limit."""

@@ -81,13 +81,14 @@ cdef Array kept_first(Array x, uint64_t mask):
 
 
 cdef Kernel kernel_of(Device device, str op, DType source, DType target):
+    """The kernel of a reduction, or of a matrix product of one dtype if ``target`` is None."""
+    cdef KernelTable table = device._table
     key = (op, source, target)
-    found = device._kernels.get(key, _missing)
+    found = table.kernels.get(key, _missing)
     if found is _missing:
-        from . import registry
-
-        found = registry.find_kernel(device, op, (source.name, target.name), Layout.ANY)
-        device._kernels[key] = found
+        name = source.name
+        dtypes = (name, name, name) if target is None else (name, target.name)
+        found = table.kernels[key] = kernel_at(device, op, dtypes)
     return found
 
 
@@ -137,6 +138,7 @@ cdef int launch_along(str op, Array x, Array out, Plan *p, Stream s, const int64
     """Launch a reduction: the input as planned, the output as one run of its kept elements."""
     cdef DLTensor tensors[2]
     cdef const DLTensor *pointers[2]
+    cdef void *arrays[2]
     cdef int64_t strides[MAX_NDIM]
     cdef int64_t step = 1
     cdef int i
@@ -160,8 +162,6 @@ cdef int launch_along(str op, Array x, Array out, Plan *p, Stream s, const int64
     tensors[1].strides = strides
     pointers[0] = &tensors[0]
     pointers[1] = &tensors[1]
-    s.seq += 1
-    use_buffer(x.buffer, s, False)
-    use_buffer(out.buffer, s, True)
-    return call_native(x.device, s, kernel.run_fn, kernel.native_row, pointers, 1, 1, params,
-                       n_params, 0, x.count, kernel)
+    arrays[0], arrays[1] = <void *>x, <void *>out
+    return launch_native(s, kernel, kernel.run_fn, kernel.native_row, pointers, arrays, 1, 1, params,
+                         n_params, 0, x.count)

@@ -21,9 +21,6 @@ cdef class DType:
     cdef readonly int code
     cdef DLDataType dl
 
-    def __init__(self):
-        raise TypeError("dtypes are singletons: use phalanx.float32, phalanx.int64, ...")
-
     def __repr__(self):
         return f"phalanx.{self.name}"
 
@@ -111,8 +108,8 @@ cdef class Kernel:
     cdef phx_run_fn run_fn
     cdef const phx_kernel *native_row
 
-    def __init__(self, str op, tuple dtypes, layout, *, str name="", str determinism="none",
-                 double error_bound=-1.0, str provider="", handle=None, run=0, native=0):
+    def __cinit__(self, str op, tuple dtypes, layout, *, str name="", str determinism="none",
+                  double error_bound=-1.0, str provider="", handle=None, run=0, native=0):
         self.op = op
         self.dtypes = dtypes
         self.layout = Layout(layout)
@@ -158,6 +155,29 @@ cdef struct Entry:
 
 
 @cython.final
+cdef class KernelTable:
+    """The kernels that a device has chosen so far.
+
+    A new choice makes a new table. Whoever launches holds a reference to the one that he looked
+    into, and the table holds every kernel that its entries point to.
+    """
+
+    cdef Entry *entries
+    cdef dict kernels
+    cdef list kept
+
+    def __cinit__(self):
+        self.entries = <Entry *>PyMem_Calloc(_N_ENTRIES, sizeof(Entry))
+        if self.entries == NULL:
+            raise MemoryError()
+        self.kernels = {}
+        self.kept = []
+
+    def __dealloc__(self):
+        PyMem_Free(self.entries)
+
+
+@cython.final
 cdef class Device:
     """One piece of hardware, such as ``cpu:0``. Get one from ``phalanx.devices()``.
 
@@ -179,16 +199,18 @@ cdef class Device:
     cdef readonly Pool pool
     cdef public object allocator
     cdef object _lock
-    cdef list _streams
+    cdef list _timelines      # that have not ended
+    cdef int _dropped         # of them, those whose Stream is gone
     cdef list _free_ids
     cdef uint32_t _next_id
-    cdef dict _kernels
-    cdef Entry *_entries
+    cdef list _spare_events   # driver events that no mark uses
+    cdef list _parked         # owners of borrowed memory behind work
+    cdef KernelTable _table
     cdef bint _open
     cdef DLDevice dl
     cdef object __weakref__
 
-    def __init__(self, driver, int index, info):
+    def __cinit__(self, driver, int index, info):
         self.driver = driver
         self.index = index
         self.info = info
@@ -198,18 +220,12 @@ cdef class Device:
         self.synchronous = bool(info.features & Feature.SYNCHRONOUS)
         self.dl.device_type, self.dl.device_id = info.dlpack_device
         self._lock = threading.RLock()
-        self._streams = []
+        self._timelines = []
         self._free_ids = []
         self._next_id = 1
-        self._kernels = {}
-
-    def __cinit__(self):
-        self._entries = <Entry *>PyMem_Calloc(_N_ENTRIES, sizeof(Entry))
-        if self._entries == NULL:
-            raise MemoryError()
-
-    def __dealloc__(self):
-        PyMem_Free(self._entries)
+        self._spare_events = []
+        self._parked = []
+        self._table = KernelTable.__new__(KernelTable)
 
     @property
     def kind(self):
@@ -218,16 +234,19 @@ cdef class Device:
 
     def ensure_open(self):
         """Open the device once; raises the driver's ``DeviceError`` if it cannot be used."""
+        cdef Stream stream
         if self._open:
             return
         with self._lock:
             if not self._open:
                 self.driver.open(self.index)
-                self.default_stream = Stream.__new__(Stream)
-                self.default_stream._attach(self, None)
+                stream = Stream.__new__(Stream, _BARE)
+                self.add_timeline(stream, None)
+                self.default_stream = stream
                 self.pool = Pool(self)
-                phx_pool_add_stream(self.pool.pool, self.default_stream.id)
+                phx_pool_add_stream(self.pool.pool, stream.timeline.id)
                 self._open = True
+                _opened.add(self)
 
     @property
     def is_open(self):
@@ -235,22 +254,123 @@ cdef class Device:
         return self._open
 
     def reset_kernels(self):
-        """Forget which kernels were chosen, after a policy or the set of plugins changed."""
-        with self._lock:
-            self._kernels = {}
-            memset(self._entries, 0, _N_ENTRIES * sizeof(Entry))
+        """Choose kernels anew, after a policy or the set of plugins changed."""
+        self._table = KernelTable.__new__(KernelTable)
 
     def streams(self):
         """Return the open streams, the default one first."""
-        found = [ref() for ref in self._streams]
-        self._streams = [ref for ref in self._streams if ref() is not None]
-        return [s for s in found if s is not None and not s.closed]
+        cdef Timeline t
+        found = [t.stream() for t in self.timelines() if t.state == OPEN]
+        return [s for s in found if s is not None]
 
     def synchronize(self, timeout=None):
-        """Wait for all work; ``timeout`` in seconds, then ``TimeoutError``."""
+        """Wait for all work; ``timeout`` in seconds, then ``TimeoutError``.
+
+        Raises:
+            LaunchError: an asynchronous launch failed, the first one found; all were waited for.
+        """
+        cdef Timeline t
+        from time import monotonic
+
         self.ensure_open()
-        for stream in self.streams():
-            stream.synchronize(timeout)
+        end = None if timeout is None else monotonic() + timeout
+        failure = None
+        for t in self.timelines():
+            try:
+                t.finish(None if end is None else max(0.0, end - monotonic()))
+            except TimeoutError:
+                raise
+            except Exception as error:  # whatever a driver raises for work that failed
+                failure = failure or error
+        self.end_dropped()
+        if failure is not None:
+            raise failure
+
+    # Timelines
+
+    cdef list timelines(self):
+        return list(self._timelines)
+
+    cdef int check_stream_number(self) except -1:
+        if not self._free_ids and self._next_id >= PHX_POOL_MAX_STREAMS:
+            raise errors.DeviceError(
+                f"{self} has {len(self._timelines)} streams, the most there can be: close some, or "
+                "use one stream for many pieces of work")
+        return 0
+
+    cdef int add_timeline(self, Stream stream, object handle) except -1:
+        """Give a stream its timeline over a queue of the driver."""
+        cdef Timeline t = Timeline.__new__(Timeline)
+        t.device = self
+        t.handle = handle
+        t.native = <phx_stream *><uintptr_t>handle if isinstance(handle, int) else NULL
+        t.is_inline = handle is None and self.synchronous
+        t.waited = {}
+        t.stream = _weakref(stream)
+        if self._free_ids:  # a number is used again where its last owner stopped counting
+            t.id, t.seq = self._free_ids.pop()
+            t.done = t.seq
+        else:
+            t.id = self._next_id
+            self._next_id += 1
+        stream.timeline = t
+        self._timelines.append(t)
+        if self.pool is not None:
+            phx_pool_add_stream(self.pool.pool, t.id)
+        return 0
+
+    cdef int forget_timeline(self, Timeline t) except -1:
+        """A timeline has ended: its number and its free memory serve others."""
+        self._timelines.remove(t)
+        if t.is_dropped:
+            self._dropped -= 1
+        if self.pool is not None and t.state == ENDED:
+            phx_pool_set_completed(self.pool.pool, t.id, t.seq)
+            phx_pool_adopt_stream(self.pool.pool, t.id, self.default_stream.timeline.id, NULL)
+        self._free_ids.append((t.id, t.seq))
+        return 0
+
+    cdef int end_dropped(self) except -1:
+        """End the timelines of streams that were dropped and have no work left; does not block."""
+        cdef Timeline t
+        if not self._dropped:
+            return 0
+        for t in self.timelines():
+            if not t.is_dropped or t.users or t.state > CLOSING:
+                continue
+            try:
+                if t.device.has_streams and not t.query() or t.users:
+                    continue
+                t.state = CLOSING
+                t.end()
+            except Exception as error:  # whatever a driver raises for work that failed
+                t.failure = error
+            if t.state == ENDED or t.failure is not None:
+                warn_of_failure(t)
+        return 0
+
+    # Owners of borrowed memory
+
+    cdef int reap_parked(self) except -1:
+        """Let the owners go whose work is known to be done."""
+        cdef Parked parked
+        if not self._parked:
+            return 0
+        waiting, self._parked = self._parked, []
+        while waiting:
+            parked = waiting.pop()
+            if not parked.is_passed():
+                self._parked.append(parked)
+        return 0
+
+    cdef int poll_parked(self) except -1:
+        """Ask the streams how far they are if owners wait for them; does not block."""
+        cdef Timeline t
+        if self._parked:
+            for t in self.timelines():
+                t.poll()
+            self.reap_parked()
+        return 0
 
     def __repr__(self):
         return f"<Device {self.name} {self.info.name!r}>"
@@ -262,6 +382,23 @@ cdef class Device:
         from .devices import find_device
 
         return find_device, (self.name,)
+
+
+cdef object _weakref(object target):
+    import weakref
+
+    return weakref.ref(target)
+
+
+cdef int warn_of_failure(Timeline t) except -1:
+    failure, t.failure = t.failure, None
+    if failure is not None:
+        import warnings
+
+        warnings.warn(
+            f"work of a stream of {t.device} that was dropped without close() failed: {failure}",
+            ResourceWarning)
+    return 0
 
 
 # The rows of the table of entries: the elementwise functions, then cast by source dtype.

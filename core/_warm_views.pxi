@@ -95,6 +95,7 @@ cdef Array view_of(Array base, int ndim, const int64_t *shape, const int64_t *st
     a.count = count_elements(base, ndim, shape)
     a.contiguous = is_c_contiguous(ndim, a.t.shape, a.t.strides)
     a.buffer = base.buffer
+    a.readonly = base.readonly
     a.t.data = base.t.data
     a.t.byte_offset = base.t.byte_offset + shift * base.dtype.itemsize
     return a
@@ -110,11 +111,13 @@ cdef Array _transpose_last(Array a):
     return view_of(a, n, dims, dims + MAX_NDIM, 0)
 
 
-def view(Array base not None, tuple shape, tuple strides, int64_t shift=0):
+def view(Array base not None, tuple shape, tuple strides, int64_t shift=0, *, bint readonly=False):
     """Return a view with the given shape and strides (elements), ``shift`` elements from the first.
 
-    The caller answers for staying inside the buffer.
+    ``readonly`` refuses writing, also through views of the view. The caller answers for staying
+    inside the buffer.
     """
+    cdef Array a
     cdef int64_t dims[2 * MAX_NDIM]
     cdef int n = len(shape)
     if n > MAX_NDIM:
@@ -122,7 +125,9 @@ def view(Array base not None, tuple shape, tuple strides, int64_t shift=0):
     for i in range(n):
         dims[i] = shape[i]
         dims[MAX_NDIM + i] = strides[i]
-    return view_of(base, n, dims, dims + MAX_NDIM, shift)
+    a = view_of(base, n, dims, dims + MAX_NDIM, shift)
+    a.readonly |= readonly
+    return a
 
 
 def reinterpret(Array base not None, DType dtype not None, tuple shape, tuple strides,
@@ -137,6 +142,7 @@ def reinterpret(Array base not None, DType dtype not None, tuple shape, tuple st
         a.count *= a.t.shape[i]
     a.contiguous = is_c_contiguous(a.t.ndim, a.t.shape, a.t.strides)
     a.buffer = base.buffer
+    a.readonly = base.readonly
     a.t.data = base.t.data
     a.t.byte_offset = base.t.byte_offset + byte_shift
     return a

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._warm import Array, Device, open_capsule, wait_for_host, wrap_host, wrap_imported
+from ._warm import (
+    Array,
+    Device,
+    open_capsule,
+    share_uses,
+    wait_for_host,
+    wrap_host,
+    wrap_imported,
+)
 from ._warm import copy as copy_array
 from .transfer import contiguous, share_host, to_device
 
@@ -39,11 +47,17 @@ def prepare_export(
         raise ValueError("stream must be None for memory of the CPU")
     if copy:
         x = copy_array(x)
+    # The consumer may write, so the queued readers are waited for as well.
     if x.device.synchronous and stream is None:
-        wait_for_host(x.buffer)
+        wait_for_host(x.buffer, not is_readonly(x))
     else:
         x.device.synchronize()
     return x, bool(copy)
+
+
+def is_readonly(x: Array) -> bool:
+    """Whether writing through an array is refused."""
+    return x.readonly or x.buffer.readonly
 
 
 def _on_host(x: Array) -> Array | None:
@@ -60,7 +74,9 @@ def _on_host(x: Array) -> Array | None:
     x.device.synchronize()
     host.ensure_open()
     at = address + x.offset
-    return wrap_host(x, at, x.dtype, x.shape, x.strides, host, x.buffer.readonly)
+    found: Array = wrap_host(x, at, x.dtype, x.shape, x.strides, host, is_readonly(x))
+    share_uses(found.buffer, x.buffer)
+    return found
 
 
 def _capsule(obj: Any, target: Device | None, copy: bool | None) -> Any:
@@ -101,8 +117,7 @@ def _moved_in_place(x: Array, device: Device) -> Array | None:
     if not x.device.host_addressable:
         return None
     address = x.buffer.handle + x.offset
-    readonly = x.buffer.readonly
-    return share_host(x, address, x.dtype, x.shape, x.strides, device, readonly=readonly)
+    return share_host(x, address, x.dtype, x.shape, x.strides, device, readonly=is_readonly(x))
 
 
 def from_dlpack(

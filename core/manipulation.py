@@ -49,6 +49,8 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
 def broadcast_to(x: Array, /, shape: tuple[int, ...]) -> Array:
     """Return a view of ``x`` with a larger shape; repeated elements share memory.
 
+    It and its views refuse writing.
+
     Raises:
         ValueError: the shape does not fit.
     """
@@ -61,16 +63,18 @@ def broadcast_to(x: Array, /, shape: tuple[int, ...]) -> Array:
         raise ValueError(f"an array of shape {x.shape} does not broadcast to {shape}")
     kept = zip(x.shape, shape[lead:], x.strides, strict=True)
     strides = [0 if have != want else stride for have, want, stride in kept]
-    result: Array = view(x, shape, (*[0] * lead, *strides))
+    result: Array = view(x, shape, (*[0] * lead, *strides), readonly=True)
     return result
 
 
 def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
-    """Return views of all arrays with their common shape."""
+    """Return views of all arrays with their common shape; those that repeat refuse writing."""
     for a in arrays:
         need_array(a, "broadcast_arrays")
     shape = broadcast_shapes(*(a.shape for a in arrays))
-    return tuple(broadcast_to(a, shape) for a in arrays)
+    return tuple(
+        view(a, shape, a.strides) if a.shape == shape else broadcast_to(a, shape) for a in arrays
+    )
 
 
 def expand_dims(x: Array, /, axis: int | tuple[int, ...] = 0) -> Array:

@@ -12,11 +12,13 @@ from ._warm import (
     DType,
     Stream,
     assign,
-    begin_use,
     current_stream,
     dtype_from_name,
     empty,
+    enqueue_copy,
     fill,
+    keep_behind,
+    note_host_range,
     read_in_place,
     reinterpret,
     wait_for_host,
@@ -43,13 +45,16 @@ def read_bytes(x: Array) -> bytes:
     """Return the elements in C order as bytes; waits for the device."""
     target = bytearray(x.nbytes)
     if target:
-        address = ctypes.addressof(ctypes.c_char.from_buffer(target))
-        copy_to_host(contiguous(x), address)
+        room = ctypes.c_char.from_buffer(target)
+        copy_to_host(contiguous(x), ctypes.addressof(room), room)
     return bytes(target)
 
 
-def copy_to_host(x: Array, address: int) -> None:
-    """Write the bytes of a contiguous array to a host address, and wait for it."""
+def copy_to_host(x: Array, address: int, owner: object) -> None:
+    """Write the bytes of a contiguous array to a host address, and wait for it.
+
+    ``owner`` keeps the host's memory: longer than the call if the wait is interrupted.
+    """
     if x.nbytes == 0:
         return
     if x.device.host_addressable:
@@ -57,38 +62,47 @@ def copy_to_host(x: Array, address: int) -> None:
         ctypes.memmove(address, x.buffer.handle + x.offset, x.nbytes)
         return
     stream = current_stream(x.device)
-    begin_use(stream, x.buffer, None)
-    x.device.driver.copy(
-        x.device.index,
+    enqueue_copy(
+        stream,
         Direction.DEVICE_TO_HOST,
         address,
         0,
         x.buffer.handle,
         x.offset,
         x.nbytes,
-        stream=stream,
+        read=x.buffer,
     )
-    stream.synchronize()
+    _finish_copy(stream, owner)
 
 
-def copy_from_host(x: Array, address: int, *, stream: Stream | None = None) -> None:
-    """Fill a contiguous array from a host address; the host may reuse its memory on return."""
+def copy_from_host(x: Array, address: int, owner: object, *, stream: Stream | None = None) -> None:
+    """Fill a contiguous array from a host address; the host may reuse its memory on return.
+
+    ``owner`` keeps the host's memory: longer than the call if the wait is interrupted.
+    """
     if x.nbytes == 0:
         return
     stream = stream or current_stream(x.device)
-    begin_use(stream, None, x.buffer)
-    x.device.driver.copy(
-        x.device.index,
+    enqueue_copy(
+        stream,
         Direction.HOST_TO_DEVICE,
         x.buffer.handle,
         x.offset,
         address,
         0,
         x.nbytes,
-        stream=stream,
+        written=x.buffer,
     )
     if not (stream.is_default and x.device.synchronous):
+        _finish_copy(stream, owner)
+
+
+def _finish_copy(stream: Stream, owner: object) -> None:
+    try:
         stream.synchronize()
+    except BaseException:
+        keep_behind(stream, owner)
+        raise
 
 
 def to_device(x: Array, device: str | Device, *, stream: Stream | None = None) -> Array:
@@ -112,11 +126,11 @@ def to_device(x: Array, device: str | Device, *, stream: Stream | None = None) -
     result = empty(x.shape, x.dtype, target, stream)
     if source.device.host_addressable:
         wait_for_host(source.buffer)
-        copy_from_host(result, source.buffer.handle + source.offset, stream=stream)
+        copy_from_host(result, source.buffer.handle + source.offset, source, stream=stream)
         return result
     room = ctypes.create_string_buffer(max(1, x.nbytes))
-    copy_to_host(source, ctypes.addressof(room))
-    copy_from_host(result, ctypes.addressof(room), stream=stream)
+    copy_to_host(source, ctypes.addressof(room), room)
+    copy_from_host(result, ctypes.addressof(room), room, stream=stream)
     return result
 
 
@@ -139,17 +153,16 @@ def write_back(x: Array, copied: Array, *, whole: bool = False) -> int:
     raw = reinterpret(copied, uint8, (high - low,), (1,), low - x.offset)
     back = to_device(raw, x.device)
     target = reinterpret(x, uint8, (high - low,), (1,), low - x.offset)
-    stream = current_stream(x.device)
-    begin_use(stream, back.buffer, x.buffer)
-    x.device.driver.copy(
-        x.device.index,
+    enqueue_copy(
+        current_stream(x.device),
         Direction.DEVICE_TO_DEVICE,
         target.buffer.handle,
         target.offset,
         back.buffer.handle,
         back.offset,
         high - low,
-        stream=stream,
+        read=back.buffer,
+        written=x.buffer,
     )
     return high - low
 
@@ -175,7 +188,7 @@ def scalar_array(value: bool | int | float | complex, dtype: str, device: Device
 def fill_from_host(x: Array, element: bytes) -> None:
     """Fill a contiguous array with one element, for devices without a kernel that could."""
     room = ctypes.create_string_buffer(element * x.size, x.nbytes)
-    copy_from_host(x, ctypes.addressof(room))
+    copy_from_host(x, ctypes.addressof(room), room)
 
 
 # Python numbers
@@ -273,7 +286,7 @@ def asnumpy(x: Array) -> npt.NDArray[Any]:
     if not isinstance(x, Array):
         raise TypeError(f"asnumpy takes a phalanx array, got {type(x).__name__}")
     result = np.empty(x.shape, dtype=numpy_dtype(x.dtype.name))
-    copy_to_host(contiguous(x), result.ctypes.data)
+    copy_to_host(contiguous(x), result.ctypes.data, result)
     return result
 
 
@@ -306,7 +319,7 @@ def from_numpy(data: npt.NDArray[Any], device: Device, *, copy: bool | None) -> 
 
     source = np.ascontiguousarray(data)
     result = empty(shape, dtype, device)
-    copy_from_host(result, source.ctypes.data)
+    copy_from_host(result, source.ctypes.data, source)
     return result
 
 
@@ -339,6 +352,7 @@ def share_host(
     uint8 = dtype_from_name("uint8")
     whole = wrap_host(owner, handle, uint8, (offset + size,), (1,), device, readonly)
     whole.buffer.on_release(partial(device.driver.release_host, device.index, handle))
+    note_host_range(whole.buffer, address + low, size)
     return reinterpret(whole, dtype, shape, strides, offset - low)
 
 
@@ -378,5 +392,5 @@ def _rebuild(data: bytes, shape: tuple[int, ...], dtype: str, device: str) -> Ar
     result = empty(shape, dtype_from_name(dtype), find_device(device))
     if data:
         room = ctypes.create_string_buffer(data, len(data))
-        copy_from_host(result, ctypes.addressof(room))
+        copy_from_host(result, ctypes.addressof(room), room)
     return result

@@ -112,12 +112,23 @@ class TestEvents:
         with pytest.raises(px.ClosedError):
             stream.wait(event)
 
-    def test_collected_event_is_destroyed(self, asynchronous: px.Device) -> None:
-        event = px.Event(asynchronous)
+    def test_collected_event_serves_again(self, asynchronous: px.Device) -> None:
+        """A destructor calls no driver: the handle waits for the next recording."""
+        event = px.current_stream().record()
         handle = event.handle
         del event
         gc.collect()
-        assert handle.destroyed
+        assert not handle.destroyed
+        assert px.current_stream().record().handle is handle
+
+    def test_handle_of_a_former_point_is_kept_for_those_who_wait(
+        self, asynchronous: px.Device
+    ) -> None:
+        first, second = px.Stream(), px.Stream()
+        event = first.record()
+        handle = event.handle
+        event.record(second)
+        assert event.handle is not handle
 
 
 class TestFailures:

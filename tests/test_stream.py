@@ -340,6 +340,8 @@ class TestClose:
         assert threading.active_count() == before + 5
         streams.clear()
         gc.collect()
+        assert threading.active_count() == before + 5, "a destructor called the driver"
+        px.synchronize()
         assert threading.active_count() == before
 
     def test_many_streams_one_after_the_other(self, asynchronous: px.Device) -> None:
@@ -398,6 +400,7 @@ class TestFromHandle:
             px.ones(4) + 1
         del stream
         gc.collect()
+        px.synchronize()
         assert alive() is None
         assert asynchronous.driver.stream_query(asynchronous.index, maker.handle)
         maker.close()
