@@ -159,7 +159,7 @@ class ArgumentsOfStreamShared(SoundDriver):
 
 @driver_fault("programs")
 class StagingBufferShared(SoundDriver):
-    """Copies from the host on streams go through one buffer, which another thread may overwrite."""
+    """Copies from the host on streams go through a buffer that another thread may overwrite."""
 
     def __init__(self, cpu: Device) -> None:
         super().__init__(cpu)
@@ -192,7 +192,7 @@ class StagingBufferShared(SoundDriver):
 
 @driver_fault("programs")
 class SecondCopyReadsLate(SoundDriver):
-    """A copy from the host that begins during another thread's reads its source after it is done."""
+    """A copy from the host that begins during another one reads its source after it is done."""
 
     def __init__(self, cpu: Device) -> None:
         super().__init__(cpu)

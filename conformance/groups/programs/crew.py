@@ -136,7 +136,7 @@ class Member:
         self.held.append((x, model))
 
     def check(self, x: px.Array, model: HostArray, what: str) -> None:
-        """Compare an array with its model; with manual order, its work must have been waited for."""
+        """Compare an array with its model; with manual order, after its work was waited for."""
         if self.crew.manual:
             with self.reader:
                 x = px.asarray(x, copy=True)
