@@ -9,13 +9,13 @@ from __future__ import annotations
 import functools
 import json
 import re
-import threading
 from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
 from .abi_build import HEADER, declarations
 from .driver import Capability
+from .locks import ForkSafeLock
 
 ABI_MAJOR = 1
 ABI_MINOR = 0
@@ -71,7 +71,7 @@ OPTIONAL = {
     Capability.TRIM: ("device_trim",),
 }
 
-_ffi_lock = threading.Lock()
+_ffi_lock = ForkSafeLock()
 _ffi: Any = None
 
 

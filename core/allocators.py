@@ -6,13 +6,13 @@ put in place with ``set_allocator``; buffers keep their memory until they die.
 
 from __future__ import annotations
 
-import threading
 import traceback
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from ._warm import Buffer, Device, Pool, Stream
 from .errors import OutOfMemoryError
+from .locks import ForkSafeLock
 
 
 class Allocator(ABC):
@@ -50,7 +50,7 @@ class LimitAllocator(Allocator):
             raise ValueError(f"a limit is a positive number of bytes, got {limit}")
         self.limit = limit
         self.used = 0
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
 
     def allocate(self, size: int, *, stream: Stream) -> Buffer:
         """Allocate if the limit leaves room; raises ``OutOfMemoryError`` (verdict ``limit``)."""

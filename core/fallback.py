@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -13,13 +12,14 @@ from typing import Literal, get_args, overload
 from ._warm import Array, Device, Stream, empty, launch, launch_elementwise
 from .driver import DeviceKind, Operand
 from .errors import FallbackWarning, UnsupportedOpError
+from .locks import ForkSafeLock
 from .optable import OPS, Structure
 
 Policy = Literal["error", "warn", "allow"]
 
 _POLICIES: tuple[Policy, ...] = get_args(Policy)
 _policy: Policy | None = None  # as long as nothing has asked for it
-_lock = threading.Lock()
+_lock = ForkSafeLock()
 _ledger: dict[tuple[str, tuple[str, ...], str, str], Entry] = {}
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import logging
 import os
-import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ from .errors import (
     PluginLoadError,
     UnsupportedOpError,
 )
+from .locks import ForkSafeLock
 
 _MALFORMED = ErrorCode.INTERNAL
 
@@ -154,7 +154,7 @@ class Library:
         return f"<Library {self.name!r} {self.path}>"
 
 
-_lock = threading.RLock()
+_lock = ForkSafeLock()
 _open: dict[tuple[str, int, int], Library] = {}
 
 

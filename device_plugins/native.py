@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,7 @@ from phalanx.errors import (
 )
 from phalanx.kernel_table import KernelRow, read_table
 from phalanx.library import Library, open_library
+from phalanx.locks import ForkSafeLock
 
 if TYPE_CHECKING:
     from phalanx._warm import Kernel, Stream
@@ -60,7 +60,7 @@ class NativeDriver(Driver):
     def __init__(self, name: str, locate: Callable[[], Library]) -> None:
         self.name = name
         self._locate = locate
-        self._lock = threading.RLock()
+        self._lock = ForkSafeLock()
         self._library: Library | None = None
         self._opened: dict[int, Any] = {}
         self._tables: dict[int, _Table] = {}

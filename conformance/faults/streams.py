@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 
 Task = Callable[[], None]
 
@@ -117,6 +118,14 @@ class Worker:
                 self._tasks.put(None)
             self._stopped = True
         self._join()
+
+    def discard(self) -> None:
+        """Throw away the tasks that have not begun, markers and waits among them."""
+        with contextlib.suppress(Empty):
+            while True:
+                self._tasks.get_nowait()
+                with self._lock:
+                    self._unfinished -= 1
 
     def _join(self) -> None:
         if threading.current_thread() is not self._thread:

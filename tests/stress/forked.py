@@ -10,6 +10,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 
 def prepare() -> None:
@@ -20,14 +21,16 @@ def prepare() -> None:
     faulthandler.register(signal.SIGALRM, file=sys.__stderr__, chain=True)
 
 
-def in_child(work: Callable[[], bool], limit: float) -> None:
+def in_child(work: Callable[[], bool], limit: float, quiet: AbstractContextManager[object]) -> None:
     """Fork, and let the child do some work and end without any clean-up; blocks until then.
+
+    ``quiet`` is entered for the fork itself: the child inherits what the process is set to.
 
     Raises:
         AssertionError: the work returned false or raised, or the child was ended after ``limit``
             seconds; what it said, or its stacks, are then on stderr.
     """
-    with warnings.catch_warnings():
+    with quiet, warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # fork beside threads is the test
         pid = os.fork()
     if pid == 0:

@@ -349,7 +349,12 @@ def _fork(worker: Worker, step: Step) -> None:
     x = worker.values[step.inputs[0]]
     want = px.asnumpy(x)
     worker.show(step, want)
-    in_child(lambda: np.array_equal(px.asnumpy(x + 1), want + want.dtype.type(1)), worker.run.limit)
+    one = want.dtype.type(1)
+
+    def work() -> bool:
+        return np.array_equal(px.asnumpy(x + 1), want + one)
+
+    in_child(work, worker.run.limit, worker.run.one_at_a_time)
 
 
 # What only the tests of the stress test use

@@ -79,6 +79,36 @@ class Crew:
             self._barrier.abort()
 
 
+class Point:
+    """An event that is recorded again and again: the driver's own, as the core takes fresh ones.
+
+    ``handle`` is ``None`` on a device without streams.
+    """
+
+    def __init__(self, device: px.Device) -> None:
+        self._device = device
+        self.handle = device.driver.event_create(device.index) if device.has_streams else None
+
+    def record(self, stream: px.Stream) -> None:
+        """Put it behind the stream's work so far."""
+        driver, index = self._device.driver, self._device.index
+        if self.handle is None:
+            driver.synchronize(index)
+        else:
+            driver.event_record(index, self.handle, stream.handle)
+
+    def hold_back(self, stream: px.Stream) -> None:
+        """Let later work of a stream wait for it."""
+        if self.handle is not None:
+            driver, index = self._device.driver, self._device.index
+            driver.stream_wait_event(index, stream.handle, self.handle)
+
+    def close(self) -> None:
+        """Destroy it."""
+        if self.handle is not None:
+            self._device.driver.event_destroy(self._device.index, self.handle)
+
+
 class Member:
     """One thread: its random numbers, its streams, and the arrays that it will check."""
 
@@ -88,7 +118,7 @@ class Member:
         self.rng = crew.case.rng("thread", number)
         self.streams = [px.Stream(crew.device) for _ in range(_STREAMS)]
         self.reader = px.Stream(crew.device)
-        self.event = px.Event(crew.device)
+        self.point = Point(crew.device)
         self.held: list[tuple[px.Array, HostArray]] = []
 
     def pick(self, low: int, high: int) -> int:
@@ -158,3 +188,4 @@ class Member:
         for stream in (*self.streams, self.reader):
             stream.synchronize(PATIENCE)
             stream.close()
+        self.point.close()

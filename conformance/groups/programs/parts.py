@@ -135,23 +135,41 @@ def kernels(member: Member) -> None:
 
 
 def record_again(member: Member) -> None:
-    """Two threads wait for an event that its owner goes on to record again."""
+    """Two threads' streams wait for an event that its owner goes on to record again."""
     for _ in range(3):
         with member.streams[0] as stream:
             x, model = member.chain()
-        member.event.record(stream)
+        member.point.record(stream)
         for distance in (1, 2):
-            member.give(member.neighbour(distance), x, model, member.event)
+            member.give(member.neighbour(distance), x, model, member.point)
         for _ in range(10):  # each is behind the work, so a wait for any of them will do
-            member.event.record(stream)
+            member.point.record(stream)
         for _ in range(2):
-            x, model, event = member.take()
+            x, model, point = member.take()
             with member.streams[1] as stream:
-                stream.wait(event)
+                point.hold_back(stream)
                 y = x + 1
             stream.synchronize(PATIENCE)
             member.check(y, model + 1, "an array behind another thread's event")
         member.crew.meet()
+
+
+def destroy(member: Member) -> None:
+    """The driver destroys queues that still wait: it has finished them when the call returns."""
+    device = member.crew.device
+    if not device.has_streams:
+        return
+    driver, index = device.driver, device.index
+    for _ in range(3):
+        with member.streams[0] as stream:
+            x, model = member.chain(10 + 20 * ((member.number + member.pick(0, 2)) % 2))
+        member.point.record(stream)
+        queue = driver.stream_create(index, 0)
+        driver.stream_wait_event(index, queue, member.point.handle)
+        driver.stream_destroy(index, queue)
+        done = driver.event_query(index, member.point.handle)
+        assert done, "a queue was destroyed while it waited for an event"
+        member.check(x, model, "an array that a destroyed queue has waited for")
 
 
 def wait_together(member: Member) -> None:
@@ -200,6 +218,7 @@ AUTOMATIC: dict[str, Part] = {
 }
 MANUAL: dict[str, Part] = {
     "cross": cross,
+    "destroy": destroy,
     "record-again": record_again,
     "wait-together": wait_together,
 }
