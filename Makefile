@@ -20,9 +20,11 @@ RUN := XDG_CACHE_HOME=$(CURDIR)/$(VENV)/cache OCL_ICD_VENDORS=$(CURDIR)/$(VENV)/
 C_SOURCES := $(shell git ls-files '*.c' '*.h' 2>/dev/null)
 TORCH ?= torch==2.13.0
 JOBS ?= 2
+# Of `make stress`, and of each program of `make sanitize`.
 MINUTES ?= 2
+SECONDS ?= 20
 
-.PHONY: help demo test conformance stress cover bench lint types wheel clean
+.PHONY: help demo test conformance stress cover sanitize bench lint types wheel clean
 
 help: ## list the commands
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -62,6 +64,9 @@ stress: $(VENV)/.test ## random programs of many threads for MINUTES=2; also SEE
 
 cover: $(VENV)/.test ## coverage of core/ with the fake driver alone, at least 90 %
 	PHALANX_TEST_DEVICES=fake $(BIN)/python -m pytest --cov --cov-report=term --cov-fail-under=90
+
+sanitize: ## streams and pool in C under the sanitizers; SECONDS=20 each
+	$(PYTHON) tests/sanitize/build.py $(SECONDS)
 
 bench: $(VENV)/.test ## ratios of speed against NumPy, PyTorch and pyopencl
 	$(BIN)/python -c 'import mako, torch' 2>/dev/null || $(BIN)/python -m pip install --quiet mako '$(TORCH)'

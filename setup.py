@@ -24,12 +24,11 @@ def relative(folder: str, pattern: str) -> list[str]:
 
 WARM = Extension(
     "phalanx._warm",
-    ["core/_warm.pyx", *relative("core", "_pool*.c")],
+    ["core/_warm.pyx", *relative("core", "_pool*.c"), "core/_host.c"],
     include_dirs=["core", "core/include"],
     depends=[
         *relative("core", "_warm*.pxi"),
-        *relative("core", "_pool*.h"),
-        "core/_delays.h",
+        *relative("core", "_*.h"),
         "core/include/phalanx.h",
     ],
     extra_compile_args=["-O3", "-g0", "-std=gnu11", "-fvisibility=hidden", "-pthread"],

@@ -47,7 +47,7 @@ static phx_block *take(phx_pool *pool, uint64_t size) {
     static uintptr_t handle = 1;
     phx_block *block;
     while (!(block = phx_pool_alloc(pool, size, 0, NULL)))
-        if (phx_pool_add_segment(pool, (void *)handle++, phx_pool_segment_size(pool, size), 0,
+        if (phx_pool_add_segment(pool, (void *)handle++, phx_pool_segment_size(pool, size, 0), 0,
                                  size))
             exit(1);
     return block;

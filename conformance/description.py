@@ -56,7 +56,8 @@ def declarations_of(device: Device) -> Declarations:
 
 def describe(name: str, *, fault: str = "", limit: float = 120.0) -> Description:
     """Ask a child process for at most ``limit`` seconds; raises for nothing that it does."""
-    command = [sys.executable, "-m", "phalanx.conformance.description", name, fault]
+    # -P: with -m alone, Python would import modules from the current directory first.
+    command = [sys.executable, "-P", "-m", "phalanx.conformance.description", name, fault]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     try:
         child = subprocess.run(

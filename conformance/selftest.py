@@ -160,7 +160,8 @@ def _run(
     """
     with tempfile.TemporaryDirectory(prefix="phalanx-") as folder:
         results, log = Path(folder, "results"), Path(folder, "log")
-        command = [sys.executable, "-m", "pytest", "--pyargs", str(_HERE / "groups" / group)]
+        # -P: with -m alone, Python would import modules from the current directory first.
+        command = [sys.executable, "-P", "-m", "pytest", "--pyargs", str(_HERE / "groups" / group)]
         command += ["-c", str(_HERE / "pytest.ini"), "-x", "-v", "--no-header", "--tb=no"]
         command += ["-p", "phalanx.conformance.plugin", f"--phalanx-timeout={CASE_LIMIT:g}"]
         command += [f"--phalanx-fault={name}", f"--phalanx-level={level.title}"]

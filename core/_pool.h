@@ -18,7 +18,7 @@
  *     while (!(block = phx_pool_alloc(pool, size, stream, &status))) {
  *         if (status != PHX_POOL_NEEDS_SEGMENT)
  *             break; // over the limit: trim, adopt, or report
- *         bytes = phx_pool_segment_size(pool, size);
+ *         bytes = phx_pool_segment_size(pool, size, stream);
  *         // the driver allocates bytes, or if it cannot, phx_pool_round_size(pool, size)
  *         phx_pool_add_segment(pool, handle, bytes, stream, size);
  *     }
@@ -203,9 +203,9 @@ int64_t phx_pool_find_donor(phx_pool *pool, uint64_t size, uint32_t stream);
  * large. */
 uint64_t phx_pool_round_size(const phx_pool *pool, uint64_t size);
 
-/* Bytes to ask a driver for after PHX_POOL_NEEDS_SEGMENT; 0 if the limit forbids it.
+/* Bytes to ask a driver for after PHX_POOL_NEEDS_SEGMENT on a stream; 0 if the limit forbids it.
  * Multiples of 2 MiB unless the limit leaves less. */
-uint64_t phx_pool_segment_size(phx_pool *pool, uint64_t size);
+uint64_t phx_pool_segment_size(phx_pool *pool, uint64_t size, uint32_t stream);
 
 /* Adds raw memory, one free block of `stream`. request: the size whose allocation asked for it. On
  * failure the memory stays the caller's: PHX_POOL_OVER_LIMIT if another thread's segment took the

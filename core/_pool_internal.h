@@ -25,6 +25,7 @@ struct phx_segment {
     phx_block *first; /* at offset 0; splits and joins keep it */
     phx_segment *next, *prev;
     uint32_t kind;
+    uint32_t stream; /* for which it was added */
 };
 
 /* Pending blocks, linked by next_free and prev_free. */
@@ -34,6 +35,7 @@ typedef struct {
 
 typedef struct {
     bin_set bins[KINDS];
+    uint64_t reserved; /* bytes of the segments that were added for it */
     uint64_t completed;
     pending_list pending; /* blocks whose last wait names this stream, nearly sorted by its seq */
 } pool_stream;

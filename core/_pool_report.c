@@ -7,19 +7,20 @@
 #define SEGMENT_STEP (UINT64_C(2) << 20)  /* the page of most GPU drivers */
 #define SEGMENT_SHARED (UINT64_C(32) << 20) /* largest segment for many requests */
 #define SEGMENT_EXCLUSIVE (UINT64_C(16) << 20) /* from here on one request is one segment */
-#define SEGMENT_GROWTH 8                    /* part of the reserved memory that may be new */
+#define SEGMENT_GROWTH 8                    /* part of a stream's reserved memory that may be new */
 
 static inline uint64_t smaller(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
-/* Shared segments grow with the pool: driver calls become rare, and at most 1/8 of the memory lies
- * idle in the newest of them. A large request has its segment to itself, so that it can be given
- * back to the driver alone. */
-static uint64_t wished_segment(const phx_pool *pool, uint64_t rounded) {
+/* Shared segments grow with what the stream has: driver calls become rare, at most 1/8 of the memory lies
+ * idle in the newest of them, and a hundred streams of a few bytes do not get what one large one would.
+ * A large request has its segment to itself, so that it can be given back to the driver alone. */
+static uint64_t wished_segment(const phx_pool *pool, uint64_t rounded, uint32_t number) {
+    const pool_stream *stream = pool_find_stream(pool, number);
     uint64_t own = (rounded + SEGMENT_STEP - 1) & ~(SEGMENT_STEP - 1);
-    uint64_t shared =
-        smaller(pool->stats.reserved / SEGMENT_GROWTH, SEGMENT_SHARED) & ~(SEGMENT_STEP - 1);
+    uint64_t shared = smaller(stream ? stream->reserved / SEGMENT_GROWTH : 0, SEGMENT_SHARED) &
+                      ~(SEGMENT_STEP - 1);
     return rounded < SEGMENT_EXCLUSIVE && shared > own ? shared : own;
 }
 
@@ -30,14 +31,14 @@ static uint64_t room_below_limit(const phx_pool *pool) {
     return stats->limit > stats->reserved ? stats->limit - stats->reserved : 0;
 }
 
-uint64_t phx_pool_segment_size(phx_pool *pool, uint64_t size) {
+uint64_t phx_pool_segment_size(phx_pool *pool, uint64_t size, uint32_t stream) {
     uint64_t rounded = phx_pool_round_size(pool, size);
     if (!rounded)
         return 0;
     pool_lock(pool);
     uint64_t room = smaller(room_below_limit(pool), PHX_POOL_MAX_SIZE) >> pool->shift
                                                                               << pool->shift;
-    uint64_t wished = wished_segment(pool, rounded);
+    uint64_t wished = wished_segment(pool, rounded, stream);
     pool_leave(pool);
     if (wished > room && room >= SEGMENT_STEP)
         room &= ~(SEGMENT_STEP - 1);
@@ -64,6 +65,8 @@ static phx_pool_status attach(phx_pool *pool, phx_segment *segment, uint32_t str
     block->stream = (uint16_t)stream;
     block->next_phys = block->prev_phys = NULL;
     segment->first = block;
+    segment->stream = stream;
+    pool->streams[stream]->reserved += segment->size;
     segment->id = pool->next_segment_id++;
     segment->prev = pool->newest;
     *(pool->newest ? &pool->newest->next : &pool->oldest) = segment;
@@ -123,6 +126,7 @@ static void detach(phx_pool *pool, phx_segment *segment) {
     }
     *(segment->prev ? &segment->prev->next : &pool->oldest) = segment->next;
     *(segment->next ? &segment->next->prev : &pool->newest) = segment->prev;
+    pool->streams[segment->stream]->reserved -= segment->size;
     pool->usable -= segment->usable;
     pool->stats.segments--;
     pool->stats.reserved -= segment->size;

@@ -18,6 +18,7 @@ from contextvars import ContextVar
 
 from . import errors
 from .driver import Capability, Direction, Feature, Layout
+from .locks import ForkSafeLock
 from .optable import OPS
 
 include "_warm_abi.pxi"
@@ -34,4 +35,5 @@ include "_warm_functions.pxi"
 include "_warm_reduce.pxi"
 include "_warm_index.pxi"
 include "_warm_dlpack.pxi"
+include "_warm_log.pxi"
 include "_warm_process.pxi"

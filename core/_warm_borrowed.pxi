@@ -25,6 +25,8 @@ cdef class Parked:
 cdef bint park(Buffer b) noexcept:
     """Keep the owner and the hooks of a buffer that dies; False if nothing uses its memory."""
     cdef Parked parked
+    if b.owner is None and b.hooks is None:
+        return False
     waits = pending_uses(uses_of(b))
     if not waits:
         return False
@@ -38,7 +40,7 @@ def keep_behind(Stream stream not None, owner):
     """Keep an object until the work so far on a stream is done; does not block."""
     cdef Parked parked = Parked.__new__(Parked)
     cdef Timeline t = stream.timeline
-    parked.owner, parked.waits = owner, [(t, t.seq)]
+    parked.owner, parked.waits = owner, [(t, t.seq + t.launching)]
     t.device._parked.append(parked)
 
 

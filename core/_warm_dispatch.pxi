@@ -342,8 +342,17 @@ def begin_use(Stream stream not None, Buffer read, Buffer written):
 
 
 def wait_for_host(Buffer buffer not None, bint write=False):
-    """Block until the host may read (or write) a buffer."""
+    """Block until the host may read (or write) a buffer; raises what failed of the work on it."""
     wait_on_host(buffer, write)
+
+
+def wait_for_others(Buffer buffer not None, Stream stream not None):
+    """Block until what another stream than this one wrote is there; raises what failed of it.
+
+    A copy that merely waits for the other stream's event would bring what failed work left.
+    """
+    if uses_of(buffer).timeline is not stream.timeline:
+        wait_on_host(buffer, False)
 
 
 cdef int _dispatch_other(Device device, str op, tuple dtypes, list inputs, list outputs,

@@ -57,7 +57,7 @@ cdef extern from "_pool.h" nogil:
     phx_pool_status phx_pool_adopt_stream(phx_pool *pool, uint32_t source, uint32_t target,
                                           uint64_t *moved_bytes)
     uint64_t phx_pool_round_size(const phx_pool *pool, uint64_t size)
-    uint64_t phx_pool_segment_size(phx_pool *pool, uint64_t size)
+    uint64_t phx_pool_segment_size(phx_pool *pool, uint64_t size, uint32_t stream)
     phx_pool_status phx_pool_add_segment(phx_pool *pool, void *handle, uint64_t size,
                                          uint32_t stream, uint64_t request)
     int phx_pool_take_empty_segment(phx_pool *pool, phx_segment_info *out)
@@ -93,6 +93,7 @@ cdef class Buffer:
     cdef uint64_t write_seq
     cdef uint64_t read_seq    # last read on the same timeline
     cdef dict readers         # other timelines that used it -> number of the last use
+    cdef bint is_borrowed
     cdef bint is_reachable    # known to those who look for overlapping memory
     cdef Buffer shared        # keeps the uses of all buffers that overlap this one
     cdef object owner
@@ -126,16 +127,19 @@ cdef class Buffer:
         b.owner = owner
         b.readonly = readonly
         b.timeline = device.default_stream.timeline
+        b.is_borrowed = True
+        device._borrowed += 1
         return b
 
     def __dealloc__(self):
         if self.block != NULL:
             release(self)
-            if self.hooks is not None:
-                run_hooks(self.hooks)
-        elif (self.owner is not None or self.hooks is not None) and not park(self):
-            if self.hooks is not None:
-                run_hooks(self.hooks)
+        elif self.is_borrowed:
+            self.device._borrowed -= 1
+            if park(self):
+                return
+        if self.hooks is not None:
+            run_hooks(self.hooks)
 
     def __repr__(self):
         return f"<Buffer of {self.size} bytes on {self.device}>"
@@ -228,9 +232,12 @@ cdef class Pool:
     cdef inline Buffer take(self, uint64_t size, Stream s):
         cdef phx_pool_status status
         cdef Timeline t = s.timeline
-        cdef phx_block *block = phx_pool_alloc(self.pool, size, t.id, &status)
+        cdef phx_block *block
+        if t.state != OPEN:  # its number may be another stream's by now
+            t.refuse()
+        block = phx_pool_alloc(self.pool, size, t.id, &status)
         if block == NULL:
-            block = self.grow(size, s, status)
+            block = self.grow(size, t, status)
         cdef Buffer b = Buffer.__new__(Buffer)
         b.block = block
         b.base = block.handle
@@ -239,17 +246,21 @@ cdef class Pool:
         b.device = self.device
         b.pool = self
         b.timeline = t
+        b.read_seq = t.seq + t.launching  # work of the block's former life may still be queued
         b.home = t.id
         return b
 
-    cdef phx_block *grow(self, uint64_t size, Stream s, phx_pool_status status) except NULL:
+    cdef phx_block *grow(self, uint64_t size, Timeline t, phx_pool_status status) except NULL:
         """Find memory beyond the stream's own bins, from the cheapest remedy to the dearest."""
         cdef phx_block *block = NULL
-        cdef uint32_t id = s.opened().id
+        cdef uint32_t id = t.id
         for remedy in (self._poll, self._add_segment, self._trim, self._adopt, self._add_segment):
             if status == PHX_POOL_TOO_LARGE or status == PHX_POOL_NO_HOST_MEMORY:
                 break
-            if remedy(size, id):
+            served = remedy(size, id)
+            if t.state != OPEN:
+                t.refuse()
+            if served:
                 block = phx_pool_alloc(self.pool, size, id, &status)
                 if block != NULL:
                     return block
@@ -276,7 +287,7 @@ cdef class Pool:
 
     def _add_segment(self, uint64_t size, uint32_t id):
         """Get a segment from the driver: of the pool's choice, else just large enough."""
-        cdef uint64_t wanted = phx_pool_segment_size(self.pool, size)
+        cdef uint64_t wanted = phx_pool_segment_size(self.pool, size, id)
         cdef uint64_t least = phx_pool_round_size(self.pool, size)
         if wanted == 0:
             return False

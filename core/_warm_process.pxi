@@ -38,7 +38,6 @@ cdef int finish_device(Device device) except -1:
 cdef int lose_streams(Device device) except -1:
     """The queues of a device stayed in the parent; the default one goes on where it runs inline."""
     cdef Timeline t
-    device._lock = threading.RLock()
     device._spare_events = []
     for t in device.timelines():
         t.users = 0

@@ -71,6 +71,7 @@ cdef class Timeline:
 
     ``seq`` counts the launches that are in the queue, ``done`` those that are known to be complete.
     ``users`` counts the driver calls that use the queue at the moment: it ends only without any.
+    Whoever needs all work that can be in the queue takes the number ``seq + launching``.
     """
 
     cdef readonly Device device
@@ -81,6 +82,7 @@ cdef class Timeline:
     cdef readonly uint64_t done
     cdef int state
     cdef int users
+    cdef int launching    # launches between begin and publish; their numbers come next
     cdef bint is_inline   # work is done when the call returns
     cdef bint is_borrowed # the queue is somebody else's: waited for, never destroyed
     cdef bint is_dropped  # its Stream was collected without close()
@@ -95,7 +97,11 @@ cdef class Timeline:
     cdef int depend(self, Timeline other, uint64_t seq) except -1:
         """Order the work to come behind launch ``seq`` of another timeline."""
         cdef Mark m
-        if other is self or other.done >= seq or self.waited.get(other.id, 0) >= seq:
+        if other is self:
+            return 0
+        if other.failure is not None and seq:
+            other.tell()
+        if other.done >= seq or self.waited.get(other.id, 0) >= seq:
             return 0
         if other.state == LOST or other.device is not self.device or not self.device.has_streams:
             return other.wait_until(seq)
@@ -127,10 +133,12 @@ cdef class Timeline:
         if self.state != OPEN:
             self.refuse()
         self.users += 1
+        self.launching += 1
         return 0
 
     cdef inline void publish(self) noexcept:
         """Give the next number to what was enqueued."""
+        self.launching -= 1
         self.seq += 1
         if self.is_inline:
             self.done = self.seq
@@ -270,9 +278,15 @@ cdef class Timeline:
             idle = self.device.driver.stream_query(self.device.index, self.handle)
             delay()
         finally:
-            self.leave()
+            self.users -= 1
         if idle:
             self.pass_to(before)
+        if self.users == 0 and self.state == CLOSING:
+            if self.done >= self.seq:
+                self.end()
+            elif not self.is_dropped:  # a call that does not block leaves the end to others
+                self.is_dropped = True
+                self.device._dropped += 1
         return idle
 
     # The end
@@ -415,7 +429,7 @@ cdef int note_across(Timeline t, Buffer b, bint write) except -1:
 
 
 cdef int wait_on_host(Buffer b, bint write) except -1:
-    """Block until the host may read (or write) a buffer's memory."""
+    """Block until the host may read (or write) a buffer's memory; raises what failed."""
     b = uses_of(b)
     cdef Timeline t = b.timeline
     if t is None:

@@ -205,6 +205,7 @@ cdef class Device:
     cdef uint32_t _next_id
     cdef list _spare_events   # driver events that no mark uses
     cdef list _parked         # owners of borrowed memory behind work
+    cdef int _borrowed        # buffers over memory of others
     cdef KernelTable _table
     cdef bint _open
     cdef DLDevice dl
@@ -219,7 +220,7 @@ cdef class Device:
         self.has_streams = bool(driver.capabilities & Capability.STREAMS)
         self.synchronous = bool(info.features & Feature.SYNCHRONOUS)
         self.dl.device_type, self.dl.device_id = info.dlpack_device
-        self._lock = threading.RLock()
+        self._lock = ForkSafeLock()
         self._timelines = []
         self._free_ids = []
         self._next_id = 1
@@ -285,6 +286,33 @@ cdef class Device:
         self.end_dropped()
         if failure is not None:
             raise failure
+
+    def close(self):
+        """Finish all work, end the streams and give free memory back; may be called again.
+
+        If no array lies on the device, the driver closes it too, and the next use opens it anew.
+        Else the device stays open, so that its arrays stay what they are.
+        """
+        cdef Timeline t
+        with self._lock:
+            if not self._open:
+                return
+            for t in self.timelines():
+                t.finish_quietly()
+                if t is not self.default_stream.timeline:
+                    t.failure = None
+                    t.close()
+            self.pool.trim()
+            if self.pool.stats()["segments"] or self._borrowed or self._parked:
+                return
+            while self._spare_events:
+                self.driver.event_destroy(self.index, self._spare_events.pop())
+            self._open = False
+            t = self.default_stream.timeline
+            t.state = ENDED
+            t.marker = None
+            self._timelines.remove(t)
+            self.driver.close(self.index)
 
     # Timelines
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from . import abi
 from .abi import ffi, text
+from .driver import alignment_problem
 from .errors import DeviceError, PluginLoadError, UnsupportedOpError
 from .guard import Observer, ignore
 from .kernel_table import read_table
@@ -140,8 +141,8 @@ def _info_problems(info: Any) -> list[str]:
         problems.append("device_info gives no name")
     if not 0 <= info.kind <= 2:
         problems.append(f"unknown kind {int(info.kind)}")
-    if info.alignment == 0 or info.alignment & (info.alignment - 1):
-        problems.append(f"the alignment {int(info.alignment)} is not a power of two")
+    if problem := alignment_problem(int(info.alignment)):
+        problems.append(problem)
     if info.max_allocation > info.total_memory:
         problems.append("max_allocation is larger than total_memory")
     return problems

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from .driver import DeviceKind
 from .errors import DeviceNotFoundError
 from .guard import describe
-from .loading import Plugin, PluginState
+from .loading import Listing, Plugin, PluginState
 from .plugins import host
 
 if TYPE_CHECKING:
@@ -70,7 +70,8 @@ def alias_kind(base: str) -> DeviceKind | None:
     kind = DeviceKind(base)
     if kind is DeviceKind.CPU:
         plugs = host()
-        if base in plugs.drivers() or any(base in (p.name, *p.drivers) for p in plugs.plugins()):
+        claimed = base in plugs.drivers() or base in plugs.conflicts()
+        if claimed or any(base in (p.name, *p.drivers) for p in plugs.plugins()):
             return None
     return kind
 
@@ -176,19 +177,24 @@ def why_missing(name: DeviceName) -> str:
     if (kind := alias_kind(name.base)) is not None:
         return _why_no_kind(kind)
     if name.base in plugs.drivers():
-        listing = plugs.listing(name.base)
-        if listing.error is not None:
-            return f"driver {name.base!r} has no devices: {describe(listing.error)}"
-        if name.index in listing.broken:
-            return describe(listing.broken[name.index])
-        count = len(listing.devices) + len(listing.broken)
-        return f"driver {name.base!r} has {count} device{'' if count == 1 else 's'}" + (
-            f", numbered from 0 to {count - 1}" if count else ""
-        )
+        return _why_not_listed(plugs.listing(name.base), name)
+    if name.base in plugs.conflicts():
+        return str(plugs.conflicts()[name.base])
     for plugin in plugs.plugins():
         if plugin.name == name.base and plugin.reason:
             return f"plugin {plugin.name!r} ({plugin.origin}) is not in use: {plugin.reason}"
     return f"no installed plugin offers a driver {name.base!r}; {how_to_install(name.base)}"
+
+
+def _why_not_listed(listing: Listing, name: DeviceName) -> str:
+    if listing.error is not None:
+        return f"driver {name.base!r} has no devices: {describe(listing.error)}"
+    if name.index in listing.broken:
+        return describe(listing.broken[name.index])
+    count = len(listing.devices) + len(listing.broken)
+    return f"driver {name.base!r} has {count} device{'' if count == 1 else 's'}" + (
+        f", numbered from 0 to {count - 1}" if count else ""
+    )
 
 
 def _why_no_kind(kind: DeviceKind) -> str:

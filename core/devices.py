@@ -171,7 +171,8 @@ def get_device() -> Device:
     Without ``set_device`` it is ``PHALANX_DEVICE``, else ``cpu:0``, else the first device.
 
     Raises:
-        DeviceNotFoundError: if ``PHALANX_DEVICE`` names no device, or there is none at all.
+        DeviceNotFoundError: if ``PHALANX_DEVICE`` names no device, ``cpu`` is installed and does
+            not work, or there is no device at all.
     """
     return _current.get() or _default_device()
 
@@ -196,6 +197,28 @@ def _default_device() -> Device:
     return memo.default
 
 
+def _refuse_broken_cpu(plugs: PluginHost) -> None:
+    """Raise if ``cpu`` is installed and not usable: nothing takes its place unasked."""
+    from . import aliases
+    from .loading import PluginState
+
+    if "cpu" in plugs.drivers():
+        listing = plugs.listing("cpu")
+        broken = listing.error is not None or bool(listing.broken)
+    else:
+        broken = "cpu" in plugs.conflicts() or any(
+            plugin.name == "cpu" and plugin.state is PluginState.FAILED
+            for plugin in plugs.plugins()
+        )
+    if broken:
+        raise DeviceNotFoundError(
+            "there is no default device, because the CPU cannot be used: "
+            f"{aliases.why_missing(aliases.DeviceName('cpu'))}\n"
+            "  to work on another device, name it in PHALANX_DEVICE or phalanx.set_device()\n"
+            "  `phalanx why cpu:0` shows every step"
+        )
+
+
 def _find_default() -> Device:
     wanted = os.environ.get("PHALANX_DEVICE", "").strip()
     if wanted:
@@ -209,6 +232,7 @@ def _find_default() -> Device:
     plugs = host()
     if "cpu" in plugs.drivers() and plugs.listing("cpu").devices:
         return plugs.listing("cpu").devices[0]
+    _refuse_broken_cpu(plugs)
     found = devices()
     if found:
         return found[0]

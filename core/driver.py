@@ -60,11 +60,25 @@ class Layout(IntEnum):
     ANY = 2
 
 
+#: Bytes; what the memory pool can serve (``phx_pool_create``).
+MOST_ALIGNMENT = 2**30
+
+
+def alignment_problem(alignment: int) -> str:
+    """Return what is wrong with a device's alignment in bytes; empty if nothing is."""
+    if alignment < 1 or alignment & (alignment - 1):
+        return f"the alignment {alignment} is not a power of two"
+    if alignment > MOST_ALIGNMENT:
+        return f"the alignment {alignment} is above {MOST_ALIGNMENT} (2^30), the most there may be"
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class DeviceInfo:
     """What is known of a device before it is opened.
 
-    Sizes are bytes. ``uuid`` (16 bytes) and ``pci_address`` are empty where the driver cannot tell.
+    Sizes are bytes; ``alignment`` is a power of two up to 2^30. ``uuid`` (16 bytes) and
+    ``pci_address`` are empty where the driver cannot tell.
     ``score`` ranks the devices of one kind over all plugins for the aliases; higher is better.
     """
 

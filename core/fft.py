@@ -151,10 +151,16 @@ def _frequency_dtype(dtype: DType | None) -> DType:
     return target
 
 
+def _check_count(n: int, op: str) -> None:
+    if n < 1:
+        raise ValueError(f"{op}: the length must be positive, got {n}")
+
+
 def fftfreq(
     n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: str | Device | None = None
 ) -> Array:
     """Return the ``n`` frequencies of ``fft`` for samples ``d`` apart, negative ones behind."""
+    _check_count(n, "fftfreq")
     numbers = arange(n, device=device)
     shifted = numbers - (n // 2)
     return astype(roll(shifted, -(n // 2)) / (n * d), _frequency_dtype(dtype))
@@ -164,6 +170,7 @@ def rfftfreq(
     n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: str | Device | None = None
 ) -> Array:
     """Return the n // 2 + 1 frequencies of ``rfft`` for samples ``d`` apart."""
+    _check_count(n, "rfftfreq")
     return astype(arange(n // 2 + 1, device=device) / (n * d), _frequency_dtype(dtype))
 
 

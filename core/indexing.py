@@ -6,7 +6,7 @@ import math
 import operator
 from typing import Any
 
-from ._warm import Array, assign, cast, empty, fill, launch, normal_axis, reduce, view
+from ._warm import Array, assign, cast, empty, fill, launch, normal_axis, overlaps, reduce, view
 from ._warm import copy as copy_array
 from .data_types import int64
 from .errors import DeviceMismatchError
@@ -402,11 +402,16 @@ def _scatter(base: Array, indices: list[Array], front: int, value: Any) -> None:
     rows = contiguous(permute_dims(spread, order))
     if rows.size == 0:
         return
-    rows = view(rows, (offsets.size, *inner), _row_strides(inner))
+    rows = view(_apart(rows, base), (offsets.size, *inner), _row_strides(inner))
     from ._warm import check_array_writable
 
     check_array_writable(base)
     launch("scatter", (rows, offsets), (_slice_at_zero(base, n),))
+
+
+def _apart(source: Array, target: Array) -> Array:
+    """``source``, or a copy if it shares memory with ``target``, as scatters read and write."""
+    return copy_array(source) if overlaps(source, target) else source
 
 
 def _row_strides(inner: tuple[int, ...]) -> tuple[int, ...]:

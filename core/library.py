@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import logging
 import os
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
 from . import abi
+from ._warm import close_log, deliver_log, open_log
 from .abi import ABI_MAJOR, ABI_MINOR, ErrorCode, ffi, text
 from .abi_build import SYMBOL
 from .errors import (
@@ -136,11 +137,13 @@ class Library:
         if target is None:
             raise UnsupportedOpError(f"{context or self.path.name}: the plugin has no {function}")
         error = target(*args)
+        deliver_log()
         if error:
             self.fail(error, context or f"{function} of {self.path.name}", function)
 
     def fail(self, error: Any, context: str, call: str = "", size: int = 0) -> NoReturn:
         """Raise the Python error for a native one, which is destroyed."""
+        deliver_log()
         raise python_error(take_error(error), context, call=call, size=size)
 
     @functools.cached_property
@@ -195,6 +198,7 @@ def load_table(path: Path) -> tuple[Any, Any, Any]:
     host = _host_table(path.name.partition(".")[0])
     out = ffi().new("const phx_api **")
     failure = entry(ABI_MAJOR, ABI_MINOR, host, out)
+    deliver_log()
     if failure:
         raise PluginLoadError(
             f"{path} refuses this host (ABI {ABI_MAJOR}.{ABI_MINOR}): {take_error(failure)}"
@@ -214,12 +218,15 @@ def _load(path: Path) -> Library:
 
 
 _tables: list[Any] = []
+_loggers: dict[int, logging.Logger] = {}
 
 
 def _host_table(name: str) -> Any:
     """Return the services for one plugin; kept for ever, since it may call them at any time."""
     types = ffi()
-    context = types.new_handle(logging.getLogger(f"phalanx.{name.lstrip('_')}"))
+    log, now_ns = _services()
+    logger = logging.getLogger(f"phalanx.{name.lstrip('_')}")
+    context = types.new("char[1]")  # only its address counts
     table = types.new(
         "phx_host *",
         {
@@ -227,31 +234,24 @@ def _host_table(name: str) -> Any:
             "abi_major": ABI_MAJOR,
             "abi_minor": ABI_MINOR,
             "context": context,
-            "log": _log_callback(),
-            "now_ns": _clock_callback(),
+            "log": types.cast("void (*)(void *, int32_t, phx_str)", log),
+            "now_ns": types.cast("uint64_t (*)(void *)", now_ns),
         },
     )
+    _loggers[int(types.cast("uintptr_t", context))] = logger
     _tables.append((context, table))
     return table
 
 
 @functools.cache
-def _log_callback() -> Any:
-    types = ffi()
-
-    @types.callback("void(void *, int32_t, phx_str)")  # type: ignore[untyped-decorator]
-    def log(context: Any, level: int, message: Any) -> None:
-        types.from_handle(context).log(min(max(level, 0), logging.CRITICAL), "%s", text(message))
-
-    return log
+def _services() -> tuple[int, int]:
+    """Return the addresses of ``log`` and ``now_ns``, in C: a thread of a plugin may call them."""
+    addresses = open_log(_receive)
+    atexit.register(close_log)
+    return addresses
 
 
-@functools.cache
-def _clock_callback() -> Any:
-    types = ffi()
-
-    @types.callback("uint64_t(void *)")  # type: ignore[untyped-decorator]
-    def now_ns(_context: Any) -> int:
-        return time.monotonic_ns()
-
-    return now_ns
+def _receive(context: int, level: int, message: str) -> None:
+    """Log a message of a plugin; one with a context that was never given out is logged too."""
+    logger = _loggers.get(context) or logging.getLogger("phalanx.plugins")
+    logger.log(min(max(level, 0), logging.CRITICAL), "%s", message)

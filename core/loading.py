@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from .driver import DeviceInfo, DeviceKind, Driver
+from .driver import DeviceInfo, DeviceKind, Driver, alignment_problem
 from .errors import DeviceError, PluginConflictError, PluginError, PluginLoadError
 from .guard import Outcome, describe, guard
 
@@ -241,4 +241,6 @@ def _describe_device(driver: Driver, index: int) -> Device:
             f"driver {driver.name!r}: device_info({index}) returned {info!r}, "
             "not a DeviceInfo whose kind is a DeviceKind"
         )
+    if problem := alignment_problem(info.alignment):
+        raise DeviceError(f"driver {driver.name!r}: device_info({index}): {problem}")
     return Device(driver, index, info)

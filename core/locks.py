@@ -1,40 +1,35 @@
-"""Locks that a forked child finds open: the thread that held one is not there to open it."""
+"""Locks that a forked child finds free.
+
+A fork copies a lock that another thread holds, and not the thread that would give it back.
+"""
 
 from __future__ import annotations
 
 import os
-import threading
-from weakref import WeakSet
+import weakref
+from _thread import RLock  # the class behind the function of that name in threading
 
-_locks: WeakSet[ForkSafeLock] = WeakSet()
+_known: weakref.WeakSet[ForkSafeLock] = weakref.WeakSet()
 
 
-class ForkSafeLock:
-    """A lock for ``with``, which the thread that holds it may take again.
+class ForkSafeLock(RLock):  # type: ignore[misc] # typeshed calls it final; it is not
+    """A re-entrant lock for ``with``; in a forked child only the thread that forked may hold it.
 
-    It must guard what is complete at any moment, such as a table that is put in place whole: a
-    child may come to be while another thread is inside.
+    What it protects must be consistent whenever the interpreter may switch threads, since the child
+    finds it as it was at the fork: make a change whole first, and then put it in place.
     """
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
-        _locks.add(self)
-
-    def __enter__(self) -> None:
-        self._lock.acquire()
-
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
-
-    def renew(self) -> None:
-        """Open it, whoever holds it."""
-        self._lock = threading.RLock()
+        _known.add(self)
 
 
-def _after_fork_in_child() -> None:
-    for lock in list(_locks):
-        lock.renew()
+def _free_in_child() -> None:
+    for lock in tuple(_known):
+        if lock.acquire(blocking=False):  # free, or this thread's own
+            lock.release()
+        else:
+            lock._at_fork_reinit()  # type: ignore[attr-defined] # as `logging` does with its
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork_in_child)
+    os.register_at_fork(after_in_child=_free_in_child)

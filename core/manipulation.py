@@ -26,14 +26,20 @@ def _extents(shape: Any, op: str) -> tuple[int, ...]:
         raise TypeError(f"{op} takes an int or a tuple of ints, got {shape!r}") from None
 
 
+def _check_extents(shape: tuple[int, ...], op: str) -> None:
+    if any(extent < 0 for extent in shape):
+        raise ValueError(f"{op}: the extents of a shape are 0 or more, got {shape}")
+
+
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     """Return the common shape: aligned at the last axis, extents equal or 1.
 
     Raises:
-        ValueError: they do not broadcast.
+        ValueError: they do not broadcast, or an extent is negative.
     """
     result: list[int] = []
     for shape in shapes:
+        _check_extents(shape, "broadcast_shapes")
         result = [1] * (len(shape) - len(result)) + result
         for i in range(1, len(shape) + 1):
             if result[-i] == 1:
@@ -52,10 +58,11 @@ def broadcast_to(x: Array, /, shape: tuple[int, ...]) -> Array:
     It and its views refuse writing.
 
     Raises:
-        ValueError: the shape does not fit.
+        ValueError: the shape does not fit, or has a negative extent.
     """
     need_array(x, "broadcast_to")
     shape = _extents(shape, "broadcast_to")
+    _check_extents(shape, "broadcast_to")
     lead = len(shape) - x.ndim
     kept_shape = shape[max(0, lead) :]
     fits = all(have in (1, want) for have, want in zip(x.shape, kept_shape, strict=False))

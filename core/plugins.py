@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from .driver import Driver
 from .errors import PluginConflictError, PluginError
 from .guard import guarded_work
 from .loading import Listing, Plugin, PluginState
+from .locks import ForkSafeLock
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -41,7 +41,7 @@ class PluginHost:
 
     def __init__(self, find: Callable[[], Iterable[EntryPoint]] = entry_points) -> None:
         self._find = find
-        self._lock = threading.RLock()
+        self._lock = ForkSafeLock()
         self._manager: PluginManager | None = None
         self._plugins: tuple[Plugin, ...] | None = None
         self._drivers: dict[str, Driver] = {}
@@ -133,7 +133,7 @@ class PluginHost:
             self.generation += 1
 
     def unregister_driver(self, driver: Driver | str) -> None:
-        """Take back ``register_driver``; existing devices and arrays keep the driver alive.
+        """Take back ``register_driver`` and close its devices; arrays keep theirs open.
 
         Raises:
             PluginError: if no such driver was registered in this process.
@@ -145,8 +145,10 @@ class PluginHost:
                     f"unregister_driver: no driver {name!r} was registered in this process"
                 )
             del self._registered[name], self._drivers[name], self._owners[name]
-            self._listings.pop(name, None)
+            listing = self._listings.pop(name, None)
             self.generation += 1
+        for device in listing.devices if listing is not None else ():
+            device.close()
 
     def _refuse_reentry(self) -> None:
         if what := guarded_work():
@@ -163,9 +165,8 @@ class PluginHost:
             # All stays local until it is complete: a fork or an interrupt leaves nothing half.
             manager = loading.new_manager()
             loaded = [loading.load(manager, entry) for entry in self._find()]
-            plugins, drivers, owners, conflicts = loading.settle(
-                loaded, self._drivers, self._owners
-            )
+            registered = {name: self._drivers[name] for name in self._registered}
+            plugins, drivers, owners, conflicts = loading.settle(loaded, registered, self._owners)
             self._drivers.update(drivers)
             self._owners.update(owners)
             self._conflicts.update(conflicts)
@@ -173,10 +174,6 @@ class PluginHost:
             self._plugins = plugins
             self.generation += 1
         _log_failures(plugins)
-
-    def _after_fork(self) -> None:
-        # The thread that held the lock does not exist in the child.
-        self._lock = threading.RLock()
 
 
 def _log_failures(plugins: Iterable[Plugin]) -> None:
@@ -190,7 +187,7 @@ def _log_failures(plugins: Iterable[Plugin]) -> None:
 
 
 _host: PluginHost | None = None
-_host_lock = threading.Lock()
+_host_lock = ForkSafeLock()
 
 
 def host() -> PluginHost:
@@ -209,8 +206,6 @@ def _log_to_stderr() -> None:
     Raises:
         ValueError: another level.
     """
-    import os
-
     name = os.environ.get("PHALANX_LOG", "").strip().upper()
     if not name:
         return
@@ -234,14 +229,3 @@ def use_host(new: PluginHost | None) -> PluginHost | None:
         if old is not None:
             old.generation += 1
         return old
-
-
-def _after_fork_in_child() -> None:
-    global _host_lock  # noqa: PLW0603 - its holder may not exist in the child
-    _host_lock = threading.Lock()
-    if _host is not None:
-        _host._after_fork()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork_in_child)

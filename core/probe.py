@@ -1,8 +1,8 @@
 """Looks at plugins in a child process: one that crashes or hangs is reported and not suffered.
 
-The parent calls ``run``; the child is ``python -m phalanx.probe TASK ARGUMENTS...`` and writes one
-JSON object per line: ``{"at": ...}`` before every step that may not return, ``{"result": ...}`` at
-the end.
+The parent calls ``run``; the child is ``python -P -m phalanx.probe TASK ARGUMENTS...`` and writes
+one JSON object per line: ``{"at": ...}`` before every step that may not return, ``{"result": ...}``
+at the end.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class Report:
 
 def run(task: str, *args: str, limit: float, env: Mapping[str, str] | None = None) -> Report:
     """Run a task in a child process for at most ``limit`` seconds; raises for nothing it does."""
-    command = [sys.executable, "-X", "faulthandler", "-m", "phalanx.probe", task, *args]
+    # -P: with -m alone, Python would import modules from the current directory first.
+    command = [sys.executable, "-P", "-X", "faulthandler", "-m", "phalanx.probe", task, *args]
     environment = dict(os.environ if env is None else env)
     environment["PYTHONPATH"] = os.pathsep.join(entry for entry in sys.path if entry)
     with subprocess.Popen(

@@ -22,6 +22,7 @@ from ._warm import (
     read_in_place,
     reinterpret,
     wait_for_host,
+    wait_for_others,
     wrap_host,
 )
 from .driver import Direction
@@ -62,6 +63,7 @@ def copy_to_host(x: Array, address: int, owner: object) -> None:
         ctypes.memmove(address, x.buffer.handle + x.offset, x.nbytes)
         return
     stream = current_stream(x.device)
+    wait_for_others(x.buffer, stream)
     enqueue_copy(
         stream,
         Direction.DEVICE_TO_HOST,

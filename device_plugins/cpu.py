@@ -15,6 +15,12 @@ from .native import NativeDriver
 _PREFIX = "_cpu_"
 
 
+def _installed() -> dict[str, str]:
+    """Return the paths of the libraries by instruction set."""
+    found = kernels_cpu.libraries()
+    return {name.removeprefix(_PREFIX): str(path) for name, path in found.items()}
+
+
 def _selected() -> dict[str, str]:
     """Return the paths of the libraries to try by instruction set; ``PHALANX_CPU_ISA`` limits them.
 
@@ -22,8 +28,7 @@ def _selected() -> dict[str, str]:
         DeviceError: if the variable names one that is not installed.
         PluginLoadError: if none is installed.
     """
-    found = kernels_cpu.libraries()
-    installed = {name.removeprefix(_PREFIX): str(path) for name, path in found.items()}
+    installed = _installed()
     if not installed:
         raise PluginLoadError(
             "phalanx.kernels_cpu has no library: the package was not built; "
@@ -32,10 +37,10 @@ def _selected() -> dict[str, str]:
     text = os.environ.get("PHALANX_CPU_ISA", "")
     names = [part.strip() for part in text.split(",") if part.strip()]
     unknown = [name for name in names if name not in installed]
-    if unknown:
+    if unknown or (text.strip() and not names):
+        wrong = f"{', '.join(unknown)} is not installed" if unknown else "it names nothing"
         raise DeviceError(
-            f"PHALANX_CPU_ISA={text!r}: {', '.join(unknown)} is not installed; "
-            f"choose from {', '.join(installed)}, or unset it"
+            f"PHALANX_CPU_ISA={text!r}: {wrong}; choose from {', '.join(installed)}, or unset it"
         )
     return {name: path for name, path in installed.items() if not names or name in names}
 
@@ -61,8 +66,12 @@ def best_library() -> Library:
         else:
             reasons.append(f"{name}: the processor lacks these instructions")
     if not runnable:
-        forced = "PHALANX_CPU_ISA" if os.environ.get("PHALANX_CPU_ISA") else ""
-        remedy = f"unset {forced}" if forced else "reinstall phalanx from source"
+        forced = os.environ.get("PHALANX_CPU_ISA", "").strip()
+        others = ", ".join(name for name in _installed() if name not in candidates)
+        remedy = "reinstall phalanx from source"
+        if forced:
+            choice = f", or choose from {others}" if others else ""
+            remedy = f"unset PHALANX_CPU_ISA, which is {forced!r}{choice}"
         raise DeviceError(f"no CPU library runs here ({'; '.join(reasons)}); {remedy}")
     return max(runnable, key=lambda library: library.score)
 

@@ -8,9 +8,19 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from phalanx._warm import deliver_log
 from phalanx.abi import ABI_MINOR, ffi, text
 from phalanx.diagnosis import Status, Step
-from phalanx.driver import Capability, DeviceInfo, DeviceKind, Direction, Driver, Feature, Layout
+from phalanx.driver import (
+    Capability,
+    DeviceInfo,
+    DeviceKind,
+    Direction,
+    Driver,
+    Feature,
+    Layout,
+    alignment_problem,
+)
 from phalanx.errors import (
     ClosedError,
     DeviceError,
@@ -131,10 +141,8 @@ class NativeDriver(Driver):
             raise DeviceError(
                 f"{self.name}:{index}: the plugin states an unknown kind {int(info.kind)}"
             )
-        if info.alignment == 0 or info.alignment & (info.alignment - 1):
-            raise DeviceError(
-                f"{self.name}:{index}: the alignment {int(info.alignment)} is not a power of two"
-            )
+        if problem := alignment_problem(int(info.alignment)):
+            raise DeviceError(f"{self.name}:{index}: {problem}; this is a fault of the plugin")
         uuid = bytes(ffi().buffer(info.uuid))
         return DeviceInfo(
             name=text(info.name) or self.name,
@@ -192,6 +200,7 @@ class NativeDriver(Driver):
         if target is None:
             raise UnsupportedOpError(f"{self.name}:{index}: the library has no {function}")
         error = target(*args)
+        deliver_log()
         if error:
             library.fail(error, f"{function} on {self.name}:{index}", function, size)
 
@@ -327,7 +336,17 @@ class NativeDriver(Driver):
         """Return a new stream."""
         out = ffi().new("phx_stream **")
         self._call(index, "stream_create", self._device(index), priority, out)
-        return int(ffi().cast("uintptr_t", out[0]))
+        return self._made(index, "stream_create", "stream", out[0])
+
+    def _made(self, index: int, function: str, what: str, handle: Any) -> int:
+        """Return the address of a new object; null would mean the device's default stream."""
+        if not handle:
+            raise DriverCallError(
+                f"{function} on {self.name}:{index} returned no {what} and no error; "
+                "this is a fault of the plugin",
+                call=function,
+            )
+        return int(ffi().cast("uintptr_t", handle))
 
     def stream_destroy(self, index: int, handle: int) -> None:
         """Finish and destroy a stream."""
@@ -361,7 +380,7 @@ class NativeDriver(Driver):
         """Return a new event."""
         out = ffi().new("phx_event **")
         self._call(index, "event_create", self._device(index), out)
-        return int(ffi().cast("uintptr_t", out[0]))
+        return self._made(index, "event_create", "event", out[0])
 
     def event_destroy(self, index: int, event: int) -> None:
         """Destroy an event."""

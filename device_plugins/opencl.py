@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
-import threading
 from collections.abc import Iterable, Iterator, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from phalanx.driver import Capability, DeviceInfo, Direction, Driver, Layout, Op
 from phalanx.errors import ClosedError, DeviceError
 from phalanx.hookspecs import hookimpl
 from phalanx.kernels_opencl import refusal
+from phalanx.locks import ForkSafeLock
 from phalanx.optable import OPS, Structure
 
 from .opencl_device import OpenDevice
@@ -36,8 +36,9 @@ class OpenCLDriver(OpenCLStreams):
     capabilities = Capability.STREAMS | Capability.EVENT_TIMING | Capability.TRIM
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
+        self._lock = ForkSafeLock()
         self._listing: Listing | None = None
+        self._asking = False  # a runtime is being asked just now, and may hold its own locks
         self._opened: dict[int, OpenDevice] = {}
         self._contexts: dict[int, Any] = {}
         self._kernels: dict[tuple[int, str, tuple[str, ...], Layout], Kernel | None] = {}
@@ -57,7 +58,11 @@ class OpenCLDriver(OpenCLStreams):
             raise self._fork_error()
         if self._listing is None:
             with self._lock:
-                self._listing = self._listing or list_devices()
+                self._asking = True
+                try:
+                    self._listing = self._listing or list_devices()
+                finally:
+                    self._asking = False
         return self._listing
 
     def explain(self) -> Iterable[Step]:
@@ -133,11 +138,10 @@ class OpenCLDriver(OpenCLStreams):
 
     def _after_fork(self) -> None:
         """No runtime survives a fork: its threads are gone and its locks may be held for ever."""
-        if self._listing is not None or self._opened:
+        if self._listing is not None or self._opened or self._asking:
             self._forked = True
             _kept_after_fork.append((self._listing, self._opened))
             self._opened = {}
-        self._lock = threading.RLock()
 
     def _fork_error(self) -> DeviceError:
         return DeviceError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import weakref
 from functools import cached_property
 from types import ModuleType
@@ -14,6 +13,7 @@ from phalanx.kernels_opencl import find, refusal
 from phalanx.kernels_opencl.cache import DiskCache, default_folder
 from phalanx.kernels_opencl.programs import ProgramStore
 from phalanx.kernels_opencl.recipe import Program, Recipe
+from phalanx.locks import ForkSafeLock
 
 from .opencl_errors import translate, translated
 from .opencl_listing import Found
@@ -52,11 +52,11 @@ class OpenDevice:
         self.traits = found.traits
         self.device = found.device
         #: Held while a kernel's arguments are set and it is enqueued: they belong to the kernel.
-        self.lock = threading.Lock()
+        self.lock = ForkSafeLock()
         self.memory: dict[int, Any] = {}
         self.lost = ""
         self._queues: weakref.WeakSet[Queue] = weakref.WeakSet()
-        self._queues_lock = threading.RLock()  # a destructor may want it while it is held
+        self._queues_lock = ForkSafeLock()  # a destructor may want it while it is held
         try:
             self.context = context or cl.Context([found.device])
             self.queue = self.new_queue()

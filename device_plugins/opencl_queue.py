@@ -32,7 +32,7 @@ class Queue:
         self._device = device
         self._recent: deque[tuple[Any, Any]] = deque()
         self._look_at = _LOOK_AFTER
-        self._forgetting = threading.Lock()
+        self._forgetting = threading.Lock()  # is only tried, so a forked child never waits
 
     def note(self, event: Any, label: Any) -> None:
         """Remember a command that was just enqueued, and let the device begin."""

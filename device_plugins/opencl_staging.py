@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import threading
 from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 from phalanx.driver import Direction
+from phalanx.locks import ForkSafeLock
 
 from .opencl_queue import Queue, still_runs
 
@@ -63,7 +63,7 @@ class Staging:
         self._cl = cl
         self._context = context
         self._device = device
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         self._free: list[_Pair] = []
         self._made = 0
 

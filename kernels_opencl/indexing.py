@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from phalanx.optable.structured import NO_PLACE
+
 from .axes import Axes, merged, pieces, text
 from .dtypes import BITS, ITEMSIZE, needs_fp64
 from .recipe import Env, Program, Recipe, Traits, divide_up, round_up
@@ -41,8 +43,9 @@ __kernel void wrap(PHX_INPUT(i64, x), PHX_OUTPUT(i64, o), PHX_OUTPUT(i32, flag),
         long at[2] = {0, 0};
         u64 wrapped;
         walk(&a, (place)i, at);
-        if (is_outside(PHX_DATA(x)[at[0]], n, &wrapped)) bad = 1;
-        PHX_DATA(o)[at[1]] = (i64)(wrapped * stride);
+        const int outside = is_outside(PHX_DATA(x)[at[0]], n, &wrapped);
+        if (outside) bad = 1;
+        PHX_DATA(o)[at[1]] = outside ? NO_PLACE : (i64)(wrapped * stride);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     if (get_local_id(0) == 0) {
@@ -83,9 +86,12 @@ __kernel void gather(PHX_INPUT(T, x), PHX_INPUT(i64, f), PHX_OUTPUT(T, o), const
     for (ulong p = get_global_id(1 - ROWS); p < inner; p += get_global_size(1 - ROWS)) {
         long at[2] = {0, 0};
         walk(&a, (place)p, at);
-        for (ulong i = get_global_id(ROWS); i < m; i += get_global_size(ROWS))
-            PHX_DATA(o)[(long)i * o_step + at[1]] =
-                PHX_DATA(x)[PHX_DATA(f)[(long)i * f_step] + at[0]];
+        for (ulong i = get_global_id(ROWS); i < m; i += get_global_size(ROWS)) {
+            const i64 offset = PHX_DATA(f)[(long)i * f_step];
+            T item = {0};
+            if (IS_PLACE(offset)) item = PHX_DATA(x)[offset + at[0]];
+            PHX_DATA(o)[(long)i * o_step + at[1]] = item;
+        }
     }
 }
 """
@@ -98,8 +104,8 @@ __kernel void scatter_ordered(PHX_INPUT(T, v), PHX_INPUT(i64, f), PHX_OUTPUT(T, 
                               const long f_step, const long v_step) {
     const ulong begin = get_global_id(0) * span, end = min(begin + span, inner);
     for (ulong i = 0; i < m; i++) {
-        const long offset = PHX_DATA(f)[(long)i * f_step];
-        for (ulong p = begin; p < end; p++) {
+        const i64 offset = PHX_DATA(f)[(long)i * f_step];
+        for (ulong p = begin; p < end && IS_PLACE(offset); p++) {
             long at[2] = {0, 0};
             walk(&a, (place)p, at);
             PHX_DATA(o)[offset + at[1]] = PHX_DATA(v)[(long)i * v_step + at[0]];
@@ -143,7 +149,7 @@ __kernel void mark(PHX_INPUT(i64, f), PHX_INPUT(u32, table), PHX_OUTPUT(u8, last
             winner = PHX_DATA(table)[slot];
             if (PHX_DATA(f)[((long)winner - 1) * f_step] == offset) break;
         }
-        PHX_DATA(last)[i] = (u8)(winner == (u32)i + 1u);
+        PHX_DATA(last)[i] = (u8)(winner == (u32)i + 1u && IS_PLACE(offset));
     }
 }
 
@@ -197,6 +203,7 @@ class Programs:
         program = self._made.get(key)
         if program is None:
             names = f"#define ROWS {rows}\n#define T {self._item}\n"
+            names += f"#define NO_PLACE ({NO_PLACE}l)\n#define IS_PLACE(o) ((o) >= NO_PLACE / 2)\n"
             source = names + text(2, rank, wide=wide) + self._source
             program = self._made.setdefault(key, Program(source))
         return program

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import threading
 import time
 from types import ModuleType
 from typing import Any
+
+from phalanx.locks import ForkSafeLock
 
 from .cache import DiskCache
 from .recipe import Program, Traits
@@ -39,7 +40,7 @@ class ProgramStore:
         self._identity = identity
         self._disk = disk
         self._built: dict[str, Any] = {}
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         #: How many programs were compiled from source, and how many read from disk.
         self.compiled = 0
         self.loaded = 0

@@ -22,6 +22,7 @@ from fake_streams import FakeEvent, Marker, Worker
 from phalanx.driver import Capability, DeviceInfo, DeviceKind, Direction, Driver, Feature, Layout
 from phalanx.errors import DeviceLostError, LaunchError, OutOfMemoryError
 from phalanx.optable import OPS, Structure
+from phalanx.optable.structured import NO_PLACE
 
 POISON = 0xDB
 #: Bytes at the start of a block that are poisoned; all of a large one would take long.
@@ -317,12 +318,13 @@ class FakeDriver(Driver):
         assert offsets.ndim == 1
         assert out.shape == (offsets.size, *at.shape)
         for i, place in enumerate(offsets):
-            out[i] = self._view(at, int(place))
+            out[i] = self._view(at, int(place)) if place >= NO_PLACE // 2 else 0
 
     def _scatter(self, values: HostArray, offsets: HostArray, at: _Tensor) -> None:
         assert values.shape == (offsets.size, *at.shape)
         for i, place in enumerate(offsets):
-            self._view(at, int(place))[...] = values[i]
+            if place >= NO_PLACE // 2:
+                self._view(at, int(place))[...] = values[i]
 
     def _view(self, x: _Tensor, shift: int = 0) -> HostArray:
         """A NumPy view, ``shift`` elements further; NumPy refuses one that leaves the block."""

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from phalanx.driver import Layout
 from phalanx.optable import OPS, Structure
+from phalanx.optable.structured import NO_PLACE
 
 HostArray = npt.NDArray[Any]
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
@@ -198,10 +199,10 @@ def _wrap_index(
     (x,) = inputs
     n, stride = params
     assert x.shape == out.shape
-    bad = x[(x < -n) | (x >= n)]
-    if bad.size:
-        raise IndexError(f"index {bad[0]} is out of range for an axis of {n} elements")
-    out[...] = np.where(x < 0, x + n, x) * stride
+    outside = (x < -n) | (x >= n)
+    out[...] = np.where(outside, NO_PLACE, np.where(x < 0, x + n, x) * stride)
+    if outside.any():
+        raise IndexError(f"index {x[outside][0]} is out of range for an axis of {n} elements")
 
 
 def _arange(op: str, inputs: Sequence[HostArray], out: HostArray, params: tuple[int, ...]) -> None:

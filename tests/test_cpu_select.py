@@ -147,6 +147,28 @@ def test_wrap_index_of_an_empty_axis(kernels: Any) -> None:
     kernels.call("wrap_index", [(np.empty(0, np.int64), "int64")] * 2, [0, 1])
 
 
+NO_PLACE = -(2**56)
+
+
+@pytest.mark.parametrize(("n", "stride"), [(11, 6), (11, -6), (11, 0), (1, 2**40), (0, 1)])
+def test_wrap_index_gives_no_place_for_what_is_out_of_range(
+    kernels: Any, n: int, stride: int
+) -> None:
+    rng = np.random.default_rng(1)
+    for shape in [(), (9,), (70_000,), (30, 900)]:
+        good = rng.integers(-n, n, shape) if n else np.zeros(shape, np.int64)
+        bad = rng.choice([n, -n - 1, 2**62, 2**63 - 1, -(2**63)], shape)
+        x = np.where(rng.random(shape) < 0.5, good, bad)
+        x.reshape(-1)[0] = n
+        for view in (x, x.T, np.repeat(x[..., None], 2, -1)[..., 0]):
+            out = np.full(view.shape, -1, np.int64)
+            with pytest.raises(_support.KernelError, match="out of range"):
+                kernels.call("wrap_index", [(view, "int64"), (out, "int64")], [n, stride])
+            inside = (view >= -n) & (view < n)
+            want = np.where(inside, np.mod(view, max(n, 1)) * stride, NO_PLACE)
+            np.testing.assert_array_equal(out, want)
+
+
 CASES = [
     ((), (), 5_000),
     ((), (), 70_000),
@@ -193,6 +215,41 @@ def test_gather_and_scatter(
         expected = memory.copy()
         expected[places.reshape(-1)] = source.reshape(-1)  # in order: the last of equal places wins
         kernels.call("scatter", [(source, dtype), (offsets, "int64"), (base, dtype)])
+        same(memory, expected)
+        memory[:] = before
+
+
+@pytest.mark.parametrize("dtype", ONE_PER_SIZE)
+@pytest.mark.parametrize(("inner", "strides", "m"), CASES)
+def test_offsets_that_name_no_element(
+    kernels: Any, dtype: str, inner: tuple[int, ...], strides: tuple[int, ...], m: int
+) -> None:
+    memory = some(dtype, 60_000).copy()
+    start, rng = 1000, np.random.default_rng(m)
+    base = np.lib.stride_tricks.as_strided(
+        memory[start:], inner, [s * memory.itemsize for s in strides], writeable=True
+    )
+    steps = np.array(strides, int).reshape(-1, *[1] * len(inner))
+    grid = start + (np.indices(inner) * steps).sum(0)
+    lost = [NO_PLACE, NO_PLACE - 2**48, NO_PLACE + 2**48, 64 * NO_PLACE, -(2**63)]
+    for share in (0.02, 0.5, 1.0):
+        there = rng.random(m) >= share
+        offsets = np.where(there, rng.integers(-500, 20_000, m), rng.choice(lost, m))
+        spread = np.repeat(offsets, 3)[::3]
+        places = grid[None] + np.where(there, offsets, 0).reshape(-1, *[1] * len(inner))
+        wanted = memory[places]
+        wanted[~there] = np.zeros((), memory.dtype)
+        dense = some(dtype, m * int(np.prod(inner)), 3).reshape(m, *inner).copy()
+        for out in (dense, np.moveaxis(np.moveaxis(dense, 0, -1).copy(), -1, 0)):
+            for offs in (offsets, spread):
+                out[...] = some(dtype, 9, 4)[:1]
+                kernels.call("gather", [(base, dtype), (offs, "int64"), (out, dtype)])
+                same(out, wanted)
+        values = some(dtype, dense.size, 5).reshape(m, *inner)
+        expected = memory.copy()
+        expected[places[there].reshape(-1)] = values[there].reshape(-1)
+        before = memory.copy()
+        kernels.call("scatter", [(values, dtype), (spread, "int64"), (base, dtype)])
         same(memory, expected)
         memory[:] = before
 

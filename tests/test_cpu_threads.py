@@ -287,6 +287,92 @@ def test_destroy_finishes_the_queue(library):
     assert (a == 200).all()
 
 
+def test_error_of_work_that_comes_while_a_stream_is_destroyed(library):
+    stream, operands = library.stream(), []
+
+    @ffi.callback("void(void *)")
+    def late(_):
+        time.sleep(0.1)  # by now the stream is being destroyed
+        operands.append(out_of_range(library, stream))
+
+    check(library.api.stream_host_call(library.device, stream, late, ffi.NULL))
+    with pytest.raises(PluginError, match="wrap_index"):
+        check(library.api.stream_destroy(stream))
+
+
+def test_a_destroyed_stream_takes_no_work(library):
+    stream = library.stream()
+    event = library.event(stream)  # keeps the stream's memory
+    check(library.api.stream_destroy(stream))
+    for enqueue in (
+        lambda: library.launch("add", [np.ones(3)] * 3, stream=stream),
+        lambda: check(library.api.event_record(event, stream)),
+    ):
+        with pytest.raises(PluginError, match="has been destroyed") as caught:
+            enqueue()
+        assert caught.value.code == cpu_abi.INVALID_ARGUMENT
+    assert done(library, event)
+    check(library.api.event_destroy(event))
+
+
+def test_device_synchronize_waits_for_all_though_one_failed(library):
+    slow, bad, other = (library.stream() for _ in range(3))
+
+    @ffi.callback("void(void *)")
+    def rest(_):
+        time.sleep(0.2)
+
+    check(library.api.stream_host_call(library.device, slow, rest, ffi.NULL))
+    operands = [out_of_range(library, bad), out_of_range(library, other)]
+    for _ in operands:  # each is told once
+        with pytest.raises(PluginError, match="wrap_index"):
+            check(library.api.device_synchronize(library.device, cpu_abi.FOREVER))
+        assert idle(library, slow)
+    check(library.api.device_synchronize(library.device, cpu_abi.FOREVER))
+    for stream in (slow, bad, other):
+        check(library.api.stream_destroy(stream))
+
+
+def test_workers_take_only_the_signals_of_their_own_faults(library):
+    printed = run(
+        """
+        import signal
+        from pathlib import Path
+        before = set(os.listdir("/proc/self/task"))
+        stream = L.stream()
+        a, out = np.ones((2, 4_000_000))
+        L.launch("add", [a, a, out], stream=stream)
+        L.synchronize(stream)
+        own = "SEGV BUS FPE ILL ABRT TRAP SYS".split()
+        open_to = sum(1 << getattr(signal, f"SIG{name}") - 1 for name in own)
+        for task in set(os.listdir("/proc/self/task")) - before:
+            status = Path(f"/proc/self/task/{task}/status").read_text()
+            blocked = int(status.split("SigBlk:")[1].split()[0], 16)
+            assert not blocked & open_to, hex(blocked)
+            for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+                assert (blocked | open_to) >> number - 1 & 1, number
+            print("worker")
+        check(L.api.stream_destroy(stream))
+        """,
+        PHALANX_NUM_THREADS="2",
+    )
+    assert printed == "worker\n" * 2
+
+
+def test_a_crash_in_a_worker_leaves_a_trace(library):
+    with pytest.raises(AssertionError, match=r"status -11\s+Fatal Python error: Segmentation"):
+        run(
+            """
+            import faulthandler
+            faulthandler.enable()
+            stream = L.stream()
+            nowhere, zero = ffi.cast("void *", 64), ffi.new("char[16]")
+            check(L.api.fill(L.device, stream, nowhere, 0, 16, zero, 16))
+            L.synchronize(stream)
+            """
+        )
+
+
 def test_eight_threads_launch_at_once(library):
     def work(seed):
         rng = np.random.default_rng(seed)

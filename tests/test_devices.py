@@ -7,13 +7,21 @@ import importlib
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from phalanx._warm import Device
 from phalanx.aliases import same_hardware
 from phalanx.driver import DeviceKind
 from phalanx.errors import DeviceError, DeviceNotFoundError
-from plugin_kit import FakeDriver, fresh_host, info
+from plugin_kit import (
+    FakeDriver,
+    fresh_host,
+    info,
+    make_distribution,
+    plugin_source,
+    run_python,
+)
 
 # The package's function of the same name hides the module from an import statement.
 d = importlib.import_module("phalanx.devices")
@@ -250,6 +258,71 @@ class TestCurrentDevice:
     def test_without_a_cpu_it_is_the_first_device(self) -> None:
         with fresh_host(FakeDriver("none", []), FakeDriver("acme", [info()])):
             assert d.get_device().name == "acme:0"
+
+    @pytest.mark.parametrize(
+        "listed", [DeviceError("no library; reinstall"), [DeviceError("no library; reinstall")]]
+    )
+    def test_a_broken_cpu_is_an_error_and_not_another_device(
+        self, listed: DeviceError | list[DeviceError], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with fresh_host(FakeDriver("acme", [info()]), FakeDriver("cpu", listed)):
+            with pytest.raises(DeviceNotFoundError, match="no library; reinstall") as caught:
+                d.get_device()
+            assert "PHALANX_DEVICE" in str(caught.value)
+            with d.device("acme:0"):
+                assert d.get_device().name == "acme:0"
+            monkeypatch.setenv("PHALANX_DEVICE", "acme:0")
+            assert d.get_device().name == "acme:0"
+
+    def test_a_cpu_plugin_that_does_not_load(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        entries = make_distribution(
+            tmp_path,
+            "broken-cpu",
+            plugins={"cpu": "broken_cpu_plugin"},
+            modules={"broken_cpu_plugin": "import a_library_that_is_absent"},
+        )
+        monkeypatch.syspath_prepend(str(tmp_path))
+        with fresh_host(FakeDriver("acme", [info()]), entries=entries):
+            with pytest.raises(DeviceNotFoundError, match="a_library_that_is_absent"):
+                d.get_device()
+            monkeypatch.setenv("PHALANX_PLUGINS", "none")
+        with fresh_host(FakeDriver("acme", [info()]), entries=entries):
+            assert d.get_device().name == "acme:0", "left out on purpose"
+
+    def test_two_plugins_that_claim_cpu(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        sources = {name: plugin_source("cpu") for name in ("one_cpu_plugin", "two_cpu_plugin")}
+        entries = make_distribution(
+            tmp_path,
+            "two-cpus",
+            plugins={"one": "one_cpu_plugin", "two": "two_cpu_plugin"},
+            modules=sources,
+        )
+        monkeypatch.syspath_prepend(str(tmp_path))
+        with (
+            fresh_host(FakeDriver("acme", [info()]), entries=entries),
+            pytest.raises(DeviceNotFoundError, match="two drivers are named 'cpu'"),
+        ):
+            d.get_device()
+
+    @pytest.mark.needs_cpu
+    @pytest.mark.parametrize("value", ["sse", "avx512,sse"])
+    def test_an_unknown_instruction_set(self, value: str) -> None:
+        code = (
+            "import sys; from plugin_kit import FakeDriver, info\n"
+            "import phalanx as px; from phalanx.plugins import host\n"
+            "host().register_driver(FakeDriver('acme', [info()]))\n"
+            "try: print('silently', px.ones(2).device)\n"
+            "except LookupError as error: print(error)\n"
+        )
+        tests = Path(__file__).parent
+        done = run_python("-c", code, path=tests, PHALANX_CPU_ISA=value)
+        assert f"PHALANX_CPU_ISA={value!r}: sse is not installed" in done.stdout, done.stderr
+        assert "choose from" in done.stdout
+        assert "baseline" in done.stdout
 
     def test_without_any_device_it_is_an_error_with_the_reasons(self) -> None:
         with fresh_host(FakeDriver("sick", DeviceError("no loader"))):

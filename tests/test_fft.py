@@ -101,6 +101,9 @@ def test_frequencies(n: int, device: px.Device) -> None:
     assert fft.rfftfreq(n).device is device
     with pytest.raises(TypeError, match="frequencies are real floating numbers, not int64"):
         fft.fftfreq(n, dtype=px.int64)
+    for function in (fft.fftfreq, fft.rfftfreq):
+        with pytest.raises(ValueError, match="length must be positive, got -3"):
+            function(-3)
 
 
 @pytest.mark.parametrize("shape", [(5,), (4,), (3, 4), (2, 3, 5), (0, 3)])

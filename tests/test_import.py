@@ -271,7 +271,7 @@ class TestPackaging:
         patterns = project["tool"]["setuptools"]["package-data"]["phalanx"]
         listed = {p for pattern in patterns for p in (ROOT / "core").glob(pattern)}
         kinds = (".h", ".json", ".pyi", ".typed")
-        private = {*(ROOT / "core").glob("_pool*.h"), ROOT / "core" / "_delays.h"}
+        private = set((ROOT / "core").glob("_*.h"))
         data = {p for p in (ROOT / "core").rglob("*") if p.suffix in kinds or p.name == "py.typed"}
         assert data - private - listed == set()
 

@@ -426,6 +426,22 @@ def test_errors(
         make()
 
 
+@pytest.mark.parametrize("shape", [(-1,), (-1, 0), (0, -1), (2, -3), -1])
+def test_negative_extents(shape: Any, drivers: object) -> None:
+    one, nothing = px.ones((1, 1), device="fake:0"), px.ones((1, 0), device="fake:0")
+    for x in (one, nothing):
+        with pytest.raises(ValueError, match=r"extents .*0 or more|does not broadcast"):
+            px.broadcast_to(x, shape)
+    with pytest.raises(ValueError, match="extents of a shape are 0 or more"):
+        px.broadcast_to(one[0, 0], shape)
+    for make in (px.zeros, px.ones, px.empty, lambda s, device: px.full(s, 1, device=device)):
+        with pytest.raises(ValueError, match="negative extent"):
+            make(shape, device="fake:0")
+    if isinstance(shape, tuple):
+        with pytest.raises(ValueError, match="extents of a shape are 0 or more"):
+            px.broadcast_shapes(shape, (1,) * len(shape))
+
+
 def test_devices_do_not_mix(drivers: object) -> None:
     a, b = px.ones((2,), device="fake:0"), px.ones((2,), device="fake:1")
     for function in (px.concat, px.stack):

@@ -13,6 +13,7 @@ import phalanx as px
 import pytest
 from phalanx import device_plugins
 from phalanx.abi import ffi
+from phalanx.abi_check import check_library
 from phalanx.device_plugins import cpu
 from phalanx.device_plugins.native import NativeDriver, load_library
 from phalanx.devices import find_device
@@ -327,6 +328,26 @@ class TestFaults:
             driver.device_info(9)
         assert live_errors(build("FAULT_NO_MESSAGE")) == 0
 
+    def test_an_alignment_that_no_pool_can_serve(self, build: Build) -> None:
+        driver = load_library(build("FAULT_ALIGNMENT"))
+        with pytest.raises(DeviceError, match=r"alignment 1099511627776 is above .* \(2\^30\)"):
+            driver.device_info(0)
+        problems = check_library(str(build("FAULT_ALIGNMENT")))["problems"]
+        assert [p for p in problems if "alignment 1099511627776 is above" in p] == problems != []
+        with fresh_host(driver), pytest.raises(LookupError, match="alignment 1099511627776"):
+            find_device("acme:0")
+
+    @pytest.mark.parametrize("what", ["stream", "event"])
+    def test_a_handle_that_is_null(
+        self, acme: NativeDriver, what: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It would stand for the default stream, which nobody asked for."""
+        function = f"{what}_create"
+        monkeypatch.setitem(acme.library.functions, function, lambda *_: ffi().NULL)
+        with pytest.raises(DriverCallError, match=f"returned no {what} and no error") as caught:
+            acme.stream_create(0, 0) if what == "stream" else acme.event_create(0)
+        assert caught.value.call == function
+
     def test_a_lost_device(self, build: Build) -> None:
         driver = load_library(build("FAULT_LOST"))
         driver.open(0)
@@ -431,7 +452,9 @@ class TestCpu:
         [
             ("avx512", r"avx512: the processor lacks these instructions\); unset PHALANX_CPU_ISA"),
             ("baseline", "firmware is too old"),
+            ("avx512", "which is 'avx512', or choose from avx2, baseline$"),
             ("avx1024", "avx1024 is not installed; choose from avx512, avx2, baseline"),
+            (" , ", "it names nothing; choose from avx512, avx2, baseline"),
         ],
     )
     def test_a_forced_one_that_cannot_run(

@@ -358,18 +358,20 @@ def test_eight_threads_discover_once(site: Path) -> None:
 
 
 def test_a_fork_while_another_thread_discovers_does_not_hang(site: Path) -> None:
+    begun = str(site / "begun")
+    body = f"import time; open({begun!r}, 'w').close(); time.sleep(0.5)"
     make_distribution(
         site,
         "slow",
         plugins={"slow": "acme_f"},
-        modules={"acme_f": plugin_source("slow", body="import time; time.sleep(0.5)")},
+        modules={"acme_f": plugin_source("slow", body=body)},
     )
     code = (
         "import os, sys, threading, time, warnings\n"
         "warnings.simplefilter('ignore')\n"
         "from phalanx.devices import find_device\n"
         "threading.Thread(target=find_device, args=('slow:0',)).start()\n"
-        "time.sleep(0.2)\n"
+        f"while not os.path.exists({begun!r}): time.sleep(0.01)\n"
         "child = os.fork()\n"
         "if child == 0:\n"
         "    from phalanx.plugins import host\n"

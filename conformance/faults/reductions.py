@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 from phalanx.conformance.reference.formats import host_dtype
+from phalanx.optable.structured import NO_PLACE
 
 from .fault import kernel_fault
 from .work import Work
@@ -293,6 +294,23 @@ def index_not_checked(work: Work, right: Compute) -> None:
     n = work.params[0]
     if n:
         work.inputs[0] = np.clip(work.values(), -n, n - 1)
+    right(work)
+
+
+@kernel_fault("wrap_index")
+def bad_index_keeps_a_place(work: Work, right: Compute) -> None:
+    """An index out of range is reported, but what is queued behind finds an element for it."""
+    try:
+        right(work)
+    finally:
+        work.out[work.out < NO_PLACE // 2] = 0
+
+
+@kernel_fault("gather", "scatter")
+def no_place_is_the_first(work: Work, right: Compute) -> None:
+    """`gather` and `scatter` take the offset of no element for that of the first slice."""
+    offsets = work.inputs[1]
+    work.inputs[1] = np.where(offsets < NO_PLACE // 2, 0, offsets)
     right(work)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from phalanx.optable.structured import NO_PLACE
 
 from . import order, sums
 from .formats import FORMATS, PARTS
@@ -54,7 +55,9 @@ def _compress(args: Args, _to: str, _: Params) -> Expectation:
 
 def _wrap_index(args: Args, _to: str, params: Params) -> Expectation:
     extent, stride = params
-    offsets = [i % extent * stride for i in args[0].ravel().tolist()]
+    offsets = [
+        i % extent * stride if -extent <= i < extent else NO_PLACE for i in args[0].ravel().tolist()
+    ]
     return Only(np.array(offsets, np.int64).reshape(args[0].shape))
 
 
@@ -115,21 +118,28 @@ def expected(op: str, args: Args, to: str, params: Params = ()) -> Expectation:
 
 
 def gathered(memory: HostArray, inner: HostArray, offsets: HostArray) -> HostArray:
-    """Return the slices (m, inner...) of flat memory.
+    """Return the slices (m, inner...) of flat memory, zeros where an offset names no element.
 
     Args:
         memory: all elements (count,).
         inner: places (inner...) of the elements of the slice at offset 0.
         offsets: of the slices (m,).
     """
-    return memory[np.add.outer(offsets, inner)]
+    there = offsets >= NO_PLACE // 2
+    found = np.zeros((*offsets.shape, *inner.shape), memory.dtype)
+    found[there] = memory[np.add.outer(offsets[there], inner)]
+    return found
 
 
 def scattered(
     memory: HostArray, inner: HostArray, values: HostArray, offsets: HostArray
 ) -> HostArray:
-    """Return memory (count,) after slices (m, inner...) are written one after the other."""
+    """Return memory (count,) after slices (m, inner...) are written one after the other.
+
+    What has an offset that names no element is left out.
+    """
     result = memory.copy()
     for value, offset in zip(values, offsets.tolist(), strict=True):
-        result[inner + offset] = value
+        if offset >= NO_PLACE // 2:
+            result[inner + offset] = value
     return result

@@ -118,6 +118,10 @@ typedef struct {
 #define PHX_DETERMINISM_REPRODUCIBLE 1 /* same bits run to run on one device */
 #define PHX_DETERMINISM_BITWISE 2      /* same bits on every device */
 
+/* The offset that wrap_index writes for an index out of range. Offsets of several axes are added up, so one
+ * below PHX_NO_PLACE / 2 names no element: gather gives zeros there, scatter writes nothing. */
+#define PHX_NO_PLACE -0x100000000000000
+
 /* Directions of a copy. */
 #define PHX_COPY_HOST_TO_DEVICE 0   /* src is a host address */
 #define PHX_COPY_DEVICE_TO_HOST 1   /* dst is a host address */
@@ -180,7 +184,7 @@ typedef struct {
     uint64_t features;    /* PHX_FEATURE_... bits */
     uint64_t total_memory;
     uint64_t max_allocation;
-    uint64_t alignment;   /* of what alloc returns; a power of two */
+    uint64_t alignment;   /* of what alloc returns; a power of two up to 2^30 */
     uint32_t compute_units;
     int32_t score;        /* higher is better when an alias such as "gpu" chooses */
 } phx_device_info;

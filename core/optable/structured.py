@@ -25,6 +25,8 @@ BLOCK = 4096
 #: A scan is cut into blocks of SCAN_BLOCK elements, each summed from the left; an element is the
 #: sum of the totals of the blocks before it, summed from the left, plus its place in its own block.
 SCAN_BLOCK = 256
+#: The offset of an index out of range; docs/ops.md, "indexing", says how it is told from others.
+NO_PLACE = -(2**56)
 
 _TREE = f"tree over lanes of {LANES} in blocks of {BLOCK} elements"
 _EXACT = Bound({}, "exact: no rounding takes place")
@@ -168,7 +170,7 @@ ROWS: tuple[Op, ...] = (
         Structure.INDEXING,
         (Signature(("int64",), ("int64",)),),
         "index i in [-n, n) as element offset (i mod n) * stride; params: n, stride",
-        special="an index out of range is an error",
+        special="an index out of range is an error, its offset is -2^56",
     ),
     _structured(
         "gather",
@@ -176,13 +178,14 @@ ROWS: tuple[Op, ...] = (
         tuple(Signature((d, "int64"), (d,)) for d in ALL),
         "slices (m, inner...) of an array whose slice at element offset 0 is the first operand "
         "(inner...), at the element offsets (m,) of the second",
+        special="zeros at an offset below -2^55",
     ),
     _structured(
         "scatter",
         Structure.INDEXING,
         tuple(Signature((d, "int64"), (d,)) for d in ALL),
         "write slices (m, inner...) at the element offsets (m,) from the output (inner...)",
-        special="of equal offsets the last one wins",
+        special="of equal offsets the last one wins; nothing at an offset below -2^55",
     ),
     _structured(
         "arange",

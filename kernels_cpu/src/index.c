@@ -32,8 +32,9 @@ static inline __attribute__((always_inline)) uint64_t wrap_any(const int64_t *in
     uint64_t bad = 0;
     for (int64_t i = 0; i < count; i++) {
         uint64_t x = (uint64_t)in[i * in_step], wrapped = x + (n & (uint64_t)((int64_t)x >> 63));
-        bad |= wrapped | (n - 1 - wrapped); /* the sign bit is set outside of [0, n) */
-        out[i * out_step] = (int64_t)(wrapped * stride);
+        uint64_t outside = wrapped | (n - 1 - wrapped); /* the sign bit is set outside of [0, n) */
+        bad |= outside;
+        out[i * out_step] = (int64_t)outside < 0 ? PHX_NO_PLACE : (int64_t)(wrapped * stride);
     }
     return bad >> 63;
 }
@@ -106,7 +107,12 @@ typedef struct {
 static inline int64_t offset_at(const slice_job *job, int64_t i) {
     int64_t offset;
     memcpy(&offset, job->offsets + i * job->offset_step, 8);
-    return offset * job->item;
+    return offset;
+}
+
+/* Offsets of several axes have been added up: one no-place among them is seen. */
+static inline int is_place(int64_t offset) {
+    return __builtin_expect(offset >= PHX_NO_PLACE / 2, 1);
 }
 
 static inline __attribute__((always_inline)) void move_line(char *to, int64_t t, const char *from,
@@ -132,15 +138,21 @@ static inline __attribute__((always_inline)) void gather_line(const slice_job *j
     for (int64_t i = begin; i < end; i++) {
         int64_t offset;
         memcpy(&offset, job->offsets + i * offset_step, 8);
-        memcpy(packed + i * step, array + offset * (int64_t)size, size);
+        if (is_place(offset))
+            memcpy(packed + i * step, array + offset * (int64_t)size, size);
+        else
+            memset(packed + i * step, 0, size);
     }
 }
 
 static inline __attribute__((always_inline)) void scatter_line(const slice_job *job, char *array,
                                                                char *packed, int64_t begin,
                                                                int64_t end, size_t size) {
-    for (int64_t i = begin; i < end; i++)
-        memcpy(array + offset_at(job, i), packed + i * job->packed_step, size);
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t offset = offset_at(job, i);
+        if (is_place(offset))
+            memcpy(array + offset * (int64_t)size, packed + i * job->packed_step, size);
+    }
 }
 
 static inline __attribute__((always_inline)) void element_line(const slice_job *job, char *array,
@@ -176,18 +188,26 @@ static void inner_offsets(const slice_job *job, int64_t p, int32_t axes, int64_t
     }
 }
 
+static const char nothing[16]; /* an element of zeros */
+
 static void whole_slices(const slice_job *job, int64_t begin, int64_t end) {
     const int32_t last = job->axes - 1;
     const int64_t n = job->shape[last], as = job->array_stride[last], ps = job->packed_stride[last];
     const int dense = as == job->item && ps == job->item;
     for (int64_t i = begin; i < end; i++) {
-        char *slice = job->array + offset_at(job, i), *row = job->packed + i * job->packed_step;
+        const int64_t offset = offset_at(job, i);
+        const int there = is_place(offset);
+        if (!there && !job->to_packed) continue;
+        char *slice = job->array + (there ? offset * job->item : 0),
+             *row = job->packed + i * job->packed_step;
         for (int64_t p = 0; p < job->inner / n; p++) {
             int64_t a, b;
             inner_offsets(job, p, last, &a, &b);
             char *to = job->to_packed ? row + b : slice + a,
                  *from = job->to_packed ? slice + a : row + b;
-            if (dense)
+            if (!there)
+                move_any(to, ps, nothing, 0, n, job->item);
+            else if (dense)
                 memcpy(to, from, (size_t)(n * job->item));
             else
                 move_any(to, job->to_packed ? ps : as, from, job->to_packed ? as : ps, n,

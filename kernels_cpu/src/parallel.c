@@ -9,10 +9,10 @@
 #include "parallel.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 
 #include "runtime.h"
+#include "thread.h"
 
 #define MAX_THREADS 256
 #define CHUNKS_PER_THREAD 4
@@ -152,19 +152,14 @@ static void *worker(void *unused) {
     return NULL;
 }
 
-/* Start missing workers; signals stay with the program's own threads. A failure leaves fewer workers. */
+/* Start missing workers. A failure leaves fewer. */
 static void start_workers(int wanted) {
-    if (pool.workers >= wanted) return;
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
     while (pool.workers < wanted) {
         pthread_t thread;
-        if (pthread_create(&thread, NULL, worker, NULL) != 0) break;
+        if (cpu_thread_create(&thread, worker, NULL) != 0) break;
         pthread_detach(thread);
         pool.workers++;
     }
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
 static void wake_workers(int64_t wanted) {

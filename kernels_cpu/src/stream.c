@@ -5,10 +5,11 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "thread.h"
 
 #define SPIN_NS 20000u /* an idle worker looks this long for work before it sleeps */
 #define WAIT_SPIN_NS 10000u
@@ -25,6 +26,7 @@ struct phx_stream {
     int waiters; /* on progress */
     bool asleep; /* the worker, on work */
     bool closing;
+    bool ended; /* the worker takes no more tasks */
     pthread_t thread;
     phx_stream *previous, *next; /* in the list of live streams */
 };
@@ -132,6 +134,7 @@ static void *worker(void *argument) {
         atomic_fetch_add(&stream->completed, 1);
         if (stream->waiters != 0) pthread_cond_broadcast(&stream->progress);
     }
+    stream->ended = true;
     pthread_mutex_unlock(&stream->mutex);
     cpu_stream_release(stream);
     return NULL;
@@ -144,6 +147,11 @@ phx_error *cpu_stream_push_numbered(phx_stream *stream, cpu_task *task, uint64_t
     }
     task->next = NULL;
     pthread_mutex_lock(&stream->mutex);
+    if (stream->ended) {
+        pthread_mutex_unlock(&stream->mutex);
+        finish_task(task);
+        return cpu_fail(PHX_INVALID_ARGUMENT, "enqueue: the stream has been destroyed");
+    }
     if (stream->tail != NULL)
         stream->tail->next = task;
     else
@@ -240,16 +248,6 @@ static void list_remove(phx_stream *stream) {
     cpu_registry_unlock();
 }
 
-/* The worker takes no signals: they belong to the program's own threads. */
-static int start_worker(phx_stream *stream) {
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    const int failure = pthread_create(&stream->thread, NULL, worker, stream);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return failure;
-}
-
 static void init_locks(phx_stream *stream) {
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
@@ -271,7 +269,7 @@ phx_error *cpu_stream_create(phx_device *device, int32_t priority, phx_stream **
     stream->generation = atomic_load(&cpu_generation);
     atomic_init(&stream->references, 2);
     pthread_mutex_lock(&stream->mutex); /* the worker reads stream->thread after this */
-    const int failure = start_worker(stream);
+    const int failure = cpu_thread_create(&stream->thread, worker, stream);
     pthread_mutex_unlock(&stream->mutex);
     if (failure != 0) {
         atomic_store(&stream->references, 1);
@@ -293,12 +291,12 @@ phx_error *cpu_stream_destroy(phx_stream *stream) {
     stream->closing = true;
     if (stream->asleep) pthread_cond_signal(&stream->work);
     pthread_mutex_unlock(&stream->mutex);
-    const uint64_t end = atomic_load(&stream->submitted);
     if (pthread_equal(pthread_self(), stream->thread))
         pthread_detach(stream->thread); /* called by its own host call: the rest of the queue follows that */
     else
         pthread_join(stream->thread, NULL);
-    phx_error *error = cpu_stream_take_error(stream, end);
+    /* a host call may have put more into the queue meanwhile */
+    phx_error *error = cpu_stream_take_error(stream, atomic_load(&stream->submitted));
     cpu_stream_release(stream);
     return error;
 }
@@ -312,15 +310,16 @@ phx_error *cpu_stream_query(phx_stream *stream, int32_t *out_idle) {
     return NULL;
 }
 
-static phx_error *synchronize(phx_stream *stream, uint64_t timeout_ns, const char *call) {
-    if (is_stale(stream)) return stale_error(call);
-    const uint64_t end = atomic_load(&stream->submitted);
-    phx_error *error = cpu_stream_wait_until(stream, end, timeout_ns, call);
-    return error != NULL ? error : cpu_stream_take_error(stream, end);
-}
-
+/* The stream stays while this waits, though another thread destroys it. */
 phx_error *cpu_stream_synchronize(phx_stream *stream, uint64_t timeout_ns) {
-    return stream == NULL ? NULL : synchronize(stream, timeout_ns, "stream_synchronize");
+    if (stream == NULL) return NULL;
+    if (is_stale(stream)) return stale_error("stream_synchronize");
+    cpu_stream_retain(stream);
+    const uint64_t end = atomic_load(&stream->submitted);
+    phx_error *error = cpu_stream_wait_until(stream, end, timeout_ns, "stream_synchronize");
+    if (error == NULL) error = cpu_stream_take_error(stream, end);
+    cpu_stream_release(stream);
+    return error;
 }
 
 /* The live streams, each retained, in an array that the caller frees; false if there is no memory for it. */
@@ -352,12 +351,22 @@ phx_error *cpu_device_synchronize(phx_device *device, uint64_t timeout_ns) {
     if (!live_streams(&streams, &count))
         return cpu_fail(PHX_OUT_OF_MEMORY, "device_synchronize: no host memory for the list of streams");
     const uint64_t begin = cpu_now_ns();
+    bool waiting = true;
     for (size_t i = 0; i < count; i++) {
         const uint64_t spent = cpu_now_ns() - begin;
         const uint64_t left = timeout_ns == UINT64_MAX ? timeout_ns
                               : spent < timeout_ns     ? timeout_ns - spent
                                                        : 0;
-        if (error == NULL) error = synchronize(streams[i], left, "device_synchronize");
+        const uint64_t end = atomic_load(&streams[i]->submitted);
+        phx_error *failure =
+            waiting ? cpu_stream_wait_until(streams[i], end, left, "device_synchronize") : NULL;
+        waiting = waiting && failure == NULL;
+        /* work that failed holds up nothing: all others are waited for, their errors stay for the next call */
+        if (waiting && error == NULL) error = cpu_stream_take_error(streams[i], end);
+        if (failure != NULL && error == NULL)
+            error = failure;
+        else if (failure != NULL)
+            failure->destroy(failure);
         cpu_stream_release(streams[i]);
     }
     free(streams);

@@ -1,5 +1,4 @@
 /* The kernel table: the rows of all source files as one array of pointers, made once. */
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "runtime.h"
@@ -19,20 +18,28 @@ static const list_fn lists[] = {
 
 #define LIST_COUNT (sizeof lists / sizeof lists[0])
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static const phx_kernel **table; /* lives as long as the process */
-static uint64_t table_size;
+typedef const phx_kernel *row;
 
-static bool make_table(void) {
-    size_t count = 0;
+static _Atomic(row *) table; /* lives as long as the process */
+
+static uint64_t row_count(void) {
+    uint64_t count = 0;
     for (size_t i = 0; i < LIST_COUNT; i++) count += lists[i]().count;
-    table = malloc(count * sizeof *table);
-    if (table == NULL) return false;
+    return count;
+}
+
+/* No lock, which a fork could leave held for ever: of several tables made at once the first stays. */
+static row *made_table(void) {
+    row *made = atomic_load(&table), *first = NULL;
+    if (made != NULL || (made = malloc(row_count() * sizeof *made)) == NULL) return made;
+    size_t size = 0;
     for (size_t i = 0; i < LIST_COUNT; i++) {
         const cpu_kernel_list list = lists[i]();
-        for (size_t k = 0; k < list.count; k++) table[table_size++] = &list.rows[k].base;
+        for (size_t k = 0; k < list.count; k++) made[size++] = &list.rows[k].base;
     }
-    return true;
+    if (atomic_compare_exchange_strong(&table, &first, made)) return made;
+    free(made);
+    return first;
 }
 
 phx_error *cpu_kernel_table(phx_device *device, const phx_kernel *const **out, uint64_t *out_count) {
@@ -40,11 +47,8 @@ phx_error *cpu_kernel_table(phx_device *device, const phx_kernel *const **out, u
     if (error != NULL) return error;
     if (out == NULL || out_count == NULL)
         return cpu_fail(PHX_INVALID_ARGUMENT, "kernel_table: an out parameter is a null pointer");
-    pthread_mutex_lock(&mutex);
-    const bool made = table != NULL || make_table();
-    pthread_mutex_unlock(&mutex);
-    if (!made) return cpu_fail(PHX_OUT_OF_MEMORY, "kernel_table: no host memory for the table");
-    *out = table;
-    *out_count = table_size;
+    *out = made_table();
+    if (*out == NULL) return cpu_fail(PHX_OUT_OF_MEMORY, "kernel_table: no host memory for the table");
+    *out_count = row_count();
     return NULL;
 }

@@ -105,7 +105,11 @@ static phx_error *device_info(uint32_t index, phx_device_info *out) {
     out->features = PHX_FEATURE_HOST_ADDRESSABLE | PHX_FEATURE_FP64 | PHX_FEATURE_SUBNORMALS;
     out->total_memory = MEMORY_LIMIT;
     out->max_allocation = MEMORY_LIMIT;
+#ifdef FAULT_ALIGNMENT
+    out->alignment = (uint64_t)1 << 40;
+#else
     out->alignment = 64;
+#endif
     out->compute_units = 1;
     out->score = 5;
     return NULL;
@@ -249,13 +253,14 @@ static phx_error *run_wrap_index(const phx_kernel *self, phx_stream *stream, con
     start(&a, call->tensors[0]);
     start(&out, call->tensors[1]);
     const int64_t count = count_of(call->tensors[1]);
+    bool bad = false;
     for (int64_t i = 0; i < count; i++, step(&a), step(&out)) {
         const int64_t index = *(int64_t *)at(&a, 8);
-        if (index < -n || index >= n)
-            return fail(PHX_INDEX_OUT_OF_RANGE, -7, "an index is out of range for extent", (uint64_t)n);
-        *(int64_t *)at(&out, 8) = (index < 0 ? index + n : index) * stride;
+        const bool outside = index < -n || index >= n;
+        *(int64_t *)at(&out, 8) = outside ? PHX_NO_PLACE : (index < 0 ? index + n : index) * stride;
+        bad = bad || outside;
     }
-    return NULL;
+    return bad ? fail(PHX_INDEX_OUT_OF_RANGE, -7, "an index is out of range for extent", (uint64_t)n) : NULL;
 }
 
 static const uint8_t float_3[] = {PHX_FLOAT32, PHX_FLOAT32, PHX_FLOAT32};

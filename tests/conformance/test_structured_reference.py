@@ -369,9 +369,16 @@ def test_moves() -> None:
     assert after.tolist() == [0, -1, 2, -3, 4, -4, 6, 7, 8, 9]
     last = scattered(memory, np.array(0), np.array([-1, -2]), np.array([4, 4]))
     assert last[4] == -2
+    lost = np.array([-(2**56), 1, -(2**62), -(2**56) + 2**48])
+    assert gathered(memory, inner, lost).tolist() == [[0, 0], [1, 3], [0, 0], [0, 0]]
+    assert gathered(memory[:0], inner, lost[:1]).tolist() == [[0, 0]]
+    after = scattered(memory, np.array(0), np.array([-1, -2, -3, -4]), lost)
+    assert after.tolist() == [0, -2, *range(2, 10)]
     mask = np.array([True, False, True])
     assert values(expected("nonzero", (mask,), "int64")).tolist() == [0, 2]
     chosen = expected("compress", (np.arange(6).reshape(3, 2), mask), "int64")
     assert values(chosen).tolist() == [[0, 1], [4, 5]]
     places = np.array([0, -1, 2, -3])
     assert values(expected("wrap_index", (places,), "int64", (3, -4))).tolist() == [0, -8, -8, 0]
+    bad = values(expected("wrap_index", (places,), "int64", (2, 0))).tolist()
+    assert bad == [0, 0, -(2**56), -(2**56)]

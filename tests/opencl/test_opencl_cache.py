@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +21,10 @@ from phalanx.kernels_opencl.programs import ProgramStore
 from phalanx.kernels_opencl.recipe import Program
 
 KEY = "0" * 64
+A, B, C, D = (letter * 64 for letter in "abcd")
+
+
+posix = pytest.mark.skipif(os.name != "posix", reason="no owners and modes of POSIX here")
 
 
 class TestDiskCache:
@@ -55,8 +60,8 @@ class TestDiskCache:
         cache = DiskCache(tmp_path / "file" / "cache")
         with caplog.at_level(logging.WARNING, "phalanx.opencl"):
             for number in range(5):
-                cache.put(f"{number}", b"binary")
-                assert cache.get(f"{number}") is None
+                cache.put(f"{number}" * 64, b"binary")
+                assert cache.get(f"{number}" * 64) is None
         assert [
             r for r in caplog.records if "PHALANX_CACHE_DIR" in r.getMessage()
         ] == caplog.records
@@ -64,12 +69,12 @@ class TestDiskCache:
 
     def test_least_recently_used_entries_go_first(self, tmp_path: Path) -> None:
         cache = DiskCache(tmp_path, limit=1000)
-        for age, key in enumerate("abc"):
+        for age, key in enumerate((A, B, C)):
             cache.put(key, bytes(200))
             os.utime(tmp_path / f"{key}.bin", (1e9 + age, 1e9 + age))
-        assert cache.get("a") is not None  # used again: now the youngest
-        cache.put("d", bytes(300))
-        assert [key for key in "abcd" if cache.get(key) is not None] == ["a", "c", "d"]
+        assert cache.get(A) is not None  # used again: now the youngest
+        cache.put(D, bytes(300))
+        assert [key for key in (A, B, C, D) if cache.get(key) is not None] == [A, C, D]
         assert sum(f.stat().st_size for f in tmp_path.iterdir()) <= 1000
 
     def test_entry_larger_than_the_limit_is_not_stored(self, tmp_path: Path) -> None:
@@ -82,16 +87,102 @@ class TestDiskCache:
             "import sys; from pathlib import Path\n"
             "from phalanx.kernels_opencl.cache import DiskCache\n"
             "c = DiskCache(Path(sys.argv[1]))\n"
-            "for i in range(300): c.put('k', sys.argv[2].encode() * 5000)\n"
+            "for i in range(300): c.put('0' * 64, sys.argv[2].encode() * 5000)\n"
         )
         command = [sys.executable, "-c", code, str(tmp_path)]
         writers = [subprocess.Popen([*command, letter]) for letter in "ab"]
         cache, seen = DiskCache(tmp_path), set()
         while any(writer.poll() is None for writer in writers):
-            seen.add(cache.get("k"))
+            seen.add(cache.get(KEY))
         assert all(writer.returncode == 0 for writer in writers)
         assert seen <= {None, b"a" * 5000, b"b" * 5000}
-        assert [f.name for f in tmp_path.iterdir()] == ["k.bin"]
+        assert [f.name for f in tmp_path.iterdir()] == [f"{KEY}.bin"]
+
+    def test_files_of_others_are_never_deleted(self, tmp_path: Path) -> None:
+        names = (
+            "thesis.bin",
+            "notes.txt",
+            ".new-abcdefgh",
+            f"{A}.txt",
+            f"x{A}.bin",
+            f"{A}.bin.old",
+        )
+        for name in names:
+            (tmp_path / name).write_bytes(bytes(5000))
+            os.utime(tmp_path / name, (1e9, 1e9))
+        (tmp_path / f"{B}.bin").mkdir()
+        (tmp_path / f"{C}.bin").symlink_to(tmp_path / "thesis.bin")
+        left = tmp_path / f".{A}-abcdefgh.new"
+        left.write_bytes(bytes(5000))
+        os.utime(left, (1e9, 1e9))
+        cache = DiskCache(tmp_path, limit=1000)
+        cache.put(D, bytes(500))
+        assert cache.get(D) == bytes(500)
+        assert not left.exists(), "a writer that died left it"
+        expected = {*names, f"{B}.bin", f"{C}.bin", f"{D}.bin"}
+        assert {f.name for f in tmp_path.iterdir()} == expected
+
+    @pytest.mark.parametrize("key", ["", "abc", "../" + "0" * 61, "G" * 64, A + "\n"])
+    def test_keys_are_digests(self, tmp_path: Path, key: str) -> None:
+        cache = DiskCache(tmp_path)
+        for call in (lambda: cache.get(key), lambda: cache.put(key, b""), lambda: cache.drop(key)):
+            with pytest.raises(ValueError, match="64 hexadecimal digits"):
+                call()
+
+    @posix
+    def test_new_folders_are_closed_to_others(self, tmp_path: Path) -> None:
+        before = os.umask(0o002)
+        try:
+            DiskCache(tmp_path / "new" / "folder").put(KEY, b"binary")
+        finally:
+            os.umask(before)
+        for path in (tmp_path / "new", tmp_path / "new" / "folder"):
+            assert stat.S_IMODE(path.stat().st_mode) == 0o700
+        (entry,) = (tmp_path / "new" / "folder").iterdir()
+        assert stat.S_IMODE(entry.stat().st_mode) == 0o600
+
+    @posix
+    @pytest.mark.parametrize("mode", [0o777, 0o1777, 0o770, 0o720])
+    def test_folder_that_others_can_write_is_not_used(
+        self, tmp_path: Path, mode: int, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        DiskCache(tmp_path).put(KEY, b"binary")
+        tmp_path.chmod(mode)
+        cache = DiskCache(tmp_path)
+        with caplog.at_level(logging.WARNING, "phalanx.opencl"):
+            for _ in range(3):
+                assert cache.get(KEY) is None
+                cache.put(A, b"other")
+        assert [f.name for f in tmp_path.iterdir()] == [f"{KEY}.bin"]
+        (record,) = caplog.records
+        for part in ("can be written by others", "chmod go-w", "PHALANX_CACHE_DIR", str(tmp_path)):
+            assert part in record.getMessage()
+
+    @posix
+    def test_folder_of_another_user_is_not_used(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        DiskCache(tmp_path).put(KEY, b"binary")
+        status = os.stat_result((0o40700, *tmp_path.stat()[1:4], 4711, *tmp_path.stat()[5:]))
+        monkeypatch.setattr(Path, "stat", lambda _self, **_: status)
+        cache = DiskCache(tmp_path)
+        with caplog.at_level(logging.WARNING, "phalanx.opencl"):
+            assert cache.get(KEY) is None
+        assert "belongs to another user (number 4711)" in caplog.text
+
+    @posix
+    @pytest.mark.parametrize("mode", [0o666, 0o620, 0o602])
+    def test_entry_that_others_can_write_is_replaced(
+        self, tmp_path: Path, mode: int, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        cache = DiskCache(tmp_path)
+        cache.put(KEY, b"binary")
+        (tmp_path / f"{KEY}.bin").chmod(mode)
+        with caplog.at_level(logging.WARNING, "phalanx.opencl"):
+            assert cache.get(KEY) is None
+        assert "can be written by others" in caplog.text
+        cache.put(KEY, b"other")
+        assert cache.get(KEY) == b"other"
 
     def test_folder_from_the_environment(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -9,6 +9,7 @@ import phalanx as px
 import pytest
 from along_kit import STYLES, in_style, values, wrong
 from conftest import cpu_or_skip
+from phalanx._warm import launch, view
 
 DTYPES = ["bool", "int8", "uint16", "bfloat16", "float32", "int64", "float64", "complex128"]
 
@@ -116,6 +117,48 @@ def test_index_out_of_range(where: px.Device, count: int, bad: int) -> None:
     with pytest.raises(IndexError, match="out of range"):
         x[i] = 1.0
     assert host(x).tolist() == [0.0] * 5
+
+
+@pytest.mark.parametrize("count", [70, 20_000])
+@pytest.mark.parametrize(("extent", "stride"), [(5, 3), (5, 0), (5, -3), (0, 1)])
+def test_index_out_of_range_has_no_place(
+    where: px.Device, count: int, extent: int, stride: int
+) -> None:
+    index = np.random.default_rng(5).integers(-3 * extent, 3 * extent + 1, count)
+    index[:4] = [extent, 2**62, 2**63 - 1, -(2**63)]
+    out = px.zeros(count, dtype="int64", device=where)
+    with pytest.raises(IndexError):
+        launch("wrap_index", (px.asarray(index, device=where),), (out,), (extent, stride))
+    inside = (index >= -extent) & (index < extent)
+    want = np.where(inside, np.mod(index, max(extent, 1)) * stride, -(2**56))
+    np.testing.assert_array_equal(host(out), want)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "float32", "complex128"])
+@pytest.mark.parametrize("inner", [(), (70,), (3, 4)])
+@pytest.mark.parametrize("count", [30, 3000])
+def test_offsets_that_name_no_element(
+    where: px.Device, dtype: str, inner: tuple[int, ...], count: int
+) -> None:
+    rng, elements = np.random.default_rng(6), int(np.prod(inner, dtype=int))
+    memory = values(dtype, 11 * elements).reshape(11, elements)
+    new = values(dtype, count * elements, seed=4).reshape(count, *inner)
+    rows = rng.integers(0, 11, count)
+    there = rng.random(count) < 0.6
+    lost = rng.choice([-(2**56), -(2**56) + 2**48, -(2**62)], count)
+    offsets = px.asarray(np.where(there, rows * elements, lost), device=where)
+    x = px.asarray(memory, dtype=dtype, device=where)
+    steps = tuple(int(np.prod(inner[a + 1 :], dtype=int)) for a in range(len(inner)))
+    out = px.ones((count, *inner), dtype=dtype, device=where)
+    launch("gather", (view(x, inner, steps), offsets), (out,))
+    want = memory[rows].reshape(new.shape)
+    want[~there] = np.zeros((), memory.dtype)
+    assert not wrong(host(out).reshape(-1), want.reshape(-1)).any()
+    launch(
+        "scatter", (px.asarray(new, dtype=dtype, device=where), offsets), (view(x, inner, steps),)
+    )
+    memory[rows[there]] = new.reshape(count, elements)[there]
+    assert not wrong(host(x).reshape(-1), memory.reshape(-1)).any()
 
 
 def test_nothing_to_index(where: px.Device) -> None:

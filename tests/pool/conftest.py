@@ -75,7 +75,7 @@ class Pool:
             block = self.lib.phx_pool_alloc(self.c, size, stream, status)
             if block or not grow or status[0] != self.lib.PHX_POOL_NEEDS_SEGMENT:
                 return block, status[0]
-            self.add_segment(self.lib.phx_pool_segment_size(self.c, size), stream, size)
+            self.add_segment(self.lib.phx_pool_segment_size(self.c, size, stream), stream, size)
 
     def add_segment(self, size: int, stream: int = 0, request: int = 0) -> int:
         handle = self.ffi.cast("void *", self.next_handle)

@@ -45,7 +45,7 @@ static phx_block *take_block(hammer *h, uint64_t size, uint32_t stream) {
     for (int tries = 0; !(block = phx_pool_alloc(h->pool, size, stream, &status)) && tries < 100;
          tries++) {
         if (status == PHX_POOL_NEEDS_SEGMENT) {
-            uint64_t bytes = phx_pool_segment_size(h->pool, size);
+            uint64_t bytes = phx_pool_segment_size(h->pool, size, stream);
             void *handle = calloc(bytes / GRANULE + 1, 8);
             if (!bytes || phx_pool_add_segment(h->pool, handle, bytes, stream, size))
                 free(handle);

@@ -18,7 +18,7 @@ MakePool = Callable[..., Any]
 def test_absurd_sizes_are_refused(pool: Any, size: int) -> None:
     assert pool.alloc(size) == (pool.ffi.NULL, pool.lib.PHX_POOL_TOO_LARGE)
     assert pool.lib.phx_pool_round_size(pool.c, size) == 0
-    assert pool.lib.phx_pool_segment_size(pool.c, size) == 0
+    assert pool.lib.phx_pool_segment_size(pool.c, size, 0) == 0
     assert pool.stats().allocs == pool.stats().reserved == 0
 
 
@@ -93,9 +93,9 @@ def test_small_and_large_requests_use_separate_segments(pool: Any) -> None:
     assert found.handle == large.handle
 
 
-def test_segments_grow_with_the_pool(pool: Any) -> None:
-    def size(n: int) -> int:
-        return int(pool.lib.phx_pool_segment_size(pool.c, n))
+def test_segments_grow_with_what_the_stream_has(pool: Any) -> None:
+    def size(n: int, stream: int = 0) -> int:
+        return int(pool.lib.phx_pool_segment_size(pool.c, n, stream))
 
     assert size(1) == size(2 * MIB) == 2 * MIB
     assert size(2 * MIB + 1) == 4 * MIB
@@ -105,6 +105,13 @@ def test_segments_grow_with_the_pool(pool: Any) -> None:
     pool.add_segment(2**33, request=2**33)
     assert size(1) == 32 * MIB
     assert size(16 * MIB) == 16 * MIB
+    assert size(1, stream=7) == 2 * MIB, "a new stream pays for what another one has"
+
+
+def test_a_hundred_streams_of_a_few_bytes_reserve_a_step_each(pool: Any) -> None:
+    for stream in range(100):
+        assert pool.alloc(80, stream)[0]
+    assert pool.stats().reserved == 100 * 2 * MIB
 
 
 def test_the_limit_shrinks_and_then_refuses_segments(make_pool: MakePool) -> None:
@@ -146,6 +153,35 @@ def test_trim_takes_the_oldest_empty_segment(pool: Any) -> None:
     taken = [pool.take_empty() for _ in range(4)]
     assert [info and info.id for info in taken] == [0, 2, 3, None]
     assert [s.id for s in pool.segments()] == [1]
+
+
+def test_taken_blocks_are_nobodys_until_the_wait_has_ended(pool: Any) -> None:
+    """What is freed during the wait is not among them: its work was not waited for."""
+    early, _ = pool.alloc(3 * MIB, 1)
+    late, _ = pool.alloc(5 * MIB, 1)
+    pool.free(early)
+    assert pool.lib.phx_pool_take_free(pool.c, 2) == 0
+    ticket = pool.lib.phx_pool_sync_begin(pool.c)
+    assert not pool.alloc(3 * MIB, 1, grow=False)[0]
+    assert not pool.alloc(3 * MIB, 2, grow=False)[0]
+    pool.free(late)
+    taken = {s.id for s in pool.segments()}
+    pool.lib.phx_pool_sync_end(pool.c, ticket)
+    assert {s.id for s in pool.segments()} == taken
+    assert pool.alloc(3 * MIB, 2, grow=False)[0]
+    assert not pool.alloc(5 * MIB, 2, grow=False)[0], "freed after the wait began"
+    assert pool.alloc(5 * MIB, 1, grow=False)[0]
+
+
+def test_a_segment_of_taken_blocks_is_not_empty(pool: Any) -> None:
+    block, _ = pool.alloc(3 * MIB, 1)
+    pool.free(block)
+    pool.lib.phx_pool_take_free(pool.c, 2)
+    info = pool.ffi.new("phx_segment_info *")
+    assert not pool.lib.phx_pool_take_empty_segment(pool.c, info)
+    pool.lib.phx_pool_sync_end(pool.c, pool.lib.phx_pool_sync_begin(pool.c))
+    assert pool.lib.phx_pool_take_empty_segment(pool.c, info)
+    assert info.allocated == 0
 
 
 def test_other_streams_get_a_block_only_after_adoption(pool: Any) -> None:

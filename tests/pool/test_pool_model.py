@@ -95,7 +95,7 @@ class PoolMachine(RuleBasedStateMachine):
         block, status = self.pool.alloc(size, stream, grow=False)
         assert bool(block) == fits
         if status == self.lib.PHX_POOL_NEEDS_SEGMENT:
-            bytes_ = self.lib.phx_pool_segment_size(self.pool.c, size)
+            bytes_ = self.lib.phx_pool_segment_size(self.pool.c, size, stream)
             handle = self.pool.add_segment(bytes_, stream, size)
             self.released.append(Region((handle, 0, bytes_), stream, {}))
             block, status = self.pool.alloc(size, stream, grow=False)
@@ -103,7 +103,7 @@ class PoolMachine(RuleBasedStateMachine):
         if not block:
             assert status == self.lib.PHX_POOL_OVER_LIMIT
             assert self.pool.stats().reserved + rounded > self.limit
-            assert self.lib.phx_pool_segment_size(self.pool.c, size) == 0
+            assert self.lib.phx_pool_segment_size(self.pool.c, size, stream) == 0
             return
         assert block.requested == size
         assert block.size >= max(size, 1)

@@ -11,11 +11,14 @@ from phalanx.conformance.groups.ops.structured_check import NAMES, Check
 from phalanx.conformance.layouts import broadcast, place, room
 from phalanx.conformance.overloads import Overload, overloads
 from phalanx.conformance.reference.near import Only
-from phalanx.conformance.reference.structured import gathered, scattered
+from phalanx.conformance.reference.structured import expected, gathered, scattered
 from phalanx.conformance.reference.values import HostArray, wild_values
 from phalanx.optable import Structure
+from phalanx.optable.structured import NO_PLACE
 
 Shape = tuple[int, ...]
+#: Sums of offsets with an index out of range among them: one, beside elements far away, all of 64.
+_LOST = (NO_PLACE, NO_PLACE + 2**48, NO_PLACE - 2**48, 64 * NO_PLACE)
 _BY_OP = {
     name: [o for o in overloads(Structure.INDEXING) if o.op == name]
     for name in ("wrap_index", "gather", "scatter")
@@ -58,6 +61,31 @@ def test_index_out_of_range(case: Case, overload: Overload) -> None:
     assert good.tolist() == [12, 12], f"{case.device}: wrong offsets after an error: {good}"
 
 
+@pytest.mark.parametrize("overload", _BY_OP["wrap_index"], ids=str)
+def test_no_place(case: Case, overload: Overload) -> None:
+    """What waits behind a bad index finds the offset of no element, whatever stride and extent."""
+    check = Check(case, overload)
+    rng = case.rng()
+    for extent, stride in ((7, 3), (1, 0), (50, -6), (2**20, 2**20), (0, 5)):
+        ends = [extent, -extent - 1, 2**62, 2**63 - 1, -(2**63)]
+        for count in (5, 70, 5000):
+            places = rng.integers(-extent, extent or 1, count)
+            chosen = rng.random(count) < (0.3 if extent else 1.0)
+            places[chosen] = rng.choice(ends, int(chosen.sum()))
+            places[:5] = ends
+            inside = place(case.device, places, "int64", "offset")
+            out = room(case.device, places.shape, "int64", "strided")
+            try:
+                launch(overload.op, (inside.array,), (out.array,), (extent, stride))
+            except IndexError:
+                continue  # told at the call: nothing is queued behind it
+            with pytest.raises(IndexError):
+                px.synchronize(case.device)
+            want = expected(overload.op, (places,), "int64", (extent, stride))
+            check.judge(f"{count} indices, many of them bad", out, want, (places,))
+    case.finish()
+
+
 def _offsets_of(case: Case, overload: Overload, places: HostArray, params: Shape) -> HostArray:
     inside = place(case.device, places, "int64", "contiguous")
     out = room(case.device, places.shape, "int64", "contiguous")
@@ -78,6 +106,9 @@ def test_gather(case: Case, overload: Overload) -> None:
     for count in (0, 1, 257, 4097):
         _gather(check, 5, (3,), count, "mixed", rng)
     _gather_one_element(check, rng)
+    for inner, layout in (((), "strided"), ((5,), "negative"), ((3, 4), "transposed")):
+        for count, share in ((1, 1.0), (66, 0.5), (4097, 0.1)):
+            _gather(check, 11, inner, count, layout, rng, lost=share)
     if check.name in _LARGE:
         _gather(check, 1000, (3,), check.large // 3, "transposed", rng)
         _gather(check, 70, (1031,), 67, "offset", rng)
@@ -98,18 +129,34 @@ def _indices(count: int, extent: int, rng: np.random.Generator) -> HostArray:
     return chosen
 
 
+def _lose(offsets: HostArray, reference: HostArray, share: float, rng: np.random.Generator) -> None:
+    """Let a share of the offsets, and of those for the reference, name no element."""
+    lost = np.flatnonzero(rng.random(offsets.size) < share)
+    offsets[lost] = reference[lost] = rng.choice(_LOST, lost.size)
+
+
 def _gather(
-    check: Check, extent: int, inner: Shape, count: int, layout: str, rng: np.random.Generator
+    check: Check,
+    extent: int,
+    inner: Shape,
+    count: int,
+    layout: str,
+    rng: np.random.Generator,
+    *,
+    lost: float = 0.0,
 ) -> None:
+    """Read slices of an array; a share of the offsets, ``lost``, names no element."""
     elements = int(np.prod(inner, dtype=int))
     whole = wild_values(check.name, extent * elements, rng).reshape(extent, *inner)
     rows = _indices(count, extent, rng)
     memory = place(check.case.device, whole, check.name, layout).array
     slice_ = view(memory, inner, memory.strides[1:])
-    offsets = place(check.case.device, rows * memory.strides[0], "int64", "offset").array
+    starts, reference = rows * memory.strides[0], rows * elements
+    _lose(starts, reference, lost, rng)
+    offsets = place(check.case.device, starts, "int64", "offset").array
     places = np.arange(elements).reshape(inner)
-    want = Only(gathered(whole.ravel(), places, rows * elements))
-    label = f"{layout} {whole.shape} at {count} offsets"
+    want = Only(gathered(whole.ravel(), places, reference))
+    label = f"{layout} {whole.shape} at {count} offsets" + " with no-places" * (lost > 0)
     check.run_arrays(label, [slice_, offsets], (whole, rows), (), "offset", want)
 
 
@@ -138,6 +185,9 @@ def test_scatter(case: Case, overload: Overload) -> None:
         _scatter(check, 3000, (), count, "strided", rng)
     _scatter(check, 7, (5,), 40, "contiguous", rng, one_value=True)
     _scatter(check, 1, (6,), 100, "negative", rng)
+    for inner, layout in (((), "strided"), ((5,), "negative"), ((3, 4), "transposed")):
+        for count, share in ((1, 1.0), (66, 0.5), (4097, 0.1)):
+            _scatter(check, 11, inner, count, layout, rng, lost=share)
     if check.name in _LARGE:
         _scatter(check, 20_000, (2,), check.large // 3, "contiguous", rng)
         _scatter(check, 70, (1031,), 67, "offset", rng)
@@ -153,8 +203,12 @@ def _scatter(
     rng: np.random.Generator,
     *,
     one_value: bool = False,
+    lost: float = 0.0,
 ) -> None:
-    """Write into the slices of an array; ``one_value`` is for all, by strides of 0."""
+    """Write into the slices of an array.
+
+    ``one_value`` is for all, by strides of 0; a share of the offsets, ``lost``, names no element.
+    """
     device, elements = check.case.device, int(np.prod(inner, dtype=int))
     before = wild_values(check.name, extent * elements, rng).reshape(extent, *inner)
     shape = (count, *inner)
@@ -168,9 +222,11 @@ def _scatter(
     rows = _indices(count, extent, rng)
     out = place(device, before, check.name, layout)
     target = view(out.array, inner, out.array.strides[1:])
-    offsets = place(device, rows * out.array.strides[0], "int64", "offset").array
+    starts, reference = rows * out.array.strides[0], rows * elements
+    _lose(starts, reference, lost, rng)
+    offsets = place(device, starts, "int64", "offset").array
     launch("scatter", (values, offsets), (target,))
     places = np.arange(elements).reshape(inner)
-    after = scattered(before.ravel(), places, source, rows * elements).reshape(before.shape)
-    label = f"{count} slices into {layout} {before.shape}"
+    after = scattered(before.ravel(), places, source, reference).reshape(before.shape)
+    label = f"{count} slices into {layout} {before.shape}" + " with no-places" * (lost > 0)
     check.judge(label, out, Only(after), (source, rows))
