@@ -3,7 +3,14 @@
 # Each makes its own environment in .venv. `make help` lists the rest.
 
 PYTHON ?= python3
-VENV := .venv
+# DELAYS=1 builds and uses another core, with random delays where threads can meet, in folders of its own.
+SUFFIX := $(if $(filter 1,$(DELAYS)),-delays)
+VENV := .venv$(SUFFIX)
+DIST := dist$(SUFFIX)
+BUILD := build$(SUFFIX)
+ifneq ($(SUFFIX),)
+export PHALANX_DELAYS := 1
+endif
 BIN := $(VENV)/bin
 SOURCES := $(shell find core kernels_cpu kernels_opencl device_plugins benchmarks conformance -type f \
 	\( -name '*.py' -o -name '*.pyi' -o -name '*.pyx' -o -name '*.pxi' -o -name '*.c' -o -name '*.h' -o -name '*.json' -o -name '*.cl' -o -name '*.j2' -o -name '*.ini' \))
@@ -13,10 +20,11 @@ RUN := XDG_CACHE_HOME=$(CURDIR)/$(VENV)/cache OCL_ICD_VENDORS=$(CURDIR)/$(VENV)/
 C_SOURCES := $(shell git ls-files '*.c' '*.h' 2>/dev/null)
 TORCH ?= torch==2.13.0
 JOBS ?= 2
-# Of each program of `make sanitize`.
+# Of `make stress`, and of each program of `make sanitize`.
+MINUTES ?= 2
 SECONDS ?= 20
 
-.PHONY: help demo test conformance cover sanitize bench lint types wheel clean
+.PHONY: help demo test conformance stress cover sanitize bench lint types wheel clean
 
 help: ## list the commands
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -26,14 +34,14 @@ $(BIN)/python:
 	$(BIN)/python -m pip install --quiet --upgrade pip setuptools wheel 'cython>=3.1' 'cffi>=2.0'
 
 # The wheel is built once for everything; setuptools builds again only what changed.
-dist/.stamp: $(BIN)/python pyproject.toml setup.py $(SOURCES)
-	rm -rf dist/*.whl build/lib*/phalanx/*.py
-	$(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .
+$(DIST)/.stamp: $(BIN)/python pyproject.toml setup.py $(SOURCES)
+	rm -rf $(DIST)/*.whl $(BUILD)/lib*/phalanx/*.py
+	$(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir $(DIST) .
 	touch $@
 
-$(VENV)/.%: dist/.stamp
-	$(BIN)/python -m pip install --quiet "$$(ls dist/phalanx-*.whl)[$*]"
-	$(BIN)/python -m pip install --quiet --force-reinstall --no-deps dist/phalanx-*.whl
+$(VENV)/.%: $(DIST)/.stamp
+	$(BIN)/python -m pip install --quiet "$$(ls $(DIST)/phalanx-*.whl)[$*]"
+	$(BIN)/python -m pip install --quiet --force-reinstall --no-deps $(DIST)/phalanx-*.whl
 	touch $@
 
 demo: $(VENV)/.demo ## train a network on real digits, on every device
@@ -48,6 +56,11 @@ conformance: $(VENV)/.test ## certify every device of this machine, then test th
 	$(RUNTIMES)
 	$(RUN) $(BIN)/python tests/conformance/certify_all.py
 	$(RUN) $(BIN)/phalanx conformance --self-test --quick
+
+stress: $(VENV)/.test ## random programs of many threads for MINUTES=2; also SEED=, DEVICE=, DELAYS=1
+	$(RUNTIMES)
+	$(RUN) PYTHONPATH=tests $(BIN)/python -m stress --minutes $(MINUTES) \
+		$(if $(SEED),--seed $(SEED)) $(if $(DEVICE),--device $(DEVICE)) $(ARGS)
 
 cover: $(VENV)/.test ## coverage of core/ with the fake driver alone, at least 90 %
 	PHALANX_TEST_DEVICES=fake $(BIN)/python -m pytest --cov --cov-report=term --cov-fail-under=90
@@ -68,8 +81,8 @@ lint: $(VENV)/.dev ## style of Python and C
 types: $(VENV)/.dev $(VENV)/.test ## types of the installed wheel
 	$(BIN)/mypy -p phalanx
 
-wheel: dist/.stamp ## build the wheel into dist/
-	@ls dist/*.whl
+wheel: $(DIST)/.stamp ## build the wheel into dist/
+	@ls $(DIST)/*.whl
 
 clean: ## remove what was built
-	rm -rf build dist out .venv *.egg-info .pytest_cache .mypy_cache .ruff_cache .coverage
+	rm -rf build dist build-delays dist-delays out .venv .venv-delays *.egg-info .pytest_cache .mypy_cache .ruff_cache .coverage

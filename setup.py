@@ -13,6 +13,8 @@ from Cython.Build import cythonize
 from setuptools import Extension, setup
 
 ROOT = Path(__file__).resolve().parent
+#: The core with random delays is built beside the ordinary one, from the same sources.
+BUILD = "build-delays" if os.environ.get("PHALANX_DELAYS") else "build"
 
 
 def relative(folder: str, pattern: str) -> list[str]:
@@ -35,10 +37,10 @@ WARM = Extension(
 )
 
 setup(
-    ext_modules=cythonize([WARM], build_dir="build/cython", language_level=3, quiet=True),
+    ext_modules=cythonize([WARM], build_dir=f"{BUILD}/cython", language_level=3, quiet=True),
     cffi_modules=[
         "core/abi_build.py:builder",
         *runpy.run_path(str(ROOT / "kernels_cpu" / "build.py"))["ffibuilders"],
     ],
-    options={"build_ext": {"parallel": 2}},
+    options={"build": {"build_base": BUILD}, "build_ext": {"parallel": 2}},
 )

@@ -8,13 +8,26 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from . import arithmetic, capabilities, conversions, events, launches, memory, ordering, reductions
+from . import (
+    arithmetic,
+    capabilities,
+    conversions,
+    events,
+    launches,
+    memory,
+    ordering,
+    reductions,
+    threads,
+)
 from .device import SoundDriver
 from .fault import FAULTS, NONE, Fault
 
 __all__ = ["FAULTS", "NONE", "Fault", "SoundDriver", "register"]
 #: The files whose import fills ``FAULTS``.
-_KINDS = (arithmetic, capabilities, conversions, events, launches, memory, ordering, reductions)
+_KINDS = (
+    *(arithmetic, capabilities, conversions, events, launches),
+    *(memory, ordering, reductions, threads),
+)
 
 
 def register(name: str) -> None:

@@ -280,8 +280,9 @@ class SoundDriver(Driver):
         return worker
 
     def stream_destroy(self, index: int, handle: Worker) -> None:
-        if handle in self._opened(index):
-            self._opened(index).remove(handle)
+        with self._lock:
+            if handle in self._opened(index):
+                self._opened(index).remove(handle)
         handle.stop()
         handle.raise_error()
 
@@ -305,8 +306,9 @@ class SoundDriver(Driver):
         event.marker = None
 
     def event_record(self, index: int, event: EventHandle, handle: Worker | None) -> None:
-        event.marker, event.worker = Marker(), self.stream(index, handle)
-        event.worker.put(event.marker.set)
+        marker, worker = Marker(), self.stream(index, handle)
+        worker.put(marker.set)
+        event.marker, event.worker = marker, worker  # another thread may record the event, too
 
     def event_query(self, index: int, event: EventHandle) -> bool:
         return event.marker is not None and event.marker.passed.is_set()

@@ -214,6 +214,7 @@ class ClosedStreamDropsWork(SoundDriver):
 
     def stream_destroy(self, index: int, handle: Worker) -> None:
         handle.error = LaunchError("the queue has been released")
+        handle.discard()
         handle.stop()
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 
 Task = Callable[[], None]
 
@@ -60,6 +61,7 @@ class Worker:
         self._tasks: SimpleQueue[Task | None] = SimpleQueue()
         self._lock = threading.Lock()
         self._unfinished = 0
+        self._stopped = False
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         self._thread.start()
 
@@ -78,10 +80,19 @@ class Worker:
         self.put(guarded)
 
     def put(self, task: Task) -> None:
-        """Enqueue what runs even after a failure: markers and waits."""
+        """Enqueue what runs even after a failure: markers and waits.
+
+        After ``stop`` all work is done, and the task runs at once: another thread may wait for all
+        queues while one is being released.
+        """
         with self._lock:
-            self._unfinished += 1
-        self._tasks.put(task)
+            stopped = self._stopped
+            if not stopped:
+                self._unfinished += 1
+                self._tasks.put(task)
+        if stopped:
+            self._join()
+            task()
 
     def idle(self) -> bool:
         """Tell whether all tasks are done."""
@@ -102,7 +113,21 @@ class Worker:
 
     def stop(self) -> None:
         """Finish the work and end the thread."""
-        self._tasks.put(None)
+        with self._lock:
+            if not self._stopped:
+                self._tasks.put(None)
+            self._stopped = True
+        self._join()
+
+    def discard(self) -> None:
+        """Throw away the tasks that have not begun, markers and waits among them."""
+        with contextlib.suppress(Empty):
+            while True:
+                self._tasks.get_nowait()
+                with self._lock:
+                    self._unfinished -= 1
+
+    def _join(self) -> None:
         if threading.current_thread() is not self._thread:
             self._thread.join(timeout=60)
 

@@ -205,6 +205,31 @@ def test_driver_streams(case: Case) -> None:
     driver.stream_destroy(index, handle)
 
 
+def test_driver_finishes_what_it_destroys(case: Case) -> None:
+    """The driver's own call: a queue that is destroyed has waited for what it was told to."""
+    device = case.device
+    if not device.has_streams:
+        pytest.skip("the device has no streams of its own")
+    driver, index = device.driver, device.index
+    stream = px.Stream(device)
+    before, behind = driver.event_create(index), driver.event_create(index)
+    for _ in range(5 if case.quick else 20):
+        with stream:
+            x = _slow(px.zeros(_SIZE, dtype=px.float32))
+        driver.event_record(index, before, stream.handle)
+        queue = driver.stream_create(index, 0)
+        driver.stream_wait_event(index, queue, before)
+        driver.event_record(index, behind, queue)
+        driver.stream_destroy(index, queue)
+        for event in (before, behind):
+            assert driver.event_query(index, event), (
+                "a queue was destroyed before its work was done"
+            )
+        _all_are(x, _STEPS, "work that a destroyed queue has waited for")
+    driver.event_destroy(index, before)
+    driver.event_destroy(index, behind)
+
+
 def test_timeout(case: Case) -> None:
     """A wait with a time limit raises TimeoutError or is done; the work goes on either way."""
     stream = px.Stream(case.device)
