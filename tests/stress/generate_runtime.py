@@ -117,8 +117,7 @@ def hand_over(state: State, thread: Thread) -> bool:
 def _send(state: State, thread: Thread, other: Thread, x: Value, kind: str) -> None:
     channel = state.emit(thread, kind, x, to=other.number)
     copied = Value(
-        x.number, x.device, x.dtype, x.shape, x.bound, x.negative, x.memory, x.contiguous,
-        x.writable,
+        x.number, x.device, x.dtype, x.shape, x.bound, x.negative, x.memory, x.writable
     )  # fmt: skip
     other.mail.append(Mail(channel, copied))
 

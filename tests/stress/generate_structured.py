@@ -18,9 +18,9 @@ from .state import (
 )
 
 
-def _view_of(state: State, x: Value, shape: tuple[int, ...], *, contiguous: bool) -> Value:
+def _view_of(state: State, x: Value, shape: tuple[int, ...]) -> Value:
     found = state.made(x.device, x.dtype, shape, 0, negative=x.negative)
-    found.bound, found.memory, found.contiguous = x.bound, x.memory, contiguous
+    found.bound, found.memory = x.bound, x.memory
     found.writable = x.writable
     return found
 
@@ -48,30 +48,36 @@ def view(state: State, thread: Thread) -> bool:
     args: dict[str, object] = {"how": how}
     if how == "slice":
         args["key"], shape = _slices(state, x)
-        out = _view_of(state, x, shape, contiguous=False)
+        out = _view_of(state, x, shape)
     elif how == "transpose":
         axes = tuple(state.random.sample(range(len(x.shape)), len(x.shape)))
         args["axes"] = axes
-        out = _view_of(state, x, tuple(x.shape[a] for a in axes), contiguous=False)
+        out = _view_of(state, x, tuple(x.shape[a] for a in axes))
     elif how == "expand":
         axis = state.random.randint(0, len(x.shape))
         args["axis"] = axis
         shape = (*x.shape[:axis], 1, *x.shape[axis:])
         if len(shape) > 4:
             return False
-        out = _view_of(state, x, shape, contiguous=x.contiguous)
+        out = _view_of(state, x, shape)
     elif how == "broadcast":
         if x.size > 5000 or len(x.shape) > 3:
             return False
         args["shape"] = shape = (3, *x.shape)
-        out = _view_of(state, x, shape, contiguous=False)
+        out = _view_of(state, x, shape)
         out.writable = False
     else:
-        if not x.contiguous:
-            return False
-        args["shape"] = shape = (x.size,)
-        out = _view_of(state, x, shape, contiguous=True)
+        return _reshape(state, thread, x)
     state.emit(thread, "view", x, out=out, **args)
+    return True
+
+
+def _reshape(state: State, thread: Thread, x: Value) -> bool:
+    """A copy in another shape: whether a reshaped array is a view depends on its strides."""
+    out = state.made(x.device, x.dtype, (x.size,), x.bound, negative=x.negative)
+    on = state.streams(thread, x.device)
+    options = {"shape": (x.size,), "copy": True}
+    state.emit(thread, "call", x, on=on, out=out, f="reshape", options=options)
     return True
 
 

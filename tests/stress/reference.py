@@ -41,9 +41,7 @@ class Reference:
         operands = tuple(self.values[n] for n in step.inputs)
         args = step.args
         if step.kind in PURE:
-            found = np.asarray(compute(np, step, operands))
-            # NumPy keeps the order of an operand's axes: then a reshape would be a copy
-            self.values[step.out] = found if step.kind == "view" else np.asarray(found, order="C")
+            self.values[step.out] = np.asarray(compute(np, step, operands))
         elif step.kind in WRITING:
             compute(np, step, operands)
         elif step.kind in MAKING:

@@ -62,11 +62,9 @@ def _view(xp: Any, xs: tuple[Any, ...], args: dict[str, Any]) -> Any:
             return xp.permute_dims(x, args["axes"])
         case "expand":
             return xp.expand_dims(x, axis=args["axis"])
-        case "broadcast":
-            return xp.broadcast_to(x, args["shape"])
         case how:
-            assert how == "reshape"
-            return xp.reshape(x, args["shape"])
+            assert how == "broadcast"
+            return xp.broadcast_to(x, args["shape"])
 
 
 def _index(xp: Any, x: Any, places: tuple[int, ...]) -> Any:

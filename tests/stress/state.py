@@ -47,7 +47,6 @@ class Value:
     bound: int
     negative: bool
     memory: Memory
-    contiguous: bool = True
     writable: bool = True
 
     @property

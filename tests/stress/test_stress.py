@@ -131,20 +131,6 @@ class TestReference:
         assert part.tolist() == whole[1:3].tolist()
         assert copied.tolist() == start.tolist()
 
-    def test_a_reshaped_result_shares_its_memory(self) -> None:
-        """Also that of an operation on axes in another order, which NumPy's results would keep."""
-        view = {"how": "transpose", "axes": (1, 0)}
-        steps = (
-            made(1, shape=(2, 3)),
-            Step(0, 0, "view", inputs=(1,), out=2, args=view),
-            Step(0, 0, "cast", inputs=(2,), out=3, args={"dtype": "int64"}),
-            Step(0, 0, "view", inputs=(3,), out=4, args={"how": "reshape", "shape": (6,)}),
-            Step(0, 0, "in_place", inputs=(4,), args={"f": "*=", "number": 0}),
-            Step(0, 0, "check", inputs=(3,)),
-        )
-        (found,) = interpret(program_of(*steps)).values()
-        assert found.tolist() == [[0, 0]] * 3
-
     def test_an_export_outlives_its_array(self) -> None:
         steps = (
             made(1),
