@@ -10,6 +10,7 @@ import dataclasses
 import faulthandler
 import gc
 import json
+import math
 import mmap
 import struct
 import sys
@@ -29,6 +30,8 @@ _PLACE = struct.Struct("=q")
 class Job:
     """One program: which one, where it runs, and how long a pause counts as hanging.
 
+    After ``seconds`` it ends in the middle.
+
     ``sabotage`` is for the tests: the kind of a step that is put into the middle.
     """
 
@@ -38,6 +41,7 @@ class Job:
     operations: int = 4000
     without: tuple[str, ...] = ()
     limit: float = 60.0
+    seconds: float = math.inf
     folder: str = ""
     sabotage: str = ""
 
@@ -119,7 +123,7 @@ def run(job: Job, progress: Progress, stacks: Any) -> dict[str, Any]:
         device.ensure_open()
     before = [px.memory_stats(device)["requested"] for device in devices]
     forked.prepare()
-    started = Run(program, shown, progress=progress.note, limit=job.limit / 3)
+    started = Run(program, shown, progress=progress.note, limit=job.limit / 3, seconds=job.seconds)
     _watch(started.threads(), progress, job.limit, stacks)
     if not started.faults:
         _clean_up(started, before)

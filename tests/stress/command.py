@@ -6,6 +6,7 @@ import itertools
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from random import SystemRandom
 
 import click
@@ -115,8 +116,12 @@ def _run(
                 def observe(done: int, job: Job = job, told: str = f"{told}, {faults}") -> None:
                     progress.update(task, description=told, completed=done, total=job.operations)
 
-                outcome = run_job(job, observe)
+                left = max(1.0, deadline - time.monotonic())
+                outcome = run_job(replace(job, seconds=left), observe)
                 report.outcomes.append(outcome)
+                if not console.is_terminal:
+                    taken = f"{sum(outcome.steps.values())} steps in {outcome.seconds:.0f} s"
+                    console.print(f"{told}: {outcome.verdict}, {taken}")
                 if outcome.verdict != "ok":
                     print_fault(console, outcome)
                     break

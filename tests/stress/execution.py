@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import queue
 import threading
 import time
@@ -75,6 +76,7 @@ class Run:
         shown: what the steps that show a value must show.
         progress: called with thread and place before each step.
         limit: seconds for what must end, as a forked child.
+        seconds: after so many all threads end at their next step.
     """
 
     def __init__(
@@ -84,8 +86,10 @@ class Run:
         *,
         progress: Callable[[int, int], None] = lambda _thread, _place: None,
         limit: float = 60.0,
+        seconds: float = math.inf,
     ) -> None:
         self.program = program
+        self.end = time.monotonic() + seconds
         self.shown = shown
         self.progress = progress
         self.limit = limit
@@ -156,6 +160,8 @@ class Worker:
         """Take a step, again and again while somebody makes trouble on purpose."""
         deadline = time.monotonic() + _PATIENCE
         while True:
+            if time.monotonic() > self.run.end:
+                self.run.stop.set()
             if self.run.stop.is_set():
                 raise StoppedError
             shortage, indices = self.run.shortage.mark(), self.run.bad_indices.mark()
@@ -207,6 +213,8 @@ class Worker:
         """Wait for a value from another thread."""
         waiting = self.run.channels[channel, self.number]
         while True:
+            if time.monotonic() > self.run.end:
+                self.run.stop.set()
             if self.run.stop.is_set():
                 raise StoppedError
             with contextlib.suppress(queue.Empty):
