@@ -111,7 +111,9 @@ class DefaultStreamOfEachThread(SoundDriver):
     def stream(self, index: int, handle: Worker | None) -> Worker:
         if handle is not None or threading.current_thread() is threading.main_thread():
             return super().stream(index, handle)
-        queues: dict[int, Worker] = self._own.__dict__
+        if not hasattr(self._own, "queues"):
+            self._own.queues = {}
+        queues: dict[int, Worker] = self._own.queues
         if index not in queues:
             queues[index] = super().stream_create(index, 0)
         return queues[index]
