@@ -44,6 +44,23 @@ cdef void park(Buffer b) noexcept:
         b.device._parked.append(b.holding)
 
 
+cdef bint leave_to_heir(Buffer b, list pending) noexcept:
+    """Give a block that is used on another device too to a buffer that dies when that use is done."""
+    cdef Buffer heir
+    cdef Holding parked
+    foreign = [use for use in pending if (<Timeline>use[0]).device is not b.device]
+    if not foreign:
+        return False
+    heir = Buffer.__new__(Buffer)
+    heir.device, heir.pool, heir.block, heir.home = b.device, b.pool, b.block, b.home
+    heir.timeline = b.device.default_stream.timeline
+    heir.readers = {use[0]: use[1] for use in pending if (<Timeline>use[0]).device is b.device}
+    parked = Holding.__new__(Holding)
+    parked.owner, parked.waits = heir, foreign
+    b.device._parked.append(parked)
+    return True
+
+
 def keep_behind(Stream stream not None, owner):
     """Keep an object until the work so far on a stream is done; does not block."""
     cdef Holding parked = Holding.__new__(Holding)

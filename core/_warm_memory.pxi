@@ -141,7 +141,10 @@ cdef void release(Buffer b) noexcept:
     """Give a block back behind its uses; never blocks and never calls the driver."""
     cdef phx_wait waits[64]
     cdef uint32_t n = 0
-    for timeline, seq in pending_uses(uses_of(b)):
+    pending = pending_uses(uses_of(b))
+    if b.holding is not None and leave_to_heir(b, pending):
+        return
+    for timeline, seq in pending:
         if (<Timeline>timeline).id != b.home and n < 64:  # the pool names four, then waits for all
             waits[n].stream = (<Timeline>timeline).id
             waits[n].seq = seq
@@ -195,6 +198,7 @@ cdef class Pool:
 
     cdef phx_pool *pool
     cdef readonly Device device
+    cdef int giving  # threads that hold segments on their way back to the driver
 
     def __cinit__(self, Device device not None):
         self.device = device
@@ -254,7 +258,15 @@ cdef class Pool:
                     return block
             if remedy == self._add_segment:
                 phx_pool_note_retry(self.pool)
-        if status != PHX_POOL_TOO_LARGE:
+        while self.giving and block == NULL and status == PHX_POOL_NEEDS_SEGMENT:
+            from time import sleep
+
+            sleep(1e-4)  # another thread is about to give the driver what we lack
+            self._add_segment(size, id)
+            if t.state != OPEN:
+                t.refuse()
+            block = phx_pool_alloc(self.pool, size, id, &status)
+        if block == NULL and status != PHX_POOL_TOO_LARGE:
             block = phx_pool_alloc_any(self.pool, size, id, &status)
         if block == NULL:
             phx_pool_note_oom(self.pool)
@@ -312,6 +324,7 @@ cdef class Pool:
         """Give the empty segments back: take them, wait for all work, free them. Returns bytes."""
         taken = self._take_segments()
         total = 0
+        self.giving += 1
         try:
             if taken:
                 self._finish_work()
@@ -321,6 +334,7 @@ cdef class Pool:
                 self.device.driver.free(self.device.index, handle)
                 total += size
         finally:
+            self.giving -= 1
             for handle, size, id, request in taken:  # interrupted: nothing is lost
                 phx_pool_add_segment(self.pool, <void *><uintptr_t>handle, size, id, request)
         if self.device.driver.capabilities & Capability.TRIM:

@@ -269,7 +269,7 @@ cdef class Event:
             return False
         done = m.handle is None or m.query()
         if done:
-            t.pass_to(m.seq)
+            t.pass_mark(m)
         return done
 
     def synchronize(self, timeout=None):
@@ -278,7 +278,7 @@ cdef class Event:
         cdef Timeline t = self.timeline
         if m.handle is not None:
             m.synchronize(timeout)
-        t.pass_to(m.seq)
+        t.pass_mark(m)
         self.device.reap_parked()
 
     def elapsed_time(self, Event end not None):

@@ -55,6 +55,20 @@ cdef class Mark:
         return 0
 
 
+cdef int wait_for_mark(Mark m) except -1:
+    """Ask again and again until a mark is passed; failed work before it counts as passed."""
+    from time import monotonic, sleep
+
+    begin = monotonic()
+    while True:
+        try:
+            if m.query():
+                return 0
+        except Exception:  # whatever a driver raises for work that failed
+            return 0
+        sleep(min(max(2e-5, (monotonic() - begin) / 16), 1e-3))
+
+
 cdef Mark new_mark(Device device):
     cdef Mark m = Mark.__new__(Mark)
     m.device = device
@@ -69,7 +83,8 @@ cdef Mark new_mark(Device device):
 cdef class Timeline:
     """The numbered work of one stream. Buffers refer to it, so it outlives its ``Stream``.
 
-    ``seq`` counts the launches that are in the queue, ``done`` those that are known to be complete.
+    ``seq`` counts the launches that are in the queue, ``done`` those that are known to be complete,
+    ``told`` those whose failures were raised as well: asking for progress takes no failure.
     ``users`` counts the driver calls that use the queue at the moment: it ends only without any.
     Whoever needs all work that can be in the queue takes the number ``seq + launching``.
     """
@@ -80,6 +95,7 @@ cdef class Timeline:
     cdef readonly uint32_t id
     cdef readonly uint64_t seq
     cdef readonly uint64_t done
+    cdef uint64_t told    # all up to here were waited for, so that their failures were raised
     cdef int state
     cdef int users
     cdef int launching    # launches between begin and publish; their numbers come next
@@ -110,7 +126,7 @@ cdef class Timeline:
             return 0  # it ended meanwhile
         if self.is_inline:
             m.synchronize(None)
-            other.pass_to(m.seq)
+            other.pass_mark(m)
             return 0
         self.wait_mark(other, m)
         return 0
@@ -171,6 +187,14 @@ cdef class Timeline:
         if self.done < seq:
             self.done = seq
 
+    cdef int pass_mark(self, Mark m) except -1:
+        """Note that a mark was passed, and keep the newest."""
+        self.pass_to(m.seq)
+        if m.handle is not None and self.state < ENDED and (
+                self.marker is None or self.marker.seq < m.seq):
+            self.marker = m
+        return 0
+
     cdef Mark mark(self, uint64_t seq):
         """A mark behind launch ``seq`` at least; ``None`` if the timeline has ended."""
         cdef Mark m = self.marker
@@ -207,6 +231,7 @@ cdef class Timeline:
         finally:
             self.leave()
         self.pass_to(before)
+        self.told = max(self.told, before)
         self.device.reap_parked()
         return self.tell()
 
@@ -221,10 +246,23 @@ cdef class Timeline:
         return 0
 
     cdef int finish_quietly(self) except -1:
-        """Wait for all work so far; a failure is kept for the next wait of the stream's user."""
+        """Wait for all work so far on somebody else's behalf: a failure stays the stream's.
+
+        A mark is asked for, since a wait would take the failure from the driver.
+        """
+        cdef Mark m
         if self.is_inline or (self.done >= self.seq and not self.users and not self.is_borrowed):
             return 0
-        for attempt in range(2):  # a failure may come before the end of the work behind it
+        if self.device.has_streams:
+            try:
+                m = self.record()
+                if m is not None:
+                    wait_for_mark(m)
+                    self.pass_mark(m)
+                return 0
+            except Exception:
+                pass  # a lost device, perhaps: then the wait tells
+        for _ in range(2):  # a failure may come before the end of the work behind it
             try:
                 return self.finish(None)
             except Exception as error:  # whatever a driver raises for work that failed
@@ -241,11 +279,16 @@ cdef class Timeline:
 
     cdef int wait_until(self, uint64_t seq) except -1:
         """Block the host until launch ``seq`` is complete; raises what failed."""
+        cdef Mark m = self.marker
         if self.failure is not None:
             self.tell()
-        if self.done >= seq:
+        if self.told >= seq or self.is_inline and self.done >= seq:
             return 0
-        if self.state == LOST:
+        if self.done >= seq and m is not None and m.seq >= seq:
+            m.synchronize(None)  # does not wait for what came later
+            self.told = max(self.told, m.seq)
+            return 0
+        if self.state == LOST and self.done < seq:
             raise errors.DeviceError(
                 f"an array on {self.device} was still being computed by a stream when the process "
                 "was forked, so the child does not have it; synchronize before the fork")
@@ -343,14 +386,11 @@ cdef class Timeline:
 
 cdef int wait_sliced(object call, tuple args, object timeout) except -1:
     """Call a wait of a driver. In the main thread in slices, so that Ctrl-C is seen in between."""
-    if not in_main_thread():
+    if not in_main_thread() or (timeout is not None and not timeout > WAIT_SLICE):
         call(*args, timeout)
         return 0
     from time import monotonic
 
-    if timeout is not None and timeout <= WAIT_SLICE:
-        call(*args, timeout)
-        return 0
     end = None if timeout is None else monotonic() + timeout
     while True:
         left = None if end is None else max(0.0, end - monotonic())

@@ -337,7 +337,7 @@ cdef class Device:
         t.stream = _weakref(stream)
         if self._free_ids:  # a number is used again where its last owner stopped counting
             t.id, t.seq = self._free_ids.pop()
-            t.done = t.seq
+            t.done = t.told = t.seq
         else:
             t.id = self._next_id
             self._next_id += 1

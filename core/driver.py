@@ -251,7 +251,10 @@ class Driver(ABC):
         raise NotImplementedError
 
     def stream_synchronize(self, index: int, handle: Any, timeout: float | None = None) -> None:
-        """Wait for the stream's work; ``timeout`` in seconds, then TimeoutError."""
+        """Wait for the stream's work and raise what failed of it, once.
+
+        ``timeout`` in seconds, then TimeoutError.
+        """
         raise NotImplementedError
 
     def stream_wait_event(self, index: int, handle: Any, event: Any) -> None:
@@ -267,7 +270,10 @@ class Driver(ABC):
         raise NotImplementedError
 
     def event_record(self, index: int, event: Any, handle: Any) -> None:
-        """Put the event behind the stream's work so far."""
+        """Put the event behind the stream's work so far.
+
+        Waits that are in a queue keep the recording that they saw.
+        """
         raise NotImplementedError
 
     def event_query(self, index: int, event: Any) -> bool:
@@ -275,7 +281,10 @@ class Driver(ABC):
         raise NotImplementedError
 
     def event_synchronize(self, index: int, event: Any, timeout: float | None = None) -> None:
-        """Wait for the event; ``timeout`` in seconds, then TimeoutError."""
+        """Wait for the event; ``timeout`` in seconds, then TimeoutError.
+
+        Work before it that failed is raised here, or else by the next ``stream_synchronize``.
+        """
         raise NotImplementedError
 
     # Capability.EVENT_TIMING

@@ -210,15 +210,15 @@ class OpenDevice:
         (dst, dst_offset), (src, src_offset) = target, source
         try:
             if direction is Direction.DEVICE_TO_DEVICE:
-                event = cl.enqueue_copy(
-                    queue.raw,
+                queue.put(
+                    f"copy of {size} bytes",
+                    cl.enqueue_copy,
                     self.buffer(dst),
                     self.buffer(src),
                     src_offset=src_offset,
                     dst_offset=dst_offset,
                     byte_count=size,
                 )
-                queue.note(event, f"copy of {size} bytes")
             elif direction is Direction.HOST_TO_DEVICE:
                 address = src + src_offset
                 self._copy_host(direction, self.buffer(dst), dst_offset, address, size, queue)
@@ -243,12 +243,11 @@ class OpenDevice:
         staged = self.staging if size >= LEAST else None
         if staged and staged.copy(direction, buffer, offset, address, size, queue):
             return
-        host, copy = host_bytes(address, size), self.cl.enqueue_copy
+        what, host, copy = f"copy of {size} bytes", host_bytes(address, size), self.cl.enqueue_copy
         if direction is Direction.HOST_TO_DEVICE:
-            event = copy(queue.raw, buffer, host, dst_offset=offset, is_blocking=False)
+            queue.put(what, copy, buffer, host, dst_offset=offset, is_blocking=False)
         else:
-            event = copy(queue.raw, host, buffer, src_offset=offset, is_blocking=False)
-        queue.note(event, f"copy of {size} bytes")
+            queue.put(what, copy, host, buffer, src_offset=offset, is_blocking=False)
 
     def fill(self, dst: int, offset: int, size: int, pattern: bytes, queue: Queue) -> bool:
         """Enqueue a fill; False if the runtime cannot: it wants whole patterns, aligned."""
@@ -257,10 +256,10 @@ class OpenDevice:
         if length not in (1, 2, 4, 8, 16) or offset % length or size % length:
             return False
         try:
-            event = self.cl.enqueue_fill_buffer(queue.raw, self.buffer(dst), pattern, offset, size)
+            fill = self.cl.enqueue_fill_buffer
+            queue.put(f"fill of {size} bytes", fill, self.buffer(dst), pattern, offset, size)
         except self.cl.Error as error:
             raise self.failure(error, f"a fill of {size} bytes") from error
-        queue.note(event, f"fill of {size} bytes")
         return True
 
     # Kernels

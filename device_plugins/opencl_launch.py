@@ -64,8 +64,8 @@ class LaunchEnv(Env):
                         set_bytes(place, value)
                     else:
                         set_arg(place, value)
-                event = cl.enqueue_nd_range_kernel(
-                    self._queue.raw, kernel.raw, global_size, local_size
+                self._queue.put(
+                    self._label, cl.enqueue_nd_range_kernel, kernel.raw, global_size, local_size
                 )
         except cl.Error as error:
             what = (
@@ -73,7 +73,6 @@ class LaunchEnv(Env):
                 f"local size {local_size}"
             )
             raise device.failure(error, what) from error
-        self._queue.note(event, self._label)
 
     def _values(self, args: tuple[Any, ...]) -> list[Any]:
         """Return the runtime's form of the arguments."""

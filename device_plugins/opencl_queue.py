@@ -6,16 +6,20 @@ import math
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 from phalanx.errors import DriverCallError
+from phalanx.locks import ForkSafeLock
 
 from .opencl_errors import code_name, translate
 
 #: Commands that are remembered before the finished ones are looked for.
 _LOOK_AFTER = 64
 _FIRST_NAP, _LONGEST_NAP = 20e-6, 1e-3
+#: A nap is this part of the time waited so far, so that a wait is hardly longer than its work.
+_NAP_PART = 16
 
 
 class Queue:
@@ -24,7 +28,16 @@ class Queue:
     An event of a copy keeps the host's memory alive, so it is dropped only when it is done.
     """
 
-    __slots__ = ("__weakref__", "_cl", "_device", "_forgetting", "_look_at", "_recent", "raw")
+    __slots__ = (
+        "__weakref__",
+        "_cl",
+        "_device",
+        "_forgetting",
+        "_look_at",
+        "_order",
+        "_recent",
+        "raw",
+    )
 
     def __init__(self, cl: ModuleType, raw: Any, device: str) -> None:
         self.raw = raw
@@ -32,15 +45,23 @@ class Queue:
         self._device = device
         self._recent: deque[tuple[Any, Any]] = deque()
         self._look_at = _LOOK_AFTER
-        self._forgetting = threading.Lock()  # is only tried, so a forked child never waits
+        self._forgetting = threading.Lock()  # only tried
+        self._order = ForkSafeLock()
 
-    def note(self, event: Any, label: Any) -> None:
-        """Remember a command that was just enqueued, and let the device begin."""
-        self._recent.append((event, label))
+    def put(self, label: Any, enqueue: Callable[..., Any], *args: Any, **options: Any) -> Any:
+        """Enqueue a command, remember it with what it is, and let the device begin.
+
+        Commands of several threads are remembered in the order of the queue: the last one that is
+        done stands for all before it.
+        """
+        with self._order:
+            event = enqueue(self.raw, *args, **options)
+            self._recent.append((event, label))
         self.raw.flush()
         if len(self._recent) >= self._look_at:
             self._forget_finished()
             self._look_at = len(self._recent) + _LOOK_AFTER
+        return event
 
     def _forget_finished(self) -> None:
         """Drop the finished commands; one that failed stays for the next wait to tell."""
@@ -97,8 +118,10 @@ class Queue:
         try:
             if timeout is None:
                 self.raw.finish()
-            elif not self.is_idle() and (last := self._last()) is not None:
-                wait(last, timeout, f"the work of a stream of {self._device}")
+            else:
+                marker = self._cl.enqueue_marker(self.raw)
+                self.raw.flush()
+                wait(marker, timeout, f"the work of a stream of {self._device}")
         except self._cl.Error as error:
             self.raise_failure(int(getattr(error, "code", 0)), error)
         self._check_recent()
@@ -164,14 +187,13 @@ def wait(event: Any, timeout: float | None, what: str) -> None:
     if timeout is None:
         event.wait()
         return
-    limit = time.monotonic() + timeout
-    nap = _FIRST_NAP
+    begin = time.monotonic()
     while event.command_execution_status > 0:
-        left = limit - time.monotonic()
-        if left <= 0:
+        passed = time.monotonic() - begin
+        if passed >= timeout:
             raise TimeoutError(f"{what} is not done after {timeout:g} s")
-        time.sleep(min(nap, left))
-        nap = min(2 * nap, _LONGEST_NAP)
+        nap = min(max(_FIRST_NAP, passed / _NAP_PART), _LONGEST_NAP)
+        time.sleep(min(nap, timeout - passed))
 
 
 class Marker:

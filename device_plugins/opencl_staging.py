@@ -102,14 +102,14 @@ class Staging:
         for slot, start, length in _pieces(pair, size):
             slot.settle()
             ctypes.memmove(slot.address, address + start, length)
-            slot.event = self._cl.enqueue_copy(
-                queue.raw,
+            slot.event = queue.put(
+                f"copy of {size} bytes",
+                self._cl.enqueue_copy,
                 buffer,
                 slot.room[:length],
                 dst_offset=offset + start,
                 is_blocking=False,
             )
-            queue.note(slot.event, f"copy of {size} bytes")
 
     def _fetch(
         self, pair: _Pair, buffer: Any, offset: int, address: int, size: int, queue: Queue
@@ -119,14 +119,14 @@ class Staging:
             if piece is not None:
                 slot, start, length = piece
                 slot.settle()
-                slot.event = self._cl.enqueue_copy(
-                    queue.raw,
+                slot.event = queue.put(
+                    f"copy of {size} bytes",
+                    self._cl.enqueue_copy,
                     slot.room[:length],
                     buffer,
                     src_offset=offset + start,
                     is_blocking=False,
                 )
-                queue.note(slot.event, f"copy of {size} bytes")
             if behind is not None:
                 slot, start, length = behind
                 queue.wait_for(slot.event)

@@ -78,10 +78,9 @@ class OpenCLStreams(Driver):
             return
         queue = handle or device.queue
         try:
-            barrier = device.cl.enqueue_barrier(queue.raw, wait_for=[event.raw])
+            queue.put("wait for an event", device.cl.enqueue_barrier, wait_for=[event.raw])
         except device.cl.Error as error:
             raise device.failure(error, "letting a stream wait for an event") from error
-        queue.note(barrier, "wait for an event")
 
     def event_create(self, index: int) -> Marker:
         """Return a new event."""

@@ -399,8 +399,8 @@ class FakeDriver(Driver):
 
     def event_record(self, index: int, event: FakeEvent, handle: Worker | None) -> None:
         self._check_process()
-        event.marker = Marker()
-        self._worker(index, handle).record(event.marker)
+        event.marker, event.worker = Marker(), self._worker(index, handle)
+        event.worker.record(event.marker)
 
     def event_query(self, index: int, event: FakeEvent) -> bool:
         return event.marker is not None and event.marker.passed.is_set()
@@ -409,6 +409,8 @@ class FakeDriver(Driver):
         self._check_process()
         if event.marker is not None and not event.marker.passed.wait(timeout):
             raise TimeoutError(f"the event is not passed after {timeout} s")
+        if event.worker is not None:
+            event.worker.raise_error()
 
     def event_elapsed(self, index: int, begin: FakeEvent, end: FakeEvent) -> float:
         assert begin.marker is not None

@@ -25,6 +25,7 @@ class FakeEvent:
 
     def __init__(self) -> None:
         self.marker: Marker | None = None
+        self.worker: Worker | None = None
         self.destroyed = False
 
 

@@ -216,7 +216,7 @@ class TestErrors:
         kernel = driver.kernel(
             device.index, "exp", ("float32", "float32"), px.driver.Layout.CONTIGUOUS
         )
-        own.queue.note(FailedEvent(), kernel)
+        own.queue.put(kernel, lambda _: FailedEvent())
         with pytest.raises(LaunchError, match=r"exp\(float32, float32\)") as got:
             own.queue.finish(None)
         assert "CL_OUT_OF_RESOURCES" in str(got.value)

@@ -189,7 +189,7 @@ class TestStaging:
         def wait() -> None:
             raise failed()
 
-        own.queue.note(SimpleNamespace(command_execution_status=-5), kernel)
+        own.queue.put(kernel, lambda _: SimpleNamespace(command_execution_status=-5))
         with pytest.raises(LaunchError, match=r"exp\(float32, float32\).*CL_OUT_OF_RESOURCES"):
             own.queue.wait_for(SimpleNamespace(command_execution_status=-14, wait=wait))
 
@@ -427,7 +427,7 @@ def test_failure_before_an_event_names_the_launch(
     kernel = driver.kernel(device.index, "exp", ("float32", "float32"), Layout.CONTIGUOUS)
     marker = Marker(own.cl, own.name)
     marker.record(own.queue)
-    own.queue.note(SimpleNamespace(command_execution_status=-5), kernel)
+    own.queue.put(kernel, lambda _: SimpleNamespace(command_execution_status=-5))
     marker.raw = SimpleNamespace(command_execution_status=-14)
     with pytest.raises(LaunchError, match=r"exp\(float32, float32\)"):
         marker.synchronize(1.0)
