@@ -24,7 +24,7 @@ JOBS ?= 2
 MINUTES ?= 2
 SECONDS ?= 20
 
-.PHONY: help demo test conformance stress cover sanitize bench lint types wheel clean
+.PHONY: help demo test test-all conformance stress cover sanitize bench lint types wheel clean
 
 help: ## list the commands
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -67,6 +67,11 @@ cover: $(VENV)/.test ## coverage of core/ with the fake driver alone, at least 9
 
 sanitize: ## streams and pool in C under the sanitizers; SECONDS=20 each
 	$(PYTHON) tests/sanitize/build.py $(SECONDS)
+
+test-all: test conformance ## and what takes longer: sanitizers, the model's programs, an hour of stress
+	$(MAKE) sanitize SECONDS=60
+	cd tests && ../$(BIN)/python -m model --all 1 --some 40 --length 2
+	$(MAKE) stress MINUTES=60
 
 bench: $(VENV)/.test ## ratios of speed against NumPy, PyTorch and pyopencl
 	$(BIN)/python -c 'import mako, torch' 2>/dev/null || $(BIN)/python -m pip install --quiet mako '$(TORCH)'
