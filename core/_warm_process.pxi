@@ -40,7 +40,7 @@ cdef int lose_streams(Device device) except -1:
     cdef Timeline t
     device._spare_events = []
     for t in device.timelines():
-        t.users = 0
+        t.users = t.launching = 0  # those of the parent's threads
         t.marker = None
         t.waited = {}
         if t is device.default_stream.timeline:

@@ -292,27 +292,40 @@ cdef class Device:
 
         If no array lies on the device, the driver closes it too, and the next use opens it anew.
         Else the device stays open, so that its arrays stay what they are.
+
+        Raises:
+            LaunchError: an asynchronous launch failed; everything was closed all the same.
         """
+        failure = self._close_streams()
+        if failure is not None:
+            raise failure
+
+    cdef object _close_streams(self):
+        """Close all and return the first failure of work, or None."""
         cdef Timeline t
+        failure = None
         with self._lock:
             if not self._open:
-                return
+                return None
             for t in self.timelines():
-                t.finish_quietly()
+                try:
+                    t.finish(None)
+                except Exception as error:  # whatever a driver raises for work that failed
+                    failure = failure or error
                 if t is not self.default_stream.timeline:
-                    t.failure = None
                     t.close()
             self.pool.trim()
             if self.pool.stats()["segments"] or self._borrowed or self._parked:
-                return
+                return failure
+            self.default_stream.timeline.marker = None
             while self._spare_events:
                 self.driver.event_destroy(self.index, self._spare_events.pop())
             self._open = False
             t = self.default_stream.timeline
             t.state = ENDED
-            t.marker = None
             self._timelines.remove(t)
             self.driver.close(self.index)
+        return failure
 
     # Timelines
 
