@@ -258,6 +258,7 @@ class TestAllocators:
                     return None if other is device else found
                 return given
 
+        device.ensure_open()
         px.set_allocator(Odd(device.pool), device)
         try:
             with pytest.raises(TypeError, match="Buffer"):
