@@ -55,7 +55,6 @@ def in_style(device: px.Device, style: str) -> Iterator[px.Device]:
             found.ensure_open()
             yield found
     finally:
-        driver.close(device.index)
         host().unregister_driver(driver)
 
 

@@ -43,7 +43,6 @@ def masked(device: px.Device) -> Iterator[px.Device]:
             found.ensure_open()
             yield found
     finally:
-        found.driver.close(device.index)
         host().unregister_driver(driver)
 
 
