@@ -4,19 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .row import (
-    ALL,
-    BOOLEAN,
-    COMPLEX,
-    FLOATING,
-    INTEGER,
-    NUMERIC,
-    REAL,
-    Bound,
-    Op,
-    Signature,
-    Structure,
-)
+from .dtypes import ALL, BOOLEAN, COMPLEX, FLOATING, INTEGER, NUMERIC, REAL
+from .row import Bound, Op, Signature, Structure
 
 _REAL_PART = {"complex64": "float32", "complex128": "float64"}
 _FLOATING_COMPLEX = FLOATING + COMPLEX

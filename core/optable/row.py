@@ -6,30 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-BOOLEAN = ("bool",)
-SIGNED = ("int8", "int16", "int32", "int64")
-UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
-INTEGER = SIGNED + UNSIGNED
-FLOATING = ("float16", "bfloat16", "float32", "float64")
-COMPLEX = ("complex64", "complex128")
-REAL = INTEGER + FLOATING
-NUMERIC = REAL + COMPLEX
-ALL = BOOLEAN + NUMERIC
-
-#: Kind letter of each dtype: ``b`` bool, ``i`` signed, ``u`` unsigned, ``f`` float, ``c`` complex.
-_KINDS = {
-    **dict.fromkeys(BOOLEAN, "b"),
-    **dict.fromkeys(SIGNED, "i"),
-    **dict.fromkeys(UNSIGNED, "u"),
-    **dict.fromkeys(FLOATING, "f"),
-    **dict.fromkeys(COMPLEX, "c"),
-}
-
-
-def kind_of(dtype: str) -> str:
-    """Return the kind letter of a dtype name; raises ``KeyError`` for an unknown name."""
-    return _KINDS[dtype]
-
 
 class Structure(StrEnum):
     """How the elements of the result depend on those of the operands.
