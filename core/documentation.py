@@ -16,7 +16,7 @@ def function_signature(row: Op) -> inspect.Signature:
 
 def function_doc(row: Op) -> str:
     """Return the docstring of an elementwise function."""
-    dtypes = sorted({s.inputs[-1] for s in row.signatures}, key=_order)
+    dtypes = sorted({s.inputs[row.key] for s in row.signatures}, key=_order)
     lines = [
         f"{row.summary[0].upper()}{row.summary[1:]}.",
         "",

@@ -1,4 +1,4 @@
-"""The columns of the table of dtypes that kernel texts are made of, and the way of half numbers."""
+"""The columns of the table of dtypes that kernel texts are made of."""
 
 from __future__ import annotations
 
@@ -20,18 +20,6 @@ HALF = tuple(t.name for t in DTYPES.values() if t.is_half)
 BITS = {t.size: t.moved for t in DTYPES.values()}
 #: The dtype of the parts of a complex number.
 PART = {t.name: t.part for t in DTYPES.values() if t.part}
-
-
-def loaded(dtype: str, text: str) -> str:
-    """Return the expression of an element in memory ``text`` as a value of arithmetic."""
-    return f"phx_{SUFFIX[dtype]}_to_f32({text})" if dtype in HALF else text
-
-
-def stored(dtype: str, text: str) -> str:
-    """Return the expression of a value of arithmetic ``text`` as an element in memory."""
-    if dtype in HALF:
-        return f"phx_f32_to_{SUFFIX[dtype]}({text})"
-    return text if dtype in PART else f"({STORAGE[dtype]})({text})"
 
 
 def needs_fp64(dtypes: Iterable[str]) -> bool:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .dtypes import HALF, ITEMSIZE, PART, STORAGE, SUFFIX, loaded, stored
+from phalanx.optable.expressions import loaded, stored
+
+from .dtypes import HALF, ITEMSIZE, PART, STORAGE, SUFFIX
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,8 +155,7 @@ def build_kernels(package: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) 
     cast = table.OPS["cast"]
     needed = (table.Signature(("int64",), ("float64",)),)
     table.OPS = new | {"cast": dataclasses.replace(cast, signatures=needed)}
-    scalar = sorted(path.name for path in (ROOT / "core" / "scalar").glob("*.h"))
-    texts = render.Renderer(table).render(scalar)
+    texts = render.Renderer(table).render()
     runtime = (ROOT / "kernels_cpu" / "src").glob("*.c")
     sources = [path for path in sorted(runtime) if not _KERNELS.match(path.name)]
     for group, text in texts.items():

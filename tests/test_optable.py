@@ -109,7 +109,7 @@ class TestRows:
         if row.structure is not Structure.ELEMENTWISE:
             assert not row.expressions
             return
-        kinds = {kind_of(s.inputs[-1]) for s in row.signatures}
+        kinds = {kind_of(s.inputs[row.key]) for s in row.signatures}
         assert set(row.expressions) <= kinds
         for kind in kinds:
             text = row.expression(kind)

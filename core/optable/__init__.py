@@ -20,7 +20,7 @@ from .dtypes import (
     kind_of,
 )
 from .elementwise import ROWS as _ELEMENTWISE
-from .row import Bound, Determinism, Op, Signature, Structure
+from .row import Bound, Determinism, Guard, Op, Role, Signature, Structure
 from .structured import BLOCK, LANES, SCAN_BLOCK
 from .structured import ROWS as _STRUCTURED
 
@@ -43,7 +43,9 @@ __all__ = [
     "UNSIGNED",
     "Bound",
     "Determinism",
+    "Guard",
     "Op",
+    "Role",
     "ScalarType",
     "Signature",
     "Structure",

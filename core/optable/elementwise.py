@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .dtypes import ALL, BOOLEAN, COMPLEX, FLOATING, INTEGER, NUMERIC, REAL
-from .row import Bound, Op, Signature, Structure
+from .row import Bound, Guard, Op, Role, Signature, Structure
 
 _REAL_PART = {"complex64": "float32", "complex128": "float64"}
 _FLOATING_COMPLEX = FLOATING + COMPLEX
@@ -21,6 +21,22 @@ _ONCE = Bound(
 )
 _EXACT = Bound({}, "exact: no rounding takes place")
 _ANNEX_G = "complex special values: ISO C11 Annex G"
+
+#: Angles of many turns take Payne and Hanek's reduction.
+_ANGLES = {s: Guard(s, (f"phx_trig_needs_big_{s}(a)",)) for s in ("f32", "f64")}
+#: Products of parts that neither overflow nor underflow on the way.
+_FINITE, _MODERATE = "!phx_isfinite_f32(a)", "!phx_is_moderate(a)"
+_PRODUCT = {
+    "c64": Guard("f32", (_FINITE, _FINITE)),
+    "c128": Guard("f64", (_MODERATE, _MODERATE)),
+}
+_ONE_PRODUCT = {s: Guard(guard.unit, guard.tests[:1]) for s, guard in _PRODUCT.items()}
+_DIVISOR = {s: f"phx_reciprocal_needs_care_{s}(a)" for s in ("c64", "c128")}
+_INVERSE = {s: Guard(s, (test,)) for s, test in _DIVISOR.items()}
+_QUOTIENT = {
+    "c64": Guard("c64", ("!phx_isfinite_c64(a)", _DIVISOR["c64"])),
+    "c128": Guard("c128", ("phx_square_needs_care_c128(a)", _DIVISOR["c128"])),
+}
 
 
 def _same(dtypes: tuple[str, ...], arity: int) -> tuple[Signature, ...]:
@@ -50,6 +66,10 @@ def _op(
     *,
     special: str = "",
     decomposition: str = "",
+    roles: tuple[Role, ...] = (),
+    dear: str = "",
+    divides: str = "",
+    guards: Mapping[str, Guard] | None = None,
     **expressions: str,
 ) -> Op:
     return Op(
@@ -61,6 +81,10 @@ def _op(
         _spread(expressions),
         special=special,
         decomposition=decomposition,
+        roles=roles,
+        dear=dear,
+        divides=divides,
+        guards=guards or {},
     )
 
 
@@ -71,27 +95,81 @@ def _spread(expressions: Mapping[str, str]) -> dict[str, str]:
 
 _ARITHMETIC = (
     _op(
-        "abs", _to_real(NUMERIC), "absolute value or modulus", _measured(0.5, 0.5, 1.0, 1.0), u="a"
+        "abs",
+        _to_real(NUMERIC),
+        "absolute value or modulus",
+        _measured(0.5, 0.5, 1.0, 1.0),
+        dear="c",
+        guards={"c128": Guard("f64", (_MODERATE,))},
+        u="a",
     ),
     _op("add", _same(NUMERIC, 2), "sum of two operands", _IEEE, f="a + b"),
     _op("subtract", _same(NUMERIC, 2), "difference of two operands", _IEEE, f="a - b"),
-    _op("multiply", _same(NUMERIC, 2), "product of two operands", _PARTS, f="a * b"),
-    _op("divide", _same(_FLOATING_COMPLEX, 2), "quotient of two operands", _PARTS, f="a / b"),
-    _op("floor_divide", _same(REAL, 2), "quotient rounded toward minus infinity", _ONCE),
-    _op("remainder", _same(REAL, 2), "remainder with the sign of the divisor", _ONCE),
+    _op(
+        "multiply",
+        _same(NUMERIC, 2),
+        "product of two operands",
+        _PARTS,
+        guards=_PRODUCT,
+        f="a * b",
+    ),
+    _op(
+        "divide",
+        _same(_FLOATING_COMPLEX, 2),
+        "quotient of two operands",
+        _PARTS,
+        dear="c",
+        divides="f",
+        guards=_QUOTIENT,
+    ),
+    _op(
+        "floor_divide",
+        _same(REAL, 2),
+        "quotient rounded toward minus infinity",
+        _ONCE,
+        divides="iuf",
+    ),
+    _op(
+        "remainder",
+        _same(REAL, 2),
+        "remainder with the sign of the divisor",
+        _ONCE,
+        divides="iuf",
+    ),
     _op("negative", _same(NUMERIC, 1), "numerical negation", f="-a"),
     _op("positive", _same(NUMERIC, 1), "the operand itself", iufc="a"),
-    _op("reciprocal", _same(_FLOATING_COMPLEX, 1), "one divided by the operand", _PARTS),
-    _op("square", _same(NUMERIC, 1), "the operand times itself", _PARTS, f="a * a"),
+    _op(
+        "reciprocal",
+        _same(_FLOATING_COMPLEX, 1),
+        "one divided by the operand",
+        _PARTS,
+        dear="c",
+        divides="f",
+        guards=_INVERSE,
+    ),
+    _op(
+        "square",
+        _same(NUMERIC, 1),
+        "the operand times itself",
+        _PARTS,
+        guards=_ONE_PRODUCT,
+        f="a * a",
+    ),
     _op(
         "sign",
         _same(NUMERIC, 1),
         "-1, 0 or 1; z/|z| for complex",
         Bound({"complex64": 0.501, "complex128": 1.0}, _PARTS.source),
+        dear="c",
         u="(a > 0)",
     ),
     _op("copysign", _same(FLOATING, 2), "magnitude of the first, sign of the second"),
-    _op("nextafter", _same(FLOATING, 2), "next representable value toward the second operand"),
+    _op(
+        "nextafter",
+        _same(FLOATING, 2),
+        "next representable value toward the second operand",
+        roles=(Role.ENCODED, Role.ENCODED),
+    ),
     _op("maximum", _same(REAL, 2), "larger operand", special="NaN propagates; +0 > -0"),
     _op("minimum", _same(REAL, 2), "smaller operand", special="NaN propagates; -0 < +0"),
     _op("clip", _same(REAL, 3), "operand limited to [lower, upper]", special="NaN propagates"),
@@ -111,6 +189,8 @@ _TRANSCENDENTAL = (
         "principal square root",
         Bound({**_PARTS.ulp, "complex128": 1.3}, _PARTS.source),
         special=_ANNEX_G,
+        dear="c",
+        divides="f",
     ),
     *(
         _op(
@@ -119,6 +199,8 @@ _TRANSCENDENTAL = (
             summary,
             _measured(0.501, 1.0, 1.0, 4.0),
             special=_ANNEX_G,
+            dear="fc",
+            guards=_ANGLES if name in ("sin", "cos", "tan") else None,
         )
         for name, summary in (
             ("exp", "e to the operand"),
@@ -142,7 +224,11 @@ _TRANSCENDENTAL = (
         )
     ),
     _op(
-        "atan2", _same(FLOATING, 2), "angle of the point (x2, x1) in radians", _measured(0.501, 1.0)
+        "atan2",
+        _same(FLOATING, 2),
+        "angle of the point (x2, x1) in radians",
+        _measured(0.501, 1.0),
+        dear="f",
     ),
     _op(
         "logaddexp",
@@ -150,9 +236,23 @@ _TRANSCENDENTAL = (
         "log(exp(a) + exp(b))",
         _measured(0.501, 1.0),
         special="near 0 the error is absolute: 2**-55 for float64, else 2**-54",
+        dear="f",
     ),
-    _op("hypot", _same(FLOATING, 2), "sqrt(a*a + b*b) without overflow", _measured(0.501, 1.0)),
-    _op("pow", _same(NUMERIC, 2), "first operand to the second", _measured(0.501, 1.0, 1.0, 4.0)),
+    _op(
+        "hypot",
+        _same(FLOATING, 2),
+        "sqrt(a*a + b*b) without overflow",
+        _measured(0.501, 1.0),
+        dear="f",
+    ),
+    _op(
+        "pow",
+        _same(NUMERIC, 2),
+        "first operand to the second",
+        _measured(0.501, 1.0, 1.0, 4.0),
+        dear="fc",
+        divides="iu",
+    ),
 )
 
 _COMPARISON = (
@@ -192,17 +292,18 @@ _SELECTION = (
         "where",
         tuple(Signature(("bool", d, d), (d,)) for d in ALL),
         "second operand where the first is true, else the third",
+        roles=(Role.MASK, Role.MOVED, Role.MOVED),
         biufc="a ? b : c",
     ),
-    _op("copy", _same(ALL, 1), "the operand itself", biufc="a"),
-    Op(
+    _op("copy", _same(ALL, 1), "the operand itself", roles=(Role.MOVED,), biufc="a"),
+    _op(
         "cast",
-        Structure.ELEMENTWISE,
         tuple(Signature((d,), (e,)) for d in ALL for e in ALL if d != e),
         "the operand in another dtype",
         _IEEE,
         special="float to integer truncates and saturates, NaN gives 0; integers wrap modulo 2**n; "
         "complex to real keeps the real part; to bool is != 0",
+        roles=(Role.CONVERTED,),
     ),
 )
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from .dtypes import kind_of
+
 
 class Structure(StrEnum):
     """How the elements of the result depend on those of the operands.
@@ -32,6 +34,34 @@ class Determinism(StrEnum):
     BITWISE = "bitwise"
     REPRODUCIBLE = "reproducible"
     NONE = "none"
+
+
+class Role(StrEnum):
+    """What an operand of an elementwise op is to the expression.
+
+    A VALUE is computed with. A MASK is a bool that decides; an operand that is MOVED is passed on
+    bit by bit, whatever its dtype. An ENCODED operand counts with its own encoding, so that
+    float16 cannot be widened for it; one that is CONVERTED becomes the dtype of the result.
+    """
+
+    VALUE = "value"
+    MASK = "mask"
+    MOVED = "moved"
+    ENCODED = "encoded"
+    CONVERTED = "converted"
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """Which operands the main part of a scalar function is not right for.
+
+    ``core/scalar`` has that part, free of branches, as ``phx_<op>_main_<suffix>``. ``tests`` holds
+    for each operand a C test of an ``a`` of the type ``unit``, which is that of the operand or of
+    its two parts: if it is true, the complete function is needed.
+    """
+
+    unit: str
+    tests: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +99,11 @@ class Op:
     ``c`` in the common subset of all dialects of C; ``{s}`` is the suffix of the compute type
     (``f32``, ``i8``, ...). A kind that is absent calls ``phx_<name>_<suffix>`` of ``core/scalar``.
     ``order`` states the order of evaluation where rounding makes it visible.
+
+    ``roles`` are those of the operands, all VALUE if it is empty. ``dear`` has the kind letters for
+    which the function is long (polynomials, tables, branches), ``divides`` those for which it is
+    cheap but for a division or a square root; ``guards`` has the scalar functions with a main part,
+    by suffix.
     """
 
     name: str
@@ -83,11 +118,27 @@ class Op:
     decomposition: str = ""
     determinism: Determinism = Determinism.BITWISE
     version: int = 1
+    roles: tuple[Role, ...] = ()
+    dear: str = ""
+    divides: str = ""
+    guards: Mapping[str, Guard] = field(default_factory=dict)
 
     @property
     def arity(self) -> int:
         """The number of array operands."""
         return len(self.signatures[0].inputs)
+
+    @property
+    def key(self) -> int:
+        """The operand whose dtype tells the overloads apart: the first that is no mask."""
+        return next((i for i, role in enumerate(self.roles) if role is not Role.MASK), 0)
+
+    def error(self, dtypes: tuple[str, ...]) -> float:
+        """Return the largest error of an overload in ulp; 0 where the result cannot round."""
+        result = dtypes[-1]
+        if kind_of(result) not in "fc":
+            return 0.0
+        return float(max(self.bound.ulp.get(result, 0.0), self.bound.ulp.get(dtypes[0], 0.0)))
 
     def expression(self, kind: str) -> str:
         """Return the scalar expression for operands of a kind, with ``{s}`` left in."""
