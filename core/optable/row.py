@@ -117,7 +117,6 @@ class Op:
     in_place: bool = True
     decomposition: str = ""
     determinism: Determinism = Determinism.BITWISE
-    version: int = 1
     roles: tuple[Role, ...] = ()
     dear: str = ""
     divides: str = ""
