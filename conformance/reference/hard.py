@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .formats import host_dtype
 from .values import HostArray
 
 _FLOAT32 = {
@@ -95,12 +96,14 @@ _FLOAT16 = {
     "asinh": "32bd 4b1f",
     "acosh": "3ce4",
 }
-_INPUTS = {"float32": (_FLOAT32, np.uint32), "float16": (_FLOAT16, np.uint16)}
+_BITS = {"float32": _FLOAT32, "float16": _FLOAT16}
 
 
 def hardest_values(op: str, dtype: str) -> HostArray:
     """Return the inputs (k,) of an op that are known to be hard, of both signs; k may be 0."""
-    table, word = _INPUTS.get(dtype, ({}, np.uint16))
-    bits = np.array([int(text, 16) for text in table.get(op, "").split()], word)
-    x = bits.view(f"f{bits.itemsize}")
+    kind = host_dtype(dtype)
+    texts = _BITS.get(dtype, {}).get(op, "").split()
+    if not texts:
+        return np.empty(0, kind)
+    x = np.array([int(text, 16) for text in texts], f"u{kind.itemsize}").view(kind)
     return np.concatenate([x, -x])

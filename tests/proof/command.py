@@ -89,10 +89,13 @@ def proof(
             found.ensure_open()
     except px.PhalanxError as error:
         raise click.BadParameter(str(error)) from error
-    state = State(path, restart=restart)
     subjects = [Subject(n, d, device) for n in names or known for d in dtypes or DTYPES]
     if part is not None:
         sys.exit(_check_part(console, subjects, part, jobs))
+    try:
+        state = State(path, restart=restart)
+    except ValueError as error:
+        raise click.ClickException(f"{error}; --restart begins anew") from error
     try:
         _check_all(console, subjects, state, jobs)
     except KeyboardInterrupt:

@@ -117,7 +117,7 @@ def test_command_goes_on_where_it_was_interrupted(
     monkeypatch.setattr("proof.command.check_block", interrupted)
     status, output = _run(*arguments)
     assert (status, "the same command goes on" in output) == (130, True)
-    assert json.loads(path.read_text())["subjects"]["exp of float16 on cpu:0"]["checked"] == 1 << 15
+    assert json.loads(path.read_text())["exp of float16 on cpu:0"]["checked"] == 1 << 15
     status, output = _run(*arguments)
     assert status == 0
     assert sorted(set(seen)) == [0, 1 << 14, 1 << 15, 3 << 14]
@@ -161,6 +161,18 @@ def test_bad_options_are_told(arguments: tuple[str, ...], message: str) -> None:
     assert message in output
 
 
+@pytest.mark.parametrize("text", ["{", "[1]", '{"exp": {"seen": 1}}'])
+def test_file_that_is_no_state_is_told(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "proof.json"
+    path.write_text(text)
+    arguments = ("--function", "isnan", "--dtype", "float16", "--state", path)
+    status, output = _run(*arguments)
+    assert status == 1
+    assert "has no progress of the proof" in output
+    assert "--restart begins anew" in output
+    assert _run(*arguments, "--restart")[0] == 0
+
+
 def test_state_of_other_kernels_is_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -171,7 +183,7 @@ def test_state_of_other_kernels_is_not_used(
     state.save()
     assert State(path).of(subject).checked == 100
     assert State(path, restart=True).of(subject).checked == 0
-    monkeypatch.setattr("proof.state.fingerprint", lambda: "another")
+    monkeypatch.setattr("proof.state.fingerprint", lambda _driver: "another")
     assert State(path).of(subject).checked == 0
 
 
