@@ -49,8 +49,8 @@ def _to_real(dtypes: tuple[str, ...]) -> tuple[Signature, ...]:
 #: Functions of one operand: real ones are correctly rounded but in float64.
 _PROVEN = Bound(
     {**dict.fromkeys(FLOATING, 0.5), "float64": 1.0, "complex64": 1.0, "complex128": 4.0},
-    "float32, float16, bfloat16: proven on all inputs, docs/numerics.md; others: measured against "
-    "mpmath over the whole domain, tests/test_scalar_*.py",
+    "float32, float16, bfloat16: by definition, checked on all inputs as docs/numerics.md tells; "
+    "others: measured against mpmath over the whole domain, tests/test_scalar_*.py",
 )
 #: Those that need more than float32's result to be right in float16: core/scalar/real_half.h.
 _FOR_F16 = frozenset(
