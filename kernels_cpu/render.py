@@ -99,7 +99,8 @@ class Renderer:
         elif key.is_half and not encoded:
             self._add_half(op, dtypes, group)
         elif key.kind in op.dear or text.guard:
-            self._row(op, dtypes, group, self._unit_loop(op, group, dtypes), unit=True)
+            loop = self._unit_loop(op, group, dtypes, key.suffix)
+            self._row(op, dtypes, group, loop, unit=True)
         else:
             macro = ("CPU_UNARY", "CPU_BINARY", "static CPU_TERNARY")[op.arity - 1]
             loop = "_".join((op.name, *dict.fromkeys(self._dtypes[d].suffix for d in dtypes)))
@@ -137,18 +138,19 @@ class Renderer:
     def _add_half(self, op: Any, dtypes: tuple[str, ...], group: str) -> None:
         """float16 and bfloat16 by the loop of float32."""
         as_float32 = tuple("float32" if self._dtypes[d].is_half else d for d in dtypes)
-        float32 = self._unit_loop(op, group, as_float32)
-        suffix, predicate = self._dtypes[dtypes[op.key]].suffix, int(dtypes[-1] == "bool")
+        key = self._dtypes[dtypes[op.key]]
+        float32 = self._unit_loop(op, group, as_float32, op.suffix(key.name))
+        suffix, predicate = key.suffix, int(dtypes[-1] == "bool")
         loop = f"{op.name}_{suffix}_unit"
         self._groups[group].loops[loop] = (
             f"CPU_HALF_UNIT({loop}, {suffix}, {op.arity}, {predicate}, {float32})"
         )
         self._row(op, dtypes, group, loop, unit=True)
 
-    def _unit_loop(self, op: Any, group: str, dtypes: tuple[str, ...]) -> str:
+    def _unit_loop(self, op: Any, group: str, dtypes: tuple[str, ...], suffix: str) -> str:
         """Define the loop over contiguous operands, unless it is there, and return its name."""
-        text = self._expression(op, dtypes)
-        loop = f"{op.name}_{self._dtypes[dtypes[op.key]].suffix}_unit"
+        text = self._expression(op, dtypes, suffix)
+        loop = f"{op.name}_{suffix}_unit"
         macro = f"{('UNARY', 'BINARY', 'TERNARY')[op.arity - 1]}_UNIT"
         arguments = [loop, *text.types, text.text]
         if text.guard:

@@ -60,6 +60,13 @@ def test_half_numbers_are_converted_around_the_arithmetic() -> None:
     assert text.text == "phx_f32_to_f16(a + b)"
 
 
+def test_float16_calls_functions_of_its_own_where_it_has_them() -> None:
+    text = expression(OPS["sin"], ("float16",) * 2)
+    assert text.text == "phx_f32_to_f16(phx_sin_for_f16(a))"
+    assert text.headers == ("convert", "real_half")
+    assert not text.rare
+
+
 def test_neighbours_of_half_numbers_are_found_on_their_bits() -> None:
     text = expression(OPS["nextafter"], ("bfloat16",) * 3)
     assert text.values == ("u16",) * 2
@@ -97,7 +104,7 @@ def test_a_guard_looks_at_each_operand_and_at_each_part() -> None:
     assert text.main == "phx_multiply_main_c128(a, b)"
     operands = ("a.re", "a.im", "b.re", "b.im")
     assert text.rare == " | ".join(f"!phx_is_moderate({x})" for x in operands)
-    assert expression(OPS["sin"], ("float16",) * 2).rare == "phx_trig_needs_big_f32(a)"
+    assert expression(OPS["sin"], ("bfloat16",) * 2).rare == "phx_trig_needs_big_f32(a)"
     assert expression(OPS["exp"], ("float32",) * 2).rare == ""
 
 

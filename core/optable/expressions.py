@@ -52,15 +52,19 @@ def stored(dtype: str, text: str) -> str:
     return text if facts.part else f"({facts.storage})({text})"
 
 
-def expression(op: Op, dtypes: tuple[str, ...]) -> Expression:
-    """Return the expression of an overload, its dtypes being inputs then output."""
+def expression(op: Op, dtypes: tuple[str, ...], suffix: str = "") -> Expression:
+    """Return the expression of an overload, its dtypes being inputs then output.
+
+    ``suffix`` names the scalar function, if it is not that of the dtypes: float16 has some of its
+    own that compute in float32.
+    """
     *inputs, output = dtypes
     if Role.CONVERTED in op.roles:
         return _conversion(*dtypes)
     key = DTYPES[inputs[op.key]]
     if Role.ENCODED in op.roles and key.is_half:
         return _encoded(op, dtypes)
-    suffix = key.compute if key.is_half else key.suffix
+    suffix = suffix or op.suffix(key.name)
     text = op.expression(key.kind).format(s=suffix)
     if Role.MOVED in op.roles or (text == "a" and key.name == output):
         return _move(op, dtypes, text)
@@ -103,7 +107,7 @@ def _move(op: Op, dtypes: tuple[str, ...], text: str) -> Expression:
 def _encoded(op: Op, dtypes: tuple[str, ...]) -> Expression:
     """A function of the bits of float16 or bfloat16, which float32 cannot stand for."""
     types = tuple(DTYPES[d].storage for d in dtypes)
-    text = op.expression("f").format(s=DTYPES[dtypes[0]].suffix)
+    text = op.expression("f").format(s=op.suffix(dtypes[0]))
     return Expression(types, ("{}",) * op.arity, types[:-1], text, headers_of(text))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from .dtypes import kind_of
+from .dtypes import DTYPES, kind_of
 
 
 class Structure(StrEnum):
@@ -98,7 +98,8 @@ class Op:
     ``expressions`` maps a kind letter to the scalar expression over the operands ``a``, ``b`` and
     ``c`` in the common subset of all dialects of C; ``{s}`` is the suffix of the compute type
     (``f32``, ``i8``, ...). A kind that is absent calls ``phx_<name>_<suffix>`` of ``core/scalar``.
-    ``order`` states the order of evaluation where rounding makes it visible.
+    ``order`` states the order of evaluation where rounding makes it visible. ``for_f16`` says that
+    float16 calls ``phx_<name>_for_f16`` of ``core/scalar/real_half.h``: see there.
 
     ``roles`` are those of the operands, all VALUE if it is empty. ``dear`` has the kind letters for
     which the function is long (polynomials, tables, branches), ``divides`` those for which it is
@@ -117,6 +118,7 @@ class Op:
     in_place: bool = True
     decomposition: str = ""
     determinism: Determinism = Determinism.BITWISE
+    for_f16: bool = False
     roles: tuple[Role, ...] = ()
     dear: str = ""
     divides: str = ""
@@ -138,6 +140,13 @@ class Op:
         if kind_of(result) not in "fc":
             return 0.0
         return float(max(self.bound.ulp.get(result, 0.0), self.bound.ulp.get(dtypes[0], 0.0)))
+
+    def suffix(self, dtype: str) -> str:
+        """Return the suffix of the scalar function for operands of a dtype."""
+        if self.for_f16 and dtype == "float16":
+            return "for_f16"
+        facts = DTYPES[dtype]
+        return facts.compute if facts.is_half and Role.ENCODED not in self.roles else facts.suffix
 
     def expression(self, kind: str) -> str:
         """Return the scalar expression for operands of a kind, with ``{s}`` left in."""

@@ -40,8 +40,11 @@
 
 #define PHX_ORDER_TYPE_(NAME, T, LARGEST)                                            \
     PHX_FN T phx_order_##NAME(T bits, T magnitude, T infinite, T one_zero, T flip) { \
-        const T key = (T)(bits < (T)0 ? (T)((bits ^ magnitude) - one_zero) : bits);  \
-        return (T)((bits & magnitude) > infinite ? (T)(LARGEST) : (T)(key ^ flip));  \
+        const T size = (T)(bits & magnitude);                                        \
+        const T two = (T)(bits < (T)0 ? (T)(bits ^ magnitude) : bits);               \
+        const T one = (T)(bits < (T)0 ? (T)(-size) : size);                          \
+        const T key = (T)(one_zero != (T)0 ? one : two);                             \
+        return (T)(size > infinite ? (T)(LARGEST) : (T)(key ^ flip));                \
     }                                                                                \
     PHX_FN T phx_unorder_##NAME(T key, T magnitude, T flip) {                        \
         const T ordered = (T)(key ^ flip);                                           \
