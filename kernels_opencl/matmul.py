@@ -13,10 +13,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from phalanx.optable.expressions import loaded, stored
 from phalanx.optable.structured import CHAIN
 
 from .axes import Axes, merged, pieces, text
-from .dtypes import HALF, PART, STORAGE, loaded, needs_fp64, stored
+from .dtypes import HALF, PART, STORAGE, needs_fp64
 from .recipe import Env, Program, Recipe, Traits, divide_up, round_up
 
 if TYPE_CHECKING:

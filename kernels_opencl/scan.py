@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from phalanx.optable.expressions import loaded, stored
 from phalanx.optable.structured import SCAN_BLOCK as BLOCK
 
-from .dtypes import HALF, ITEMSIZE, PART, STORAGE, SUFFIX, loaded, needs_fp64, stored
+from .dtypes import HALF, ITEMSIZE, PART, STORAGE, SUFFIX, needs_fp64
 from .recipe import Program, Recipe, Traits, divide_up, round_up
 from .reduction_rules import unit_of
 from .rows import GRAIN, GROUPS, Plan, defines, items, pieces, plan_of, serial, template

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from phalanx.optable.expressions import loaded, stored
 from phalanx.optable.structured import BLOCK, LANES
 
-from .dtypes import HALF, STORAGE, SUFFIX, loaded, needs_fp64, stored
+from .dtypes import HALF, STORAGE, SUFFIX, needs_fp64
 from .recipe import Program, Recipe, Traits, divide_up, round_up
 from .reduction import Reducer
 from .reduction_rules import exponential, exponential_rules, rules_of, unit_of
