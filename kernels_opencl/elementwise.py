@@ -21,15 +21,14 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from phalanx._warm import Array, dtype_from_name, scalar_bytes
-from phalanx.driver import Layout
 from phalanx.optable import OPS, kind_of
+from phalanx.vendor import Array, Layout, dtype_from_name, scalar_bytes
 
 from .expressions import Expression, bound, expression, single_bound
 from .recipe import Env, Program, Recipe, Traits, divide_up, round_up
 
 if TYPE_CHECKING:
-    from phalanx.driver import Operand
+    from phalanx.vendor import Operand
 
 _NAMES = "xyz"
 #: Work-items of a group of the contiguous kernel: where they are lanes, and where they are a loop.

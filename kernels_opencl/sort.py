@@ -16,8 +16,7 @@ from .recipe import Env, Local, Program, Recipe, Traits, divide_up, round_up
 from .search import INFINITY
 
 if TYPE_CHECKING:
-    from phalanx._warm import Array
-    from phalanx.driver import Layout
+    from phalanx.vendor import Array, Layout
 
 _SOURCE, _DIGITS = (
     (Path(__file__).parent / name).read_text(encoding="utf-8")

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import phalanx as px
 import pytest
-from fake_kernels import numpy_type
 from numpy_check import check, dtype, sample
 from phalanx.optable import ALL
 from phalanx.promotion import PAIRS
+from phalanx.testing.kernels import numpy_type
 
 
 class TestPromotion:

@@ -18,6 +18,7 @@ _HALF = (np.dtype(np.float16), BFLOAT16)
 
 
 def numpy_type(name: str) -> np.dtype[Any]:
+    """Return NumPy's dtype for a name."""
     return BFLOAT16 if name == "bfloat16" else np.dtype(name)
 
 
