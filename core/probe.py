@@ -87,8 +87,9 @@ def _how_it_ended(code: int) -> str:
 
 def _plugins(observe: Observer, level: str) -> dict[str, Any]:
     """Load the plugins that PHALANX_PLUGINS allows, and diagnose each of their devices."""
-    from .diagnosis import Status, driver_steps, why
+    from .diagnosis import driver_steps, why
     from .plugins import host
+    from .steps import Status
 
     observe("its import")
     plugins = [

@@ -18,7 +18,7 @@ def phalanx(*args: str, site: Path | None = None, plugins: str = "none", **env: 
 
 
 #: Drivers without the library they need, of which a part does not work, that compile late.
-STEPS = "from phalanx.diagnosis import Status, Step\nfrom phalanx.errors import *\n"
+STEPS = "from phalanx.steps import Status, Step\nfrom phalanx.errors import *\n"
 BARE = f"""{STEPS}
 class Bare(FakeDriver):
     def device_count(self):

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from phalanx import Kernel
 from phalanx.devices import find_device
-from phalanx.diagnosis import CHAIN, Diagnosis, Status, Step, why
+from phalanx.diagnosis import CHAIN, Diagnosis, why
 from phalanx.driver import DeviceKind
 from phalanx.errors import CompileError, DeviceError, DeviceNotFoundError
 from phalanx.optable import OPS
+from phalanx.steps import Status, Step
 from phalanx.testing import ReferenceDevice, ReferenceDriver
 from plugin_kit import FakeDriver, fresh_host, info, make_distribution, plugin_source
 

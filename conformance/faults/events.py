@@ -124,8 +124,7 @@ class EventDiesWithItsStream(SoundDevice):
     """An event cannot be asked or destroyed any more after its stream was closed."""
 
     def _check(self, event: EventHandle) -> None:
-        workers = [w for found in self._workers.values() for w in found]
-        if event.worker is not None and event.worker not in workers:
+        if event.worker is not None and event.worker not in self.workers:
             raise LaunchError("invalid handle: the event's queue has been released")
 
     def event_query(self, event: EventHandle) -> bool:
