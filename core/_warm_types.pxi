@@ -84,7 +84,7 @@ cdef class Kernel:
     ``determinism`` is ``"bitwise"``, ``"reproducible"`` or ``"none"``; ``error_bound`` is in ulp of
     the result, negative if not stated; ``provider`` is the distribution it comes from. ``handle``
     belongs to the driver; ``run`` and ``native`` are the addresses of a ``phx_run_fn`` and of its
-    ``phx_kernel``, 0 for kernels that ``Driver.launch`` runs.
+    ``phx_kernel``, 0 for kernels that ``OpenDevice.launch`` runs.
     """
 
     cdef readonly str op
@@ -181,6 +181,7 @@ cdef class Device:
     cdef readonly object driver
     cdef readonly int index
     cdef readonly object info
+    cdef object opened        # the driver's OpenDevice, None while it is closed
     cdef readonly str name
     cdef readonly bint host_addressable
     cdef readonly bint has_streams
@@ -197,7 +198,6 @@ cdef class Device:
     cdef list _parked         # owners of borrowed memory behind work
     cdef int _borrowed        # buffers over memory of others
     cdef KernelTable _table
-    cdef bint _open
     cdef DLDevice dl
     cdef object __weakref__
 
@@ -207,7 +207,6 @@ cdef class Device:
         self.info = info
         self.name = f"{driver.name}:{index}"
         self.host_addressable = bool(info.features & Feature.HOST_ADDRESSABLE)
-        self.has_streams = bool(driver.capabilities & Capability.STREAMS)
         self.synchronous = bool(info.features & Feature.SYNCHRONOUS)
         self.dl.device_type, self.dl.device_id = info.dlpack_device
         self._lock = ForkSafeLock()
@@ -224,25 +223,41 @@ cdef class Device:
         return self.info.kind
 
     def ensure_open(self):
-        """Open the device once; raises the driver's ``DeviceError`` if it cannot be used."""
+        """Open the device once and return the driver's ``OpenDevice``, which the core owns.
+
+        Raises:
+            DeviceError: it cannot be used, or the driver opened something else.
+        """
         cdef Stream stream
-        if self._open:
-            return
+        if self.opened is not None:
+            return self.opened
         with self._lock:
-            if not self._open:
-                self.driver.open(self.index)
+            if self.opened is None:
+                opened = self.driver.open(self.index)
+                if not isinstance(opened, OpenDevice):
+                    raise errors.DeviceError(
+                        f"driver {self.driver.name!r}: open({self.index}) returned {opened!r}",
+                        remedy="return a phalanx.OpenDevice, which has the calls alloc, copy, kernel, ...")
+                self.has_streams = bool(opened.capabilities & Capability.STREAMS)
                 stream = Stream.__new__(Stream, _BARE)
                 self.add_timeline(stream, None)
                 self.default_stream = stream
                 self.pool = Pool(self)
                 phx_pool_add_stream(self.pool.pool, stream.timeline.id)
-                self._open = True
+                self.opened = opened
                 _opened.add(self)
+            return self.opened
+
+    cdef object calls(self):
+        """The driver's ``OpenDevice``; raises ``ClosedError`` if the device is closed."""
+        if self.opened is None:
+            raise errors.ClosedError(f"{self} is closed", remedy="Device.ensure_open() opens it")
+        return self.opened
 
     @property
     def is_open(self):
         """Whether the device has been used in this process."""
-        return self._open
+        return self.opened is not None
 
     def reset_kernels(self):
         """Choose kernels anew, after a policy or the set of plugins changed."""
@@ -295,7 +310,7 @@ cdef class Device:
         cdef Timeline t
         failure = None
         with self._lock:
-            if not self._open:
+            if self.opened is None:
                 return None
             for t in self.timelines():
                 try:
@@ -309,12 +324,12 @@ cdef class Device:
                 return failure
             self.default_stream.timeline.marker = None
             while self._spare_events:
-                self.driver.event_destroy(self.index, self._spare_events.pop())
-            self._open = False
+                self.opened.event_destroy(self._spare_events.pop())
+            opened, self.opened = self.opened, None
             t = self.default_stream.timeline
             t.state = ENDED
             self._timelines.remove(t)
-            self.driver.close(self.index)
+            opened.close()
         return failure
 
     # Timelines

@@ -6,18 +6,25 @@ import struct
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from phalanx._warm import Array, dtype_from_name, empty, reinterpret
-from phalanx.driver import Direction, Layout, Operand
 from phalanx.errors import LaunchError
 from phalanx.kernels_opencl.recipe import Env, Local, Program
 from phalanx.optable import OPS, Structure
+from phalanx.vendor import (
+    Array,
+    Kernel,
+    Layout,
+    Operand,
+    Place,
+    Stream,
+    dtype_from_name,
+    empty,
+    reinterpret,
+)
 
-from .opencl_device import BoundKernel, OpenDevice
 from .opencl_queue import Queue
-from .opencl_streams import noting_loss
 
 if TYPE_CHECKING:
-    from phalanx._warm import Kernel, Stream
+    from .opencl_device import BoundKernel, OpenCLDevice
 
 _pack_signed = struct.Struct("<q").pack
 _pack_unsigned = struct.Struct("<Q").pack
@@ -28,7 +35,7 @@ class LaunchEnv(Env):
 
     __slots__ = ("_device", "_label", "_queue", "_stream", "traits")
 
-    def __init__(self, device: OpenDevice, queue: Queue, stream: Stream, label: Kernel) -> None:
+    def __init__(self, device: OpenCLDevice, queue: Queue, stream: Stream, label: Kernel) -> None:
         self.traits = device.traits
         self._device = device
         self._queue = queue
@@ -40,8 +47,8 @@ class LaunchEnv(Env):
 
     def kernel(self, program: Program, name: str) -> BoundKernel:
         """Return a kernel of a program, compiled at first use."""
-        found = self._device._kernels.get((program, name))
-        return self._device.kernel(program, name, self._what()) if found is None else found
+        found = self._device.bound.get((program, name))
+        return self._device.bound_kernel(program, name, self._what()) if found is None else found
 
     def enqueue(
         self,
@@ -102,7 +109,8 @@ class LaunchEnv(Env):
         if size > self.traits.local_memory:
             raise LaunchError(
                 f"{self._what()} on {self._device.name} needs {size} bytes of local memory and the "
-                f"device has {self.traits.local_memory}; take smaller work-groups"
+                f"device has {self.traits.local_memory}",
+                remedy="take smaller work-groups",
             )
         return self._device.cl.LocalMemory(size)
 
@@ -138,14 +146,10 @@ class LaunchEnv(Env):
 
         size = array.itemsize
         room = ctypes.create_string_buffer(size)
-        self._device.copy(
-            Direction.DEVICE_TO_HOST,
-            (ctypes.addressof(room), 0),
-            (array.buffer.handle, array.offset + index * size),
-            size,
-            self._queue,
-        )
-        with noting_loss(self._device):
+        host = Place(None, ctypes.addressof(room))
+        source = Place(self._device, array.buffer.handle, array.offset + index * size)
+        self._device.move(host, source, size, self._queue)
+        with self._device.noting_loss():
             self._queue.finish(None)
         return int.from_bytes(room.raw, "little", signed=array.dtype.kind == "i")
 

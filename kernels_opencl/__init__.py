@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from phalanx.optable import OPS, Structure
 
 if TYPE_CHECKING:
-    from phalanx.driver import Layout
+    from phalanx.vendor import Layout
 
     from .recipe import Recipe, Traits
 

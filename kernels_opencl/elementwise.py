@@ -21,16 +21,15 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from phalanx._warm import Array, dtype_from_name, scalar_bytes
-from phalanx.driver import Layout
 from phalanx.optable import OPS, kind_of
 from phalanx.optable.expressions import Expression, expression
+from phalanx.vendor import Array, Layout, dtype_from_name, scalar_bytes
 
 from .recipe import Env, Program, Recipe, Traits, divide_up, round_up
 from .single import single_bound
 
 if TYPE_CHECKING:
-    from phalanx.driver import Operand
+    from phalanx.vendor import Operand
 
 _NAMES = "xyz"
 #: Work-items of a group of the contiguous kernel: where they are lanes, and where they are a loop.

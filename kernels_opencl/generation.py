@@ -18,8 +18,7 @@ from .reduction_rules import unit_of
 from .rows import defines
 
 if TYPE_CHECKING:
-    from phalanx._warm import Array
-    from phalanx.driver import Layout, Operand
+    from phalanx.vendor import Array, Layout, Operand
 
     from .recipe import Env
 

@@ -12,8 +12,7 @@ from .dtypes import BITS, ITEMSIZE, needs_fp64
 from .recipe import Env, Program, Recipe, Traits, divide_up, round_up
 
 if TYPE_CHECKING:
-    from phalanx._warm import Array
-    from phalanx.driver import Layout
+    from phalanx.vendor import Array, Layout
 
 #: Work-items of a group.
 _GROUP = 256

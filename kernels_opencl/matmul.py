@@ -21,8 +21,7 @@ from .dtypes import HALF, PART, STORAGE, needs_fp64
 from .recipe import Env, Program, Recipe, Traits, divide_up, round_up
 
 if TYPE_CHECKING:
-    from phalanx._warm import Array
-    from phalanx.driver import Layout
+    from phalanx.vendor import Array, Layout
 
 _SOURCE = (Path(__file__).parent / "matmul.cl").read_text(encoding="utf-8")
 

@@ -8,7 +8,7 @@ import time
 from types import ModuleType
 from typing import Any
 
-from phalanx.locks import ForkSafeLock
+from phalanx.vendor import ForkSafeLock
 
 from .cache import DiskCache
 from .recipe import Program, Traits

@@ -19,8 +19,7 @@ from .reduction_rules import Rules, rules_of, wide
 from .rows import GRAIN, GROUPS, Plan, defines, items, pieces, plan_of, serial, template
 
 if TYPE_CHECKING:
-    from phalanx._warm import Array
-    from phalanx.driver import Layout, Operand
+    from phalanx.vendor import Array, Layout, Operand
 
     from .recipe import Env
 

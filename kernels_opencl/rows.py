@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from .recipe import Traits, divide_up
 
 if TYPE_CHECKING:
-    from phalanx._warm import Array
+    from phalanx.vendor import Array
 
     from .recipe import Env
 

@@ -16,8 +16,7 @@ from .dtypes import needs_fp64
 from .recipe import Env, Program, Recipe, Traits, round_up
 
 if TYPE_CHECKING:
-    from phalanx._warm import Array
-    from phalanx.driver import Layout
+    from phalanx.vendor import Array, Layout
 
 _GROUP = 256
 

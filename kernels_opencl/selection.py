@@ -14,8 +14,7 @@ from .recipe import Env, Program, Recipe, Traits, divide_up
 from .rows import GRAIN, defines, items, serial, template
 
 if TYPE_CHECKING:
-    from phalanx._warm import Array
-    from phalanx.driver import Layout
+    from phalanx.vendor import Array, Layout
 
 #: Words of 8 places that a work-item of a group takes at once.
 _WORDS = 2

@@ -20,8 +20,7 @@ from .reduction_rules import exponential, exponential_rules, rules_of, unit_of
 from .rows import GRAIN, GROUPS, Plan, defines, items, pieces, plan_of, serial, template
 
 if TYPE_CHECKING:
-    from phalanx._warm import Array
-    from phalanx.driver import Layout, Operand
+    from phalanx.vendor import Array, Layout, Operand
 
     from .recipe import Env
 

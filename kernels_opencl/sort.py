@@ -17,8 +17,7 @@ from .dtypes import ITEMSIZE, needs_fp64
 from .recipe import Env, Local, Program, Recipe, Traits, divide_up, round_up
 
 if TYPE_CHECKING:
-    from phalanx._warm import Array
-    from phalanx.driver import Layout
+    from phalanx.vendor import Array, Layout
 
 _SOURCE, _DIGITS = (
     (Path(__file__).parent / name).read_text(encoding="utf-8")

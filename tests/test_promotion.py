@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import phalanx as px
 import pytest
-from fake_kernels import numpy_type
 from numpy_check import check, dtype, sample
 from phalanx.optable import ALL
+from phalanx.testing.kernels import numpy_type
 
 #: From https://data-apis.org/array-api/2025.12/API_specification/type_promotion.html; float16 and
 #: bfloat16, which it does not have, as NumPy and ml_dtypes promote them. A dot: no common dtype.
