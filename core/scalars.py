@@ -11,7 +11,7 @@ from .optable import DTYPES
 def to_half_bits(value: float, brain: bool) -> int:
     """Return the bits of the nearest float16, or bfloat16 if ``brain``; ties to even."""
     facts = DTYPES["bfloat16" if brain else "float16"]
-    fraction_bits, least_exponent = facts.fraction, 2 - 2 ** (facts.exponent - 1)
+    fraction_bits, least_exponent = facts.fraction, 2 - (1 << (facts.exponent - 1))
     top = ((1 << facts.exponent) - 1) << fraction_bits
     sign = 0x8000 if math.copysign(1.0, value) < 0 else 0
     if math.isnan(value):

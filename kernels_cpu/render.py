@@ -162,7 +162,7 @@ class Renderer:
     def _cost(self, op: Any, dtypes: tuple[str, ...]) -> int:
         """Rough nanoseconds per 16 elements on one core: memory traffic or, if more, arithmetic."""
         key = self._dtypes[dtypes[op.key]]
-        sizes = [self._dtypes[d].size for d in dtypes]
+        sizes: list[int] = [self._dtypes[d].size for d in dtypes]
         traffic = 16 * sum(sizes) // 24
         wide = max(sizes) // (2 if key.kind == "c" else 1) > 4
         arithmetic = 0

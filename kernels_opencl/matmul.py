@@ -92,7 +92,7 @@ class _Chains:
         self._tile = _tile(self.kind, traits)
         real, wide = self.kind.sums.startswith("f"), self.kind.sums
         load = loaded(dtype, "x") if self._half else f"({wide})(x)"
-        names = {
+        names: dict[str, int | str] = {
             "S": self.kind.storage,
             "A": wide,
             "PARTS": self.kind.parts,

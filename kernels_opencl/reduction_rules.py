@@ -124,7 +124,8 @@ def _extreme_rules(op: str, dtype: str) -> Rules:
     place = op.startswith("arg")
     facts = DTYPES[dtype]
     before = "<" if op.endswith("min") and facts.kind != "f" else ">"
-    key, take, finish, helpers, headers = facts.storage, "(v)", "(u)", "", ()
+    key, take, finish, helpers = facts.storage, "(v)", "(u)", ""
+    headers: tuple[str, ...] = ()
     vectors = take
     if facts.kind == "f":
         width = 8 * facts.size
