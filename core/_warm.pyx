@@ -19,6 +19,7 @@ from contextvars import ContextVar
 from . import errors
 from .driver import Capability, Feature, Layout, OpenDevice, Place
 from .locks import ForkSafeLock
+from .optable import DTYPES as SCALAR_TYPES
 from .optable import OPS
 
 include "_warm_abi.pxi"

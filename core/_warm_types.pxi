@@ -5,10 +5,17 @@ cdef enum:
     MAX_NDIM = 64
     INLINE_NDIM = 6
 
-# One byte each, the order of PHX_BOOL ... in phalanx.h.
-cdef enum:
-    BOOL, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64
-    FLOAT16, BFLOAT16, FLOAT32, FLOAT64, COMPLEX64, COMPLEX128
+# Those of the table's codes that the warm path names.
+cdef extern from "phalanx.h" nogil:
+    enum:
+        BOOL "PHX_BOOL"
+        INT64 "PHX_INT64"
+        FLOAT16 "PHX_FLOAT16"
+        BFLOAT16 "PHX_BFLOAT16"
+        FLOAT32 "PHX_FLOAT32"
+        FLOAT64 "PHX_FLOAT64"
+        COMPLEX64 "PHX_COMPLEX64"
+        COMPLEX128 "PHX_COMPLEX128"
 
 
 @cython.final
@@ -42,36 +49,19 @@ cdef class DType:
         return (self.dl.code, self.dl.bits, self.dl.lanes)
 
 
-cdef DType _make_dtype(str name, str kind, int itemsize, int code, int dl_code):
+cdef DType _make_dtype(facts):
     cdef DType d = DType.__new__(DType)
-    d.name = name
-    d.kind = kind
-    d.itemsize = itemsize
-    d.code = code
-    d.dl.code = dl_code
-    d.dl.bits = 8 * itemsize
+    d.name = facts.name
+    d.kind = facts.kind
+    d.itemsize = facts.size
+    d.code = facts.code
+    d.dl.code = facts.dlpack
+    d.dl.bits = 8 * facts.size
     d.dl.lanes = 1
     return d
 
 
-# DLPack type codes: 0 int, 1 uint, 2 float, 4 bfloat, 5 complex, 6 bool.
-DTYPES = (
-    _make_dtype("bool", "b", 1, BOOL, 6),
-    _make_dtype("int8", "i", 1, INT8, 0),
-    _make_dtype("int16", "i", 2, INT16, 0),
-    _make_dtype("int32", "i", 4, INT32, 0),
-    _make_dtype("int64", "i", 8, INT64, 0),
-    _make_dtype("uint8", "u", 1, UINT8, 1),
-    _make_dtype("uint16", "u", 2, UINT16, 1),
-    _make_dtype("uint32", "u", 4, UINT32, 1),
-    _make_dtype("uint64", "u", 8, UINT64, 1),
-    _make_dtype("float16", "f", 2, FLOAT16, 2),
-    _make_dtype("bfloat16", "f", 2, BFLOAT16, 4),
-    _make_dtype("float32", "f", 4, FLOAT32, 2),
-    _make_dtype("float64", "f", 8, FLOAT64, 2),
-    _make_dtype("complex64", "c", 8, COMPLEX64, 5),
-    _make_dtype("complex128", "c", 16, COMPLEX128, 5),
-)
+DTYPES = tuple([_make_dtype(facts) for facts in SCALAR_TYPES.values()])
 cdef PyObject *_dtypes[N_DTYPES]
 for _i in range(N_DTYPES):
     _dtypes[_i] = <PyObject *>DTYPES[_i]

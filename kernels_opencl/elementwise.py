@@ -22,10 +22,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from phalanx.optable import OPS, kind_of
+from phalanx.optable.expressions import Expression, expression
 from phalanx.vendor import Array, Layout, dtype_from_name, scalar_bytes
 
-from .expressions import Expression, bound, expression, single_bound
 from .recipe import Env, Program, Recipe, Traits, divide_up, round_up
+from .single import single_bound
 
 if TYPE_CHECKING:
     from phalanx.vendor import Operand
@@ -145,13 +146,14 @@ def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Re
     """Return the recipe of an elementwise overload."""
     row = OPS[op]
     text = expression(row, dtypes)
-    if not traits.fp64 and any(header.startswith("complex") for header in text.headers):
+    complex_ = any(header.startswith("complex") for header in text.headers)
+    if not traits.fp64 and (complex_ or "f64" in text.text):
         return None  # the parts of complex numbers are computed in double
     make = _contiguous if layout is Layout.CONTIGUOUS else _strided
     program, launch = make(text, dtypes, traits)
-    error = bound(row, dtypes) if traits.fp64 else single_bound(row, dtypes)
+    error = row.error(dtypes) if traits.fp64 else single_bound(row, dtypes)
     exact = traits.subnormals or all(kind_of(d) in "biu" for d in dtypes)
-    same = exact and error <= bound(row, dtypes)
+    same = exact and error <= row.error(dtypes)
     return Recipe((program,), launch, "bitwise" if same else "reproducible", error)
 
 
@@ -163,7 +165,9 @@ def _contiguous(
 ) -> tuple[Program, _Launch]:
     kinds = tuple(dtype_from_name(d) for d in dtypes)
     group = min(_LOOP_GROUP if traits.is_cpu else _GROUP, traits.max_work_group)
-    small = "blocks" if text.rare and traits.is_cpu and traits.fp64 else "guarded"
+    # Intel's runtime makes no vectors of loops with complex results
+    looks = text.rare and kind_of(dtypes[-1]) != "c"
+    small = "blocks" if looks and traits.is_cpu and traits.fp64 else "guarded"
     split = traits.is_cpu and small == "guarded"
     usual = ("a" * len(text.loads), small)
     first = _contiguous_program(text, *usual)

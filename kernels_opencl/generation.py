@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from phalanx.optable import OPS
+from phalanx.optable.expressions import loaded, stored
 
-from .dtypes import HALF, ITEMSIZE, PART, STORAGE, SUFFIX, loaded, needs_fp64, stored
-from .expressions import bound
+from .dtypes import HALF, ITEMSIZE, PART, STORAGE, SUFFIX, needs_fp64
 from .recipe import Program, Recipe, Traits, round_up, scalar
 from .reduction_rules import unit_of
 from .rows import defines
@@ -92,4 +92,4 @@ def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Re
 
     bitwise = traits.subnormals or not ("float" in dtype or dtype in PART)
     determinism = "bitwise" if bitwise else "reproducible"
-    return Recipe((program,), launch, determinism, bound(OPS[op], dtypes))
+    return Recipe((program,), launch, determinism, OPS[op].error(dtypes))

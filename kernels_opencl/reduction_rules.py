@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .dtypes import HALF, ITEMSIZE, PART, STORAGE, SUFFIX, loaded, stored
+from phalanx.optable import DTYPES
+from phalanx.optable.expressions import loaded, stored
+
+from .dtypes import HALF, ITEMSIZE, PART, STORAGE, SUFFIX
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,16 +77,6 @@ PHX_FN place reduce_first(place a, place b) {
     return BEFORE(b.key, a.key) || (b.key == a.key && b.at < a.at) ? b : a;
 }
 """
-#: Bits of a float by its dtype: without the sign, of infinity, of the one NaN, all as C text.
-_FLOAT_BITS = {
-    "float16": ("0x7fff", "0x7c00", "0x7e00"),
-    "bfloat16": ("0x7fff", "0x7f80", "0x7fc0"),
-    "float32": ("0x7fffffff", "0x7f800000", "0x7fc00000"),
-    "float64": ("0x7fffffffffffffffL", "0x7ff0000000000000L", "0x7ff8000000000000L"),
-}
-_SIGNED = {1: "i8", 2: "i16", 4: "i32", 8: "i64"}
-_SIGN = {1: "(-0x7f - 1)", 2: "(-0x7fff - 1)", 4: "(-0x7fffffff - 1)"}
-_SIGN[8] = "(-0x7fffffffffffffffL - 1)"
 _SCRATCH = {f"{k[0]}{8 * n}": f"{k}{8 * n}" for k in ("int", "uint") for n in (1, 2, 4, 8)}
 
 
@@ -93,9 +86,10 @@ def _nonzero(dtype: str) -> tuple[str, str]:
         return "u64", "((v) & 0x7fffffff7fffffffUL) != (T)0"
     if dtype == "complex128":
         return "u128", "((((v).lo) | ((v).hi)) & 0x7fffffffffffffffUL) != 0"
-    bits = _SIGNED[ITEMSIZE[dtype]]
-    mask = _FLOAT_BITS.get(dtype)
-    return bits, f"((v) & (T){mask[0]}) != (T)0" if mask else "(v) != (T)0"
+    facts = DTYPES[dtype]
+    bits = f"i{8 * facts.size}"
+    magnitude = f"PHX_MAGNITUDE_{facts.suffix}"
+    return bits, f"((v) & (T){magnitude}) != (T)0" if facts.kind == "f" else "(v) != (T)0"
 
 
 def _wide_test(memory: str, test: str, kind: str) -> str:
@@ -116,37 +110,36 @@ def _logical_rules(op: str, dtype: str) -> Rules:
             "JOIN(a, b)": "((a) + (b))",
             "WIDEN(a)": "(i64)(a)",
         }
-        return Rules({**_VALUES, **macros}, "int64", wide=_wide_test(memory, test, "short"))
+        tests = _wide_test(memory, test, "short")
+        return Rules({**_VALUES, **macros}, "int64", headers=("order",), wide=tests)
     sign, empty = ("|", "0") if op == "any" else ("&", "1")
     macros |= {"OP(a, b)": f"((a) {sign} (b))", "JOIN(a, b)": f"((a) {sign} (b))"}
     macros["EMPTY"] = empty
-    return Rules({**_VALUES, **macros}, "uint8", wide=_wide_test(memory, test, "char"))
+    tests = _wide_test(memory, test, "char")
+    return Rules({**_VALUES, **macros}, "uint8", headers=("order",), wide=tests)
 
 
 def _extreme_rules(op: str, dtype: str) -> Rules:
-    """Floats are ordered as integers of their size; NaN comes before all numbers."""
+    """Floats are ordered by their keys, whose largest is wanted: NaN before all numbers."""
     place = op.startswith("arg")
-    before = ">" if op.endswith("max") else "<"
-    key, take, finish, helpers = STORAGE[dtype], "(v)", "(u)", ""
+    facts = DTYPES[dtype]
+    before = "<" if op.endswith("min") and facts.kind != "f" else ">"
+    key, take, finish, helpers = facts.storage, "(v)", "(u)", ""
+    headers: tuple[str, ...] = ()
     vectors = take
-    if dtype in _FLOAT_BITS:
-        size = ITEMSIZE[dtype]
-        key, take, finish = _SIGNED[size], "reduce_key(v)", "reduce_value(u)"
-        magnitude, infinite, one_nan = _FLOAT_BITS[dtype]
-        nan = f"~{_SIGN[size]}" if before == ">" else _SIGN[size]
-        negative = f"-(bits & (T){magnitude})" if place else f"bits ^ (T){magnitude}"
-        vectors = "reduce_keys(v)"
+    if facts.kind == "f":
+        width = 8 * facts.size
+        key, headers = f"i{width}", ("order",)
+        flip = -int(op.endswith("min"))
+        masks = f"PHX_ORDER_{facts.suffix}, {-int(place)}, {flip}"
+        take, vectors = f"phx_order_{key}(v, {masks})", f"phx_order_keys(v, {masks})"
+        finish = "reduce_value(u)"
+        largest = f"0x{2 ** (width - 1) - 1:x}"
         helpers = f"""
-PHX_FN {wide(key)} reduce_keys({wide(key)} bits) {{
-    const {wide(key)} ordered = bits < (T)0 ? {negative} : bits;
-    return (bits & (T){magnitude}) > (T){infinite} ? ({wide(key)})({nan}) : ordered;
-}}
-PHX_FN {key} reduce_key({key} bits) {{
-    const {key} ordered = ({key})(bits < 0 ? {negative} : bits);
-    return ({key})((bits & {magnitude}) > {infinite} ? {nan} : ordered);
-}}
+PHX_ORDER_TYPE_(keys, {wide(key)}, {largest})
 PHX_FN {key} reduce_value({key} k) {{
-    return ({key})(k == {nan} ? {one_nan} : k < 0 ? k ^ {magnitude} : k);
+    return k == {largest} ? ({key})PHX_NAN_BITS_{facts.suffix}
+                          : phx_unorder_{key}(k, PHX_MAGNITUDE_{facts.suffix}, {flip});
 }}
 """
     macros = {"T": key, "R": key, "S": key, "A": key, "U": key, "EMPTY": "0"}
@@ -154,7 +147,8 @@ PHX_FN {key} reduce_value({key} k) {{
     macros |= {"TAKE(v, row)": take, "JOIN(a, b)": "OP(a, b)", "FINISH(u, n)": finish}
     macros["WIDEN(a)"] = "(a)"
     if not place:
-        return Rules({**_VALUES, **macros}, _SCRATCH[key], helpers=helpers, wide=vectors)
+        whole = {**_VALUES, **macros}
+        return Rules(whole, _SCRATCH[key], headers=headers, helpers=helpers, wide=vectors)
     macros["P"] = f"u{max(16, 8 * ITEMSIZE[dtype])}"
     macros |= {"R": "i64", "S": "i64", "U": "place", "EMPTY": "reduce_place(0, 0)"}
     macros |= {"JOIN(a, b)": "reduce_first(a, b)", "FINISH(u, n)": "(u).at"}
@@ -162,6 +156,7 @@ PHX_FN {key} reduce_value({key} k) {{
         {**_PLACES, **macros},
         "int64",
         2,
+        headers=headers,
         helpers=helpers + _PLACE_HELPERS,
         wide=vectors,
         blockwise=_FOUND,
@@ -281,18 +276,26 @@ def rules_of(op: str, dtype: str) -> Rules:
     return _float_rules(op, dtype) if "float" in dtype else _integer_rules(op, dtype)
 
 
+def exponential(dtype: str) -> tuple[str, str]:
+    """Return the exponential inside of softmax: its header of core/scalar and its name."""
+    if dtype == "float64":
+        return "real_exp", "phx_exp_f64"
+    return "softmax_exp", "phx_softmax_exp_f32"
+
+
 def exponential_rules(dtype: str) -> Rules:
     """Return the rules of the sum of exp(x - m), m being the operand ``aux``: softmax needs it."""
     sums = _float_rules("sum", dtype)
     kind = SUFFIX[unit_of(dtype)]
     macros = {**sums.macros, "R": kind, "FINISH(u, n)": "(u)"}
     difference = f"{loaded(dtype, 'v')} - {loaded(dtype, 'aux[row]')}"
-    macros["TAKE(v, row)"] = f"phx_exp_{kind}({difference})"
+    header, function = exponential(dtype)
+    macros["TAKE(v, row)"] = f"{function}({difference})"
     return Rules(
         macros,
         sums.scratch,
         ordered=True,
         size=sums.size,
-        headers=(*sums.headers, "real_exp"),
+        headers=(*sums.headers, header),
         aux=STORAGE[dtype],
     )

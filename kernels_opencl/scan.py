@@ -1,7 +1,7 @@
 """Running sums and products along the last axis.
 
 Blocks of a row are summed each on its own; what was before a block is then added to its elements.
-Rows that are long, and few, take three passes: totals of the blocks, their running sum, elements.
+Rows that are long, and few, take three passes: totals of the blocks, their scan, elements.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from phalanx.optable.expressions import loaded, stored
 from phalanx.optable.structured import SCAN_BLOCK as BLOCK
 
-from .dtypes import HALF, ITEMSIZE, PART, STORAGE, SUFFIX, loaded, needs_fp64, stored
+from .dtypes import HALF, ITEMSIZE, PART, STORAGE, SUFFIX, needs_fp64
 from .recipe import Program, Recipe, Traits, divide_up, round_up
 from .reduction_rules import unit_of
 from .rows import GRAIN, GROUPS, Plan, defines, items, pieces, plan_of, serial, template
@@ -78,6 +79,8 @@ class Scanner:
         macros, helpers, headers = _macros(op, dtype)
         unit = unit_of(dtype)
         self.scratch = f"u{unit}" if unit.startswith("int") else unit
+        #: What scans the totals of blocks, which are of the type of the sums.
+        self.totals = self if unit == dtype else Scanner(op, unit, traits)
         self.size = ITEMSIZE[unit]
         self.width = 1024 // self.size
         self.serial = serial(traits, _GROUP)
@@ -124,7 +127,7 @@ class Scanner:
         if spans > 1:
             part = env.scratch(plan.rows * blocks, self.scratch)
             env.enqueue(kernel, count, (1,), x, y, part, packed, 1)
-            self._carry(env, program, plan, part)
+            part = self._carries(env, part, plan.rows, blocks)
         env.enqueue(kernel, count, (1,), x, y, part, packed, 0)
 
     def _run_groups(self, env: Env, plan: Plan, x: Array, y: Array) -> None:
@@ -139,15 +142,15 @@ class Scanner:
         if blocks > 1:
             part = env.scratch(tasks, self.scratch)
             env.enqueue(kernel, size, (_GROUP,), x, y, part, packed, 1)
-            self._carry(env, program, plan, part)
+            part = self._carries(env, part, plan.rows, blocks)
         env.enqueue(kernel, size, (_GROUP,), x, y, part, packed, 0)
 
-    def _carry(self, env: Env, program: Program, plan: Plan, part: Array) -> None:
-        per = divide_up(plan.rows, self.items if self.serial else GROUPS)
-        local = 1 if self.serial else _GROUP
-        packed = plan.pack(plan.blocks(BLOCK), 1, plan.rows, per)
-        size = divide_up(plan.rows, per) * local
-        env.enqueue(env.kernel(program, "scan_carries"), (size,), (local,), part, packed)
+    def _carries(self, env: Env, totals: Array, rows: int, blocks: int) -> Array:
+        """Return the scan of the totals of the blocks of rows: the carry behind each block."""
+        carries = env.scratch(rows * blocks, self.scratch)
+        shape, strides = (rows, blocks), (blocks, 1)
+        self.totals.launch(env, env.view(totals, shape, strides), env.view(carries, shape, strides))
+        return carries
 
 
 def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Recipe | None:

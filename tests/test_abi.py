@@ -11,7 +11,8 @@ import pytest
 from phalanx import abi, abi_build
 from phalanx.abi import ffi
 from phalanx.driver import Capability, Feature, Layout
-from phalanx.kernel_table import DTYPES, read_table
+from phalanx.kernel_table import read_table
+from phalanx.optable import DTYPES
 
 
 def test_the_layout_is_the_released_one() -> None:
@@ -43,7 +44,7 @@ def test_the_enumerations_of_python_are_those_of_the_header() -> None:
     expected |= {f"PHX_CAP_{bit.name}": bit for bit in Capability}
     expected |= {f"PHX_FEATURE_{bit.name}": bit for bit in Feature}
     expected |= {f"PHX_LAYOUT_{layout.name}": layout for layout in Layout}
-    expected |= {f"PHX_{dtype.upper()}": code for code, dtype in enumerate(DTYPES)}
+    expected |= {f"PHX_{facts.name.upper()}": facts.code for facts in DTYPES.values()}
     assert {name: header[name] for name in expected} == expected
     families = ("PHX_CAP_", "PHX_FEATURE_", "PHX_LAYOUT_")
     assert {n for n in header if n.startswith(families)} == {
