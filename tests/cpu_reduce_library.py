@@ -76,7 +76,8 @@ phx_error *cpu_fail(int32_t code, const char *format, ...) {
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    error = (phx_error){sizeof error, code, 0, {text, strlen(text)}, {NULL, 0}, NULL};
+    error = (phx_error){
+        .struct_size = sizeof error, .code = code, .message = {text, strlen(text)}};
     return &error;
 }
 

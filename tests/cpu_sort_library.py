@@ -18,6 +18,7 @@ cffi = pytest.importorskip("cffi")
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "kernels_cpu" / "src"
 HEADER = ROOT / "core" / "include" / "phalanx.h"
+HEADERS = (HEADER.parent, ROOT / "core" / "scalar")
 
 Array = npt.NDArray[Any]
 
@@ -129,7 +130,7 @@ def build(folder: Path, isa: str, sources: Sequence[str], lists: Sequence[str]) 
         name,
         f"#define HARNESS_LISTS {', '.join(lists)}\n" + '#include "cpu_sort_harness.h"',
         sources=[str(SOURCES / s) for s in sources],
-        include_dirs=[str(SOURCES), str(HEADER.parent), str(ROOT / "tests")],
+        include_dirs=[str(SOURCES), *map(str, HEADERS), str(ROOT / "tests")],
         extra_compile_args=["-O3", "-std=c11", "-ffp-contract=off", ISAS[isa][0]],
         libraries=["pthread"],
     )

@@ -151,7 +151,7 @@ class TestTrim:
         stream.synchronize()  # would tell of a handle that is gone
         assert values(busy) == [2.0] * 4
         px.empty_cache()
-        assert handle not in driver._blocks
+        assert handle not in driver.open_devices[0].blocks
 
     def test_an_interrupted_trim_loses_nothing(self, asynchronous: px.Device) -> None:
         driver, stream = asynchronous.driver, px.Stream()
