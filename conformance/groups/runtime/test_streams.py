@@ -228,6 +228,26 @@ def test_driver_finishes_what_it_destroys(case: Case) -> None:
     opened.event_destroy(behind)
 
 
+def test_driver_keeps_waits_for_what_it_destroys(case: Case) -> None:
+    """The driver's own call: a queue goes on waiting for an event that was destroyed."""
+    device = case.device
+    if not device.has_streams:
+        pytest.skip("the device has no streams of its own")
+    opened = device.ensure_open()
+    stream, queue = px.Stream(device), opened.stream_create(0)
+    for _ in range(5 if case.quick else 20):
+        with stream:
+            x = _slow(px.zeros(_SIZE, dtype=px.float32))
+        event = opened.event_create()
+        opened.event_record(event, stream.handle)
+        opened.stream_wait_event(queue, event)
+        opened.event_destroy(event)
+        opened.stream_synchronize(queue, 60.0)
+        assert stream.query(), "a wait ended when its event was destroyed"
+        _all_are(x, _STEPS, "work before an event that was destroyed")
+    opened.stream_destroy(queue)
+
+
 def test_timeout(case: Case) -> None:
     """A wait with a time limit raises TimeoutError or is done; the work goes on either way."""
     stream = px.Stream(case.device)
