@@ -340,7 +340,7 @@ class TestPrinting:
     def test_others(self, fake: px.Device) -> None:
         assert repr(px.float32) == "phalanx.float32"
         assert str(px.float32) == "float32"
-        assert repr(fake) == "<Device fake:0 'Fake device 0'>"
+        assert repr(fake) == "<Device fake:0 'Reference device 0'>"
         assert str(fake) == "fake:0"
 
 
