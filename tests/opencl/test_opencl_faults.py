@@ -172,7 +172,7 @@ def test_a_runtime_that_makes_no_context(loader: Path, tmp_path: Path) -> None:
     assert not usable
     assert "opencl:0 (Broken Device (Broken Runtime)) cannot be opened" in step["detail"]
     assert "clCreateContext failed with CL_OUT_OF_HOST_MEMORY" in step["detail"]
-    assert "reinstall this one's runtime" in step["remedy"]
+    assert "reinstall its runtime" in step["remedy"]
     code, report = phalanx("doctor", path=loader, OCL_ICD_VENDORS=vendors)
     assert code == 2
     verdicts = {check["name"]: check["verdict"] for check in report["checks"]}
