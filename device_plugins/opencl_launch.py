@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from phalanx._warm import Array, dtype_from_name, empty, reinterpret
+from phalanx.device_code.recipe import Env, Local, Program
 from phalanx.driver import Direction, Layout, Operand
 from phalanx.errors import LaunchError
-from phalanx.kernels_opencl.recipe import Env, Local, Program
 from phalanx.optable import OPS, Structure
 
 from .opencl_device import BoundKernel, OpenDevice

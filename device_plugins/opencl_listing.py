@@ -12,9 +12,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from phalanx.device_code.recipe import Traits
 from phalanx.driver import DeviceInfo, DeviceKind, Feature
 from phalanx.errors import DeviceError
-from phalanx.kernels_opencl.recipe import Traits
 
 from .opencl_pocl import name_processor
 

@@ -10,22 +10,21 @@ from typing import TYPE_CHECKING, Any
 from phalanx.optable import OPS, Structure
 
 if TYPE_CHECKING:
+    from phalanx.device_code.recipe import Recipe, Traits
     from phalanx.driver import Layout
 
-    from .recipe import Recipe, Traits
-
-#: The module of this folder that has the kernels of each structure.
+#: The module that has the kernels of each structure.
 MODULES = {
-    Structure.ELEMENTWISE: "elementwise",
-    Structure.REDUCTION: "reduction",
-    Structure.SCAN: "scan",
-    Structure.SORT: "sort",
-    Structure.SEARCH: "search",
-    Structure.SELECTION: "selection",
-    Structure.INDEXING: "indexing",
-    Structure.GENERATION: "generation",
-    Structure.CONTRACTION: "matmul",
-    Structure.ROW: "softmax",
+    Structure.ELEMENTWISE: "phalanx.device_code.elementwise",
+    Structure.REDUCTION: "phalanx.device_code.reduction",
+    Structure.SCAN: "phalanx.kernels_opencl.scan",
+    Structure.SORT: "phalanx.device_code.sort",
+    Structure.SEARCH: "phalanx.device_code.search",
+    Structure.SELECTION: "phalanx.device_code.selection",
+    Structure.INDEXING: "phalanx.device_code.indexing",
+    Structure.GENERATION: "phalanx.device_code.generation",
+    Structure.CONTRACTION: "phalanx.kernels_opencl.matmul",
+    Structure.ROW: "phalanx.kernels_opencl.softmax",
 }
 
 
@@ -45,14 +44,13 @@ def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Re
 
 @cache
 def _module(name: str) -> Any:
-    """Return a module of this folder, ``None`` if there is none: the core then falls back."""
-    full = f"{__name__}.{name}"
-    return import_module(full) if find_spec(full) else None
+    """Return a module, ``None`` if there is none: the core then falls back."""
+    return import_module(name) if find_spec(name) else None
 
 
 def refusal(op: str, dtypes: tuple[str, ...], traits: Traits) -> str:
     """Return why a device of these traits cannot run an op on dtypes, or an empty string."""
-    from .dtypes import needs_fp64
+    from phalanx.device_code.dtypes import needs_fp64
 
     if needs_fp64(dtypes) and not traits.fp64:
         missing = sorted({d for d in dtypes if needs_fp64((d,))})

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .axes import Axes, merged, pieces, text
-from .dtypes import HALF, PART, STORAGE, loaded, needs_fp64, stored
-from .recipe import Env, Program, Recipe, Traits, divide_up, round_up
+from phalanx.device_code.axes import Axes, merged, pieces, text
+from phalanx.device_code.dtypes import HALF, PART, STORAGE, loaded, needs_fp64, stored
+from phalanx.device_code.recipe import Env, Program, Recipe, Traits, divide_up, round_up
 
 if TYPE_CHECKING:
     from phalanx._warm import Array

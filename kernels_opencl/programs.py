@@ -8,10 +8,10 @@ import time
 from types import ModuleType
 from typing import Any
 
+from phalanx.device_code.cache import DiskCache
+from phalanx.device_code.recipe import Program, Traits
 from phalanx.locks import ForkSafeLock
 
-from .cache import DiskCache
-from .recipe import Program, Traits
 from .source import compile_error, full_options, full_text
 
 _log = logging.getLogger("phalanx.opencl")

@@ -9,18 +9,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from phalanx.device_code.dtypes import (
+    HALF,
+    ITEMSIZE,
+    PART,
+    STORAGE,
+    SUFFIX,
+    loaded,
+    needs_fp64,
+    stored,
+)
+from phalanx.device_code.recipe import Program, Recipe, Traits, divide_up, round_up
+from phalanx.device_code.reduction_rules import unit_of
+from phalanx.device_code.rows import (
+    GRAIN,
+    GROUPS,
+    Plan,
+    defines,
+    items,
+    pieces,
+    plan_of,
+    serial,
+    template,
+)
 from phalanx.optable.structured import SCAN_BLOCK as BLOCK
-
-from .dtypes import HALF, ITEMSIZE, PART, STORAGE, SUFFIX, loaded, needs_fp64, stored
-from .recipe import Program, Recipe, Traits, divide_up, round_up
-from .reduction_rules import unit_of
-from .rows import GRAIN, GROUPS, Plan, defines, items, pieces, plan_of, serial, template
 
 if TYPE_CHECKING:
     from phalanx._warm import Array
+    from phalanx.device_code.recipe import Env
     from phalanx.driver import Layout, Operand
-
-    from .recipe import Env
 
 #: Work-items of a group.
 _GROUP = 64
@@ -83,8 +100,12 @@ class Scanner:
         self.width = 1024 // self.size
         self.serial = serial(traits, _GROUP)
         self.items = items(traits)
-        text = helpers + template("rows.cl")
-        text += template("scan_serial.cl" if self.serial else "scan_groups.cl")
+        text = helpers + template("rows.h")
+        text += template(
+            "../kernels_opencl/scan_serial.cl"
+            if self.serial
+            else "../kernels_opencl/scan_groups.cl"
+        )
         macros |= {"BLOCK": str(BLOCK), "WIDTH": str(self.width), "GROUP": str(_GROUP)}
         if self.serial:
             self.row_program = self.column_program = Program(defines(macros) + text, headers)

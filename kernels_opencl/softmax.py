@@ -10,19 +10,27 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from phalanx.device_code.dtypes import HALF, STORAGE, SUFFIX, loaded, needs_fp64, stored
+from phalanx.device_code.recipe import Program, Recipe, Traits, divide_up, round_up
+from phalanx.device_code.reduction import Reducer
+from phalanx.device_code.reduction_rules import exponential_rules, rules_of, unit_of
+from phalanx.device_code.rows import (
+    GRAIN,
+    GROUPS,
+    Plan,
+    defines,
+    items,
+    pieces,
+    plan_of,
+    serial,
+    template,
+)
 from phalanx.optable.structured import BLOCK, LANES
-
-from .dtypes import HALF, STORAGE, SUFFIX, loaded, needs_fp64, stored
-from .recipe import Program, Recipe, Traits, divide_up, round_up
-from .reduction import Reducer
-from .reduction_rules import exponential_rules, rules_of, unit_of
-from .rows import GRAIN, GROUPS, Plan, defines, items, pieces, plan_of, serial, template
 
 if TYPE_CHECKING:
     from phalanx._warm import Array
+    from phalanx.device_code.recipe import Env
     from phalanx.driver import Layout, Operand
-
-    from .recipe import Env
 
 #: Columns of a task where a work-item is a core.
 _WIDTH = 256
@@ -47,7 +55,7 @@ class Softmax:
         macros["STORE(v)"] = stored(dtype, "(v)")
         macros["WIDE_F"] = "float16" if kind == "f32" else "double16"
         headers = ("real_exp", "convert") if dtype in HALF else ("real_exp",)
-        text = defines(macros) + template("rows.cl") + template("softmax.cl")
+        text = defines(macros) + template("rows.h") + template("../kernels_opencl/softmax.cl")
         self.program = Program(text, headers)
         self.largest = Reducer(rules_of("max", dtype), traits)
         self.sum = Reducer(exponential_rules(dtype), traits)

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from phalanx.device_code.recipe import Program, Traits
 from phalanx.errors import CompileError
-
-from .recipe import Program, Traits
 
 _HERE = Path(__file__).parent
 #: Headers of which something is left without double; single.cl stands for the others.

@@ -12,13 +12,13 @@ from typing import Any
 
 import phalanx as px
 import pytest
+from phalanx.device_code.cache import DiskCache, default_folder
+from phalanx.device_code.recipe import Program
 from phalanx.device_plugins.opencl import OpenCLDriver
 from phalanx.driver import Layout
 from phalanx.errors import CompileError
 from phalanx.kernels_opencl import find
-from phalanx.kernels_opencl.cache import DiskCache, default_folder
 from phalanx.kernels_opencl.programs import ProgramStore
-from phalanx.kernels_opencl.recipe import Program
 
 KEY = "0" * 64
 A, B, C, D = (letter * 64 for letter in "abcd")
@@ -85,7 +85,7 @@ class TestDiskCache:
     def test_writers_leave_no_other_files(self, tmp_path: Path) -> None:
         code = (
             "import sys; from pathlib import Path\n"
-            "from phalanx.kernels_opencl.cache import DiskCache\n"
+            "from phalanx.device_code.cache import DiskCache\n"
             "c = DiskCache(Path(sys.argv[1]))\n"
             "for i in range(300): c.put('0' * 64, sys.argv[2].encode() * 5000)\n"
         )

@@ -383,8 +383,8 @@ class TestLimits:
     def test_too_much_local_memory_is_refused(
         self, device: px.Device, driver: OpenCLDriver
     ) -> None:
+        from phalanx.device_code.recipe import Local
         from phalanx.device_plugins.opencl_launch import LaunchEnv
-        from phalanx.kernels_opencl.recipe import Local
 
         kernel = driver.kernel(device.index, "negative", ("int8", "int8"), Layout.CONTIGUOUS)
         found = opened(device)

@@ -71,8 +71,8 @@ class Reducer:
         text += defines({"JOINERS": str(_JOINERS), **_aux_macros(rules.aux), **own})
         widened = {f"WIDE_{name}": wide(rules.macros[name]) for name in "TA"}
         text += defines({**widened, "WIDE_TAKE(v)": rules.wide})
-        text += rules.helpers + template("rows.cl") + template("reduce.cl")
-        text += template("reduce_serial.cl" if self.serial else "reduce_groups.cl")
+        text += rules.helpers + template("rows.h") + template("reduce.h")
+        text += template("../kernels_opencl/reduce_serial.cl" if self.serial else "reduce_groups.h")
         return Program(text, rules.headers)
 
     def run(self, env: Env, plan: Plan, x: Array, y: Array, aux: tuple[Array, ...] = ()) -> None:

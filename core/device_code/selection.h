@@ -43,7 +43,8 @@ KERNEL count_blocks(PHX_INPUT(u8, mask), PHX_OUTPUT(u64, counts), const i64 n, c
         w += some;
     }
     for (; w < end; w++) count += ones(word_at(mask, 8 * w - skew, n));
-    PHX_DATA(counts)[get_global_id(0)] = count;
+    PHX_DATA(counts)
+    [get_global_id(0)] = count;
 }
 
 /* CHUNK words are passed over at once if nothing in them is true. */
@@ -119,7 +120,8 @@ KERNEL count_blocks(PHX_INPUT(u8, mask), PHX_OUTPUT(u64, counts), const i64 n, c
     for (i64 w = begin + (i64)get_local_id(0); w < end; w += GROUP)
         own += ones(word_at(mask, 8 * w - skew, n));
     const u64 sum = group_sum(own, room);
-    if (get_local_id(0) == 0) PHX_DATA(counts)[get_group_id(0)] = sum;
+    if (get_local_id(0) == 0) PHX_DATA(counts)
+                              [get_group_id(0)] = sum;
 }
 
 /* True places are gathered in local memory, so that neighbours write neighbouring elements. */

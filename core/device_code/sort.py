@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 _SOURCE, _DIGITS = (
     (Path(__file__).parent / name).read_text(encoding="utf-8")
-    for name in ("sort.cl", "sort_digits.cl")
+    for name in ("sort.h", "../kernels_opencl/sort_digits.cl")
 )
 
-#: Elements that a work-item sorts by itself, as sort.cl says.
+#: Elements that a work-item sorts by itself, as sort.h says.
 _RUN = 8
 #: Most work-items of a block, and work-items of a group.
 _LANES, _GROUP = 128, 128
@@ -40,7 +40,7 @@ _CHUNK, _CHUNKS_PER_CORE = 4096, 8
 
 
 class _Form(NamedTuple):
-    """What is sorted: its number in sort.cl, its C type, and a dtype of the same size."""
+    """What is sorted: its number in sort.h, its C type, and a dtype of the same size."""
 
     number: int
     code: str

@@ -1,7 +1,7 @@
 """Rows of an operand in canonical form (k1..kp, n): in which order kernels take them.
 
 Rows are taken one by one, or as columns side by side where their elements are nearer to those of
-the next row than to each other. rows.cl has the struct that tells kernels where they lie.
+the next row than to each other. rows.h has the struct that tells kernels where they lie.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Plan:
         return max(1, divide_up(self.n, block))
 
     def pack(self, blocks: int, tiles: int, tasks: int, per: int, *span: int) -> bytes:
-        """Return the struct ``row_plan`` of rows.cl."""
+        """Return the struct ``row_plan`` of rows.h."""
         spare = [0] * (AXES - len(self.axes))
         columns = [[axis[i] for axis in self.axes] + spare for i in range(3)]
         span = span or (blocks, 1)

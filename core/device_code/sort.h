@@ -27,10 +27,10 @@ PHX_FN CODE last_code(void) {
 }
 
 PHX_FN CODE code_of(U x, ulong at, U flip) {
-    const U size = (U)(x & (U)((U)~(U)0 >> 1));
+    const U size = (U)(x & (U)((U) ~(U)0 >> 1));
     if (MERGE_ZEROS && size == 0) x = 0;
     U key = (U)(x ^ ((U)((I)x >> (WIDTH - 1)) & (U)MAGNITUDE) ^ (U)SIGN);
-    if (size > (U)INFINITY_) key = (U)~(U)0;
+    if (size > (U)INFINITY_) key = (U) ~(U)0;
     key ^= flip;
 #if FORM == 2
     CODE c;
@@ -52,7 +52,8 @@ __kernel void encode(PHX_INPUT(U, x), PHX_OUTPUT(CODE, codes), const axes rows,
     const place row = id / (place)n, i = id - row * (place)n;
     long at[2] = {0, 0};
     walk(&rows, (place)first_row + row, at);
-    PHX_DATA(codes)[id] = code_of(PHX_DATA(x)[at[0] + (long)i * step], i, (U)flip);
+    PHX_DATA(codes)
+    [id] = code_of(PHX_DATA(x)[at[0] + (long)i * step], i, (U)flip);
 }
 
 __kernel void decode(PHX_INPUT(CODE, codes), PHX_OUTPUT(RESULT, o), const axes rows,
@@ -71,9 +72,10 @@ __kernel void decode(PHX_INPUT(CODE, codes), PHX_OUTPUT(RESULT, o), const axes r
 #else
     U x = (U)((U)c ^ (U)flip ^ (U)SIGN);
     x ^= (U)((I)x >> (WIDTH - 1)) & (U)MAGNITUDE;
-    if ((U)(x & (U)((U)~(U)0 >> 1)) > (U)INFINITY_) x = (U)QUIET;
+    if ((U)(x & (U)((U) ~(U)0 >> 1)) > (U)INFINITY_) x = (U)QUIET;
 #endif
-    PHX_DATA(o)[at[1] + (long)i * step] = (RESULT)x;
+    PHX_DATA(o)
+    [at[1] + (long)i * step] = (RESULT)x;
 }
 
 /* Blocks of width = lanes * RUN elements, several of them in a group; rows are cut into blocks. */

@@ -36,7 +36,7 @@ class Selector:
             self._group *= 2
         macros = {"T": item, "VALUE(place)": value, "SERIAL": str(int(self._serial))}
         macros |= {"GROUP": str(self._group), "WORDS": str(_WORDS), "CHUNK": str(_SKIPPED[op])}
-        self.program = Program(defines(macros) + template("selection.cl"))
+        self.program = Program(defines(macros) + template("selection.h"))
 
     def launch(self, env: Env, mask: Array, x: Array, out: Array) -> None:
         """Write the values of the true places of a mask (n,) to ``out`` (count,)."""

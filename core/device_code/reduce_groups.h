@@ -7,7 +7,7 @@
 
 __kernel __attribute__((reqd_work_group_size(SLOTS * ITEMS, 1, 1))) void
 reduce(PHX_INPUT(T, x), PHX_OUTPUT(R, y), PHX_OUTPUT(S, part), const row_plan p AUX_KERNEL) {
-    LOCAL_ROOM(SLOTS *ITEMS);
+    LOCAL_ROOM(SLOTS * ITEMS);
     const u32 id = (u32)get_local_id(0);
     const u32 lane = BY_ROW ? id % ITEMS : id / SLOTS;
     const u32 slot = BY_ROW ? id / ITEMS : id % SLOTS;
@@ -57,7 +57,8 @@ reduce(PHX_INPUT(T, x), PHX_OUTPUT(R, y), PHX_OUTPUT(S, part), const row_plan p 
             if (p.blocks > 1)
                 ((__global U *)PHX_DATA(part))[row * p.blocks + block] = u;
             else
-                PHX_DATA(y)[out + (i64)col * p.yc] = FINISH(u, p.n);
+                PHX_DATA(y)
+                [out + (i64)col * p.yc] = FINISH(u, p.n);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
@@ -78,7 +79,8 @@ reduce_blocks(PHX_OUTPUT(S, part), PHX_OUTPUT(R, y), const row_plan p) {
             const u64 outer = row / p.cols;
             i64 in, out;
             row_place(&p, outer, &in, &out);
-            PHX_DATA(y)[out + (i64)(row - outer * p.cols) * p.yc] = FINISH(u[0], p.n);
+            PHX_DATA(y)
+            [out + (i64)(row - outer * p.cols) * p.yc] = FINISH(u[0], p.n);
         }
     }
 }

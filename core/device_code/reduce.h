@@ -24,5 +24,6 @@ PHX_FN u64 reduce_top(u64 count) {
 
 /* How many of count elements have a partner gap places behind them, gap at least count / 2. */
 PHX_FN u64 reduce_pairs(u64 gap, u64 count) {
-    return count < gap ? 0 : count - gap < gap ? count - gap : gap;
+    return count < gap ? 0 : count - gap < gap ? count - gap
+                                               : gap;
 }

@@ -1,4 +1,4 @@
-"""What each reduction computes with each dtype, as the macros that reduce.cl names."""
+"""What each reduction computes with each dtype, as the macros that reduce.h names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .dtypes import HALF, ITEMSIZE, PART, STORAGE, SUFFIX, loaded, stored
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How a reduction computes: the macros that reduce.cl names, as C text.
+    """How a reduction computes: the macros that reduce.h names, as C text.
 
     ``ordered`` tells that the order of evaluation can be seen. The scratch for the U of a block is
     ``units`` elements of ``scratch``. ``size`` is that of the largest accumulator in bytes. ``aux``

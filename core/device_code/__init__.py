@@ -1,0 +1,1 @@
+"""Kernels for devices with groups of work-items, in words that a dialect of C gives a meaning."""
