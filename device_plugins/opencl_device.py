@@ -7,11 +7,12 @@ from functools import cached_property
 from types import ModuleType
 from typing import Any
 
-from phalanx.device_code.cache import DiskCache, default_folder
+from phalanx.device_code.cache import DiskCache
 from phalanx.device_code.recipe import Program, Recipe
 from phalanx.driver import Direction, Feature, Layout
 from phalanx.errors import DeviceError, DeviceLostError, OutOfMemoryError, UnsupportedOpError
 from phalanx.kernels_opencl import find, refusal
+from phalanx.kernels_opencl.folder import default_folder
 from phalanx.kernels_opencl.programs import ProgramStore
 from phalanx.locks import ForkSafeLock
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 
-from phalanx.device_code.cache import default_folder
 from phalanx.diagnosis import Status, Step
 from phalanx.errors import DeviceError
+from phalanx.kernels_opencl.folder import default_folder
 
 from .opencl_listing import Listing, NotInstalledError, import_pyopencl
 

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from phalanx.device_code.axes import Axes, merged, pieces, text
 from phalanx.device_code.dtypes import HALF, PART, STORAGE, loaded, needs_fp64, stored
-from phalanx.device_code.recipe import Env, Program, Recipe, Traits, divide_up, round_up
+from phalanx.device_code.recipe import Program, Recipe, Traits, divide_up, round_up
 
 if TYPE_CHECKING:
     from phalanx._warm import Array
+    from phalanx.device_code.env import Env
     from phalanx.driver import Layout
 
 _SOURCE = (Path(__file__).parent / "matmul.cl").read_text(encoding="utf-8")

@@ -21,26 +21,21 @@ from phalanx.device_code.dtypes import (
 )
 from phalanx.device_code.recipe import Program, Recipe, Traits, divide_up, round_up
 from phalanx.device_code.reduction_rules import unit_of
-from phalanx.device_code.rows import (
-    GRAIN,
-    GROUPS,
-    Plan,
-    defines,
-    items,
-    pieces,
-    plan_of,
-    serial,
-    template,
-)
+from phalanx.device_code.rows import Plan, defines, pieces, plan_of
+from phalanx.device_code.source import template as shared
 from phalanx.optable.structured import SCAN_BLOCK as BLOCK
+
+from .cores import GRAIN, items, serial, template
 
 if TYPE_CHECKING:
     from phalanx._warm import Array
-    from phalanx.device_code.recipe import Env
+    from phalanx.device_code.env import Env
     from phalanx.driver import Layout, Operand
 
 #: Work-items of a group.
 _GROUP = 64
+#: Groups above which each takes several tasks.
+GROUPS = 1 << 20
 #: Tasks that a core takes side by side; CHAINS in scan_serial.cl.
 _CHAINS = 4
 
@@ -98,9 +93,9 @@ class Scanner:
         self.scratch = f"u{unit}" if unit.startswith("int") else unit
         self.size = ITEMSIZE[unit]
         self.width = 1024 // self.size
-        self.serial = serial(traits, _GROUP)
+        self.serial = serial(traits)
         self.items = items(traits)
-        text = helpers + template("rows.h")
+        text = helpers + shared("rows.h")
         text += template(
             "../kernels_opencl/scan_serial.cl"
             if self.serial

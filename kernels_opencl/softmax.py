@@ -14,24 +14,21 @@ from phalanx.device_code.dtypes import HALF, STORAGE, SUFFIX, loaded, needs_fp64
 from phalanx.device_code.recipe import Program, Recipe, Traits, divide_up, round_up
 from phalanx.device_code.reduction import Reducer
 from phalanx.device_code.reduction_rules import exponential_rules, rules_of, unit_of
-from phalanx.device_code.rows import (
-    GRAIN,
-    GROUPS,
-    Plan,
-    defines,
-    items,
-    pieces,
-    plan_of,
-    serial,
-    template,
-)
+from phalanx.device_code.rows import Plan, defines, pieces, plan_of
+from phalanx.device_code.source import template as shared
 from phalanx.optable.structured import BLOCK, LANES
+
+from .cores import GRAIN, items, serial, template
+from .reduction import SerialReducer
+from .wide import Wide, wide_of
 
 if TYPE_CHECKING:
     from phalanx._warm import Array
-    from phalanx.device_code.recipe import Env
+    from phalanx.device_code.env import Env
     from phalanx.driver import Layout, Operand
 
+#: Groups above which each takes several tasks.
+GROUPS = 1 << 20
 #: Columns of a task where a work-item is a core.
 _WIDTH = 256
 #: Elements for a work-item of its own where it is a core: an exponential is a lot of work.
@@ -55,10 +52,14 @@ class Softmax:
         macros["STORE(v)"] = stored(dtype, "(v)")
         macros["WIDE_F"] = "float16" if kind == "f32" else "double16"
         headers = ("real_exp", "convert") if dtype in HALF else ("real_exp",)
-        text = defines(macros) + template("rows.h") + template("../kernels_opencl/softmax.cl")
+        text = defines(macros) + shared("rows.h") + template("softmax.cl")
         self.program = Program(text, headers)
-        self.largest = Reducer(rules_of("max", dtype), traits)
-        self.sum = Reducer(exponential_rules(dtype), traits)
+        largest, total = rules_of("max", dtype), exponential_rules(dtype)
+        if self.serial:
+            self.largest: Reducer = SerialReducer(largest, traits, wide_of("max", dtype))
+            self.sum: Reducer = SerialReducer(total, traits, Wide())
+        else:
+            self.largest, self.sum = Reducer(largest, traits), Reducer(total, traits)
         self.programs = (self.program, *self.largest.programs, *self.sum.programs)
 
     def launch(self, env: Env, x: Array, y: Array) -> None:

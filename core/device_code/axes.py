@@ -18,17 +18,17 @@ RANKS = (1, 4, 16)
 _TEXT = """
 typedef {place} place;
 typedef struct {{
-    long shape[{rank}];
-    long step[{operands}][{rank}];
+    i64 shape[{rank}];
+    i64 step[{operands}][{rank}];
 }} axes;
 
-PHX_FN void walk(const axes *a, place i, long *at) {{
+PHX_FN void walk(const axes *a, place i, i64 *at) {{
     for (int k = {rank} - 1; k > 0; k--) {{
         const place n = (place)a->shape[k], rest = i / n, own = i - rest * n;
-        for (int o = 0; o < {operands}; o++) at[o] += (long)own * a->step[o][k];
+        for (int o = 0; o < {operands}; o++) at[o] += (i64)own * a->step[o][k];
         i = rest;
     }}
-    for (int o = 0; o < {operands}; o++) at[o] += (long)i * a->step[o][0];
+    for (int o = 0; o < {operands}; o++) at[o] += (i64)i * a->step[o][0];
 }}
 """
 
@@ -68,7 +68,7 @@ class Axes:
 
 def text(operands: int, rank: int, *, wide: bool) -> str:
     """Return the source of ``axes`` and ``walk``; ``wide`` for 2**31 elements and more."""
-    return _TEXT.format(operands=operands, rank=rank, place="ulong" if wide else "uint")
+    return _TEXT.format(operands=operands, rank=rank, place="u64" if wide else "u32")
 
 
 def merged(shape: Sequence[int], *strides: Sequence[int]) -> Axes:

@@ -16,25 +16,15 @@ from pathlib import Path
 
 from phalanx.locks import ForkSafeLock
 
-_log = logging.getLogger("phalanx.opencl")
+_log = logging.getLogger("phalanx.programs")
 
 #: Bytes of all entries together.
 LIMIT = 256 * 2**20
-_MAGIC = b"phalanx-opencl-1\n"
+_MAGIC = b"phalanx-program-1\n"
 _DIGEST = hashlib.sha256().digest_size
 _KEY = re.compile(r"[0-9a-f]{64}")
 #: The files of this cache: entries, and what a writer that died has left of one.
 _OURS = re.compile(r"[0-9a-f]{64}\.bin|\.[0-9a-f]{64}-[0-9a-z_]{8}\.new")
-
-
-def default_folder() -> Path:
-    """Return ``PHALANX_CACHE_DIR``, or else the user's cache folder, with ``opencl`` added."""
-    chosen = os.environ.get("PHALANX_CACHE_DIR", "").strip()
-    if chosen:
-        return Path(chosen).expanduser() / "opencl"
-    import platformdirs
-
-    return Path(platformdirs.user_cache_dir("phalanx")) / "opencl"
 
 
 def _why_unsafe(status: os.stat_result) -> str:

@@ -1,4 +1,4 @@
-"""Dtypes in OpenCL C: their suffix, their type in memory, their type of arithmetic.
+"""Dtypes in kernel texts: their suffix, their type in memory, their type of arithmetic.
 
 bool lies in memory as ``u8`` 0 or 1, float16 and bfloat16 as their bits in a ``u16``; these compute
 in ``f32``. Complex numbers are the structs ``c64`` and ``c128`` with the members ``re`` and ``im``.

@@ -1,4 +1,4 @@
-"""The scalar expression of an elementwise overload in OpenCL C, and the headers that it needs."""
+"""The scalar expression of an elementwise overload in C, and the headers that it needs."""
 
 from __future__ import annotations
 
@@ -30,6 +30,8 @@ _RARE = {
     },
     ("abs", "c128"): "phx_abs_needs_care_c128(a)",
 }
+#: Headers whose functions compute in double: `Dialect.without_double` has others in their place.
+DOUBLE_INSIDE = tuple(_REAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,20 +133,3 @@ def bound(op: Op, dtypes: tuple[str, ...]) -> float:
         return 0.0
     ulp = op.bound.ulp
     return float(max(ulp.get(out, 0.0), ulp.get(dtypes[0], 0.0)))
-
-
-#: Errors of OpenCL's own functions in ulp of float32: OpenCL C 3.0 specification, section 7.4.
-_SINGLE = {
-    "exp": 3, "expm1": 3, "log": 3, "log1p": 2, "log2": 3, "log10": 3, "sin": 4, "cos": 4, "tan": 5,
-    "asin": 4, "acos": 4, "atan": 5, "sinh": 4, "cosh": 4, "tanh": 5, "asinh": 4, "acosh": 4,
-    "atanh": 5, "atan2": 6, "hypot": 4, "pow": 16, "logaddexp": 8, "floor_divide": 1,
-}  # fmt: skip
-
-
-def single_bound(op: Op, dtypes: tuple[str, ...]) -> float:
-    """Return the largest error in ulp on a device without double."""
-    exact = bound(op, dtypes)
-    floating = kind_of(dtypes[0]) == "f" and op.name in _SINGLE
-    if not floating:
-        return exact
-    return float(_SINGLE[op.name]) if dtypes[0] == "float32" else max(exact, 1.0)

@@ -8,22 +8,9 @@
  * Order of evaluation (core/optable/structured.py): blocks of BLOCK elements; lane j of LANES takes the
  * elements j, j + LANES, ... in turn; lanes, then blocks, are combined in a tree.
  */
-/* Before a loop of few turns: kept as it is, it compiles sooner. */
-#ifdef __clang__
-#define PLAIN _Pragma("clang loop vectorize(disable) unroll(disable)")
-#else
-#define PLAIN
-#endif
-
 /* The smallest power of two that is not below count. */
 PHX_FN u64 reduce_top(u64 count) {
     u64 top = 1;
     while (top < count) top *= 2;
     return top;
-}
-
-/* How many of count elements have a partner gap places behind them, gap at least count / 2. */
-PHX_FN u64 reduce_pairs(u64 gap, u64 count) {
-    return count < gap ? 0 : count - gap < gap ? count - gap
-                                               : gap;
 }

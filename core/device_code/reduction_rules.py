@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from .dtypes import HALF, ITEMSIZE, PART, STORAGE, SUFFIX, loaded, stored
 
@@ -14,8 +15,6 @@ class Rules:
     ``ordered`` tells that the order of evaluation can be seen. The scratch for the U of a block is
     ``units`` elements of ``scratch``. ``size`` is that of the largest accumulator in bytes. ``aux``
     is the type in memory of one more operand, an element for each row, which TAKE sees as ``aux``.
-    ``wide`` is TAKE for a vector of 16 elements; if it is given, OP is right for vectors too.
-    ``blockwise`` has the macros that differ where one work-item takes a block of neighbours.
     """
 
     macros: dict[str, str]
@@ -26,19 +25,6 @@ class Rules:
     headers: tuple[str, ...] = ()
     helpers: str = ""
     aux: str = ""
-    wide: str = ""
-    blockwise: dict[str, str] = field(default_factory=dict)
-
-
-#: Names of the types of arithmetic in OpenCL C, as its vectors and conversions have them.
-_NAMES = {"f32": "float", "f64": "double"}
-for _size, _name in ((8, "char"), (16, "short"), (32, "int"), (64, "long")):
-    _NAMES |= {f"i{_size}": _name, f"u{_size}": f"u{_name}"}
-
-
-def wide(kind: str) -> str:
-    """Return the type of a vector of 16 elements; only a scalar type has one."""
-    return f"{_NAMES.get(kind, kind)}16"
 
 
 # The accumulators of a block are an array, or two where the place is wanted; P is the type of a
@@ -49,7 +35,7 @@ _VALUES = {
     "STEP(j, v, i)": "acc[j] = OP(acc[j], (v))",
     "MERGE(a, p, j, k)": "a[j] = OP(a[j], a[k])",
     "RESULT(j, first)": "WIDEN(acc[j])",
-    "LOCAL_ROOM(N)": "__local A room[N]",
+    "LOCAL_ROOM(N)": "PHX_LOCAL_ARRAY(A, room, N)",
     "LOCAL_SET(i)": "room[i] = acc[0]",
     "LOCAL_RESULT(i, first)": "WIDEN(room[i])",
 }
@@ -61,12 +47,10 @@ _PLACES = {
     "MERGE(a, p, j, k)": "do { if (BEFORE(a[k], a[j]) || (a[k] == a[j] && p[k] < p[j]))"
     " { a[j] = a[k]; p[j] = p[k]; } } while (0)",
     "RESULT(j, first)": "reduce_place(acc[j], (first) + at[j])",
-    "LOCAL_ROOM(N)": "__local A room[N]; __local P room_at[N]",
+    "LOCAL_ROOM(N)": "PHX_LOCAL_ARRAY(A, room, N); PHX_LOCAL_ARRAY(P, room_at, N)",
     "LOCAL_SET(i)": "(room[i] = acc[0], room_at[i] = at[0])",
     "LOCAL_RESULT(i, first)": "reduce_place(room[i], (first) + room_at[i])",
 }
-# Two loops of one array each are vectors: the extreme first, then its place, while in the cache.
-_FOUND = {**_VALUES, "FINDS": "1", "WIDEN(a)": "reduce_place(a, first + reduce_find(x, n, a))"}
 _PLACE_HELPERS = """
 typedef struct { A key; i64 at; } place;
 PHX_FN place reduce_place(A key, u64 at) { place p; p.key = key; p.at = (i64)at; return p; }
@@ -75,7 +59,7 @@ PHX_FN place reduce_first(place a, place b) {
 }
 """
 #: Bits of a float by its dtype: without the sign, of infinity, of the one NaN, all as C text.
-_FLOAT_BITS = {
+FLOAT_BITS = {
     "float16": ("0x7fff", "0x7c00", "0x7e00"),
     "bfloat16": ("0x7fff", "0x7f80", "0x7fc0"),
     "float32": ("0x7fffffff", "0x7f800000", "0x7fc00000"),
@@ -87,24 +71,19 @@ _SIGN[8] = "(-0x7fffffffffffffffL - 1)"
 _SCRATCH = {f"{k[0]}{8 * n}": f"{k}{8 * n}" for k in ("int", "uint") for n in (1, 2, 4, 8)}
 
 
-def _nonzero(dtype: str) -> tuple[str, str]:
+def nonzero(dtype: str) -> tuple[str, str]:
     """Return the type in memory and the test of an element ``v``, on its bits."""
     if dtype == "complex64":
         return "u64", "((v) & 0x7fffffff7fffffffUL) != (T)0"
     if dtype == "complex128":
         return "u128", "((((v).lo) | ((v).hi)) & 0x7fffffffffffffffUL) != 0"
     bits = _SIGNED[ITEMSIZE[dtype]]
-    mask = _FLOAT_BITS.get(dtype)
+    mask = FLOAT_BITS.get(dtype)
     return bits, f"((v) & (T){mask[0]}) != (T)0" if mask else "(v) != (T)0"
 
 
-def _wide_test(memory: str, test: str, kind: str) -> str:
-    """Return a test for vectors, its result 0 or 1 in the unsigned type of ``kind``."""
-    return "" if memory == "u128" else f"(as_u{kind}16(convert_{kind}16({test})) & (A)1)"
-
-
 def _logical_rules(op: str, dtype: str) -> Rules:
-    memory, test = _nonzero(dtype)
+    memory, test = nonzero(dtype)
     macros = {"T": memory, "R": "u8", "S": "u8", "A": "u8", "U": "u8"}
     macros["TAKE(v, row)"] = f"(A)({test})"
     macros["WIDEN(a)"] = "(a)"
@@ -116,37 +95,51 @@ def _logical_rules(op: str, dtype: str) -> Rules:
             "JOIN(a, b)": "((a) + (b))",
             "WIDEN(a)": "(i64)(a)",
         }
-        return Rules({**_VALUES, **macros}, "int64", wide=_wide_test(memory, test, "short"))
+        return Rules({**_VALUES, **macros}, "int64")
     sign, empty = ("|", "0") if op == "any" else ("&", "1")
     macros |= {"OP(a, b)": f"((a) {sign} (b))", "JOIN(a, b)": f"((a) {sign} (b))"}
     macros["EMPTY"] = empty
-    return Rules({**_VALUES, **macros}, "uint8", wide=_wide_test(memory, test, "char"))
+    return Rules({**_VALUES, **macros}, "uint8")
+
+
+class FloatKey(NamedTuple):
+    """Floats as integers of the same order, NaN before all numbers; C text of the bits ``bits``.
+
+    ``kind`` is the integer, ``negative`` the key of a negative number, ``nan`` that of NaN.
+    """
+
+    kind: str
+    magnitude: str
+    infinity: str
+    quiet_nan: str
+    negative: str
+    nan: str
+
+
+def float_key(op: str, dtype: str) -> FloatKey:
+    """Return the keys in which an extreme of floats is sought."""
+    size = ITEMSIZE[dtype]
+    magnitude, infinity, quiet_nan = FLOAT_BITS[dtype]
+    nan = f"~{_SIGN[size]}" if op.endswith("max") else _SIGN[size]
+    place = op.startswith("arg")  # of which -0 and +0 are one number
+    negative = f"-(bits & (T){magnitude})" if place else f"bits ^ (T){magnitude}"
+    return FloatKey(_SIGNED[size], magnitude, infinity, quiet_nan, negative, nan)
 
 
 def _extreme_rules(op: str, dtype: str) -> Rules:
-    """Floats are ordered as integers of their size; NaN comes before all numbers."""
     place = op.startswith("arg")
     before = ">" if op.endswith("max") else "<"
     key, take, finish, helpers = STORAGE[dtype], "(v)", "(u)", ""
-    vectors = take
-    if dtype in _FLOAT_BITS:
-        size = ITEMSIZE[dtype]
-        key, take, finish = _SIGNED[size], "reduce_key(v)", "reduce_value(u)"
-        magnitude, infinite, one_nan = _FLOAT_BITS[dtype]
-        nan = f"~{_SIGN[size]}" if before == ">" else _SIGN[size]
-        negative = f"-(bits & (T){magnitude})" if place else f"bits ^ (T){magnitude}"
-        vectors = "reduce_keys(v)"
+    if dtype in FLOAT_BITS:
+        code = float_key(op, dtype)
+        key, take, finish = code.kind, "reduce_key(v)", "reduce_value(u)"
         helpers = f"""
-PHX_FN {wide(key)} reduce_keys({wide(key)} bits) {{
-    const {wide(key)} ordered = bits < (T)0 ? {negative} : bits;
-    return (bits & (T){magnitude}) > (T){infinite} ? ({wide(key)})({nan}) : ordered;
-}}
 PHX_FN {key} reduce_key({key} bits) {{
-    const {key} ordered = ({key})(bits < 0 ? {negative} : bits);
-    return ({key})((bits & {magnitude}) > {infinite} ? {nan} : ordered);
+    const {key} ordered = ({key})(bits < 0 ? {code.negative} : bits);
+    return ({key})((bits & {code.magnitude}) > {code.infinity} ? {code.nan} : ordered);
 }}
 PHX_FN {key} reduce_value({key} k) {{
-    return ({key})(k == {nan} ? {one_nan} : k < 0 ? k ^ {magnitude} : k);
+    return ({key})(k == {code.nan} ? {code.quiet_nan} : k < 0 ? k ^ {code.magnitude} : k);
 }}
 """
     macros = {"T": key, "R": key, "S": key, "A": key, "U": key, "EMPTY": "0"}
@@ -154,18 +147,11 @@ PHX_FN {key} reduce_value({key} k) {{
     macros |= {"TAKE(v, row)": take, "JOIN(a, b)": "OP(a, b)", "FINISH(u, n)": finish}
     macros["WIDEN(a)"] = "(a)"
     if not place:
-        return Rules({**_VALUES, **macros}, _SCRATCH[key], helpers=helpers, wide=vectors)
+        return Rules({**_VALUES, **macros}, _SCRATCH[key], helpers=helpers)
     macros["P"] = f"u{max(16, 8 * ITEMSIZE[dtype])}"
     macros |= {"R": "i64", "S": "i64", "U": "place", "EMPTY": "reduce_place(0, 0)"}
     macros |= {"JOIN(a, b)": "reduce_first(a, b)", "FINISH(u, n)": "(u).at"}
-    return Rules(
-        {**_PLACES, **macros},
-        "int64",
-        2,
-        helpers=helpers + _PLACE_HELPERS,
-        wide=vectors,
-        blockwise=_FOUND,
-    )
+    return Rules({**_PLACES, **macros}, "int64", 2, helpers=helpers + _PLACE_HELPERS)
 
 
 def _integer_rules(op: str, dtype: str) -> Rules:
@@ -179,10 +165,7 @@ def _integer_rules(op: str, dtype: str) -> Rules:
     sign = "*" if op == "prod" else "+"
     macros |= {"OP(a, b)": f"((a) {sign} (b))", "JOIN(a, b)": f"((a) {sign} (b))"}
     macros |= {"EMPTY": "1" if op == "prod" else "0", "FINISH(u, n)": "(u)"}
-    vectors = "as_ulong16(convert_long16(v))" if signed else "convert_ulong16(v)"
-    if narrow:
-        vectors = f"convert_{wide(one)}(v)"
-    return Rules({**_VALUES, **macros}, "uint64", wide=vectors)
+    return Rules({**_VALUES, **macros}, "uint64")
 
 
 def unit_of(dtype: str) -> str:
@@ -199,9 +182,7 @@ def _float_rules(op: str, dtype: str) -> Rules:
     unit = unit_of(dtype)
     kind = SUFFIX[unit]
     sign = "*" if op == "prod" else "+"
-    quotient = "phx_dividef(x, convert_float_rte(n))"
-    if kind == "f64":
-        quotient = "x / convert_double_rte(n)"
+    quotient = "x / PHX_TO_F64(n)" if kind == "f64" else "phx_dividef(x, PHX_TO_F32(n))"
     helpers = f"""
 PHX_FN {STORAGE[dtype]} reduce_finish({kind} x, i64 n) {{
     const {kind} q = {quotient if op == "mean" else "x"};
@@ -213,7 +194,6 @@ PHX_FN {STORAGE[dtype]} reduce_finish({kind} x, i64 n) {{
     macros |= {"OP(a, b)": f"((a) {sign} (b))", "JOIN(a, b)": f"((a) {sign} (b))"}
     macros |= {"EMPTY": "1" if op == "prod" else "0", "FINISH(u, n)": "reduce_finish(u, (i64)(n))"}
     headers = ("convert",) if dtype in HALF else ()
-    vectors = {"float16": "", "bfloat16": "as_float16(convert_uint16(v) << 16u)"}.get(dtype, "(v)")
     return Rules(
         {**_VALUES, **macros},
         unit,
@@ -221,32 +201,23 @@ PHX_FN {STORAGE[dtype]} reduce_finish({kind} x, i64 n) {{
         size=ITEMSIZE[unit],
         headers=headers,
         helpers=helpers,
-        wide=vectors,
     )
 
 
 def _complex_rules(op: str, dtype: str) -> Rules:
-    """A sum is a sum of vectors of two; a product is the op multiply, kept out of line."""
+    """A sum is a sum of pairs; a product is the op multiply, kept out of line."""
     part = PART[dtype]
     kind, real = SUFFIX[dtype], SUFFIX[part]
-    vector = "float2" if real == "f32" else "double2"
-    one = kind if op == "prod" else vector
-    count = "convert_float_rte(n)" if real == "f32" else "convert_double_rte(n)"
-    divided = f"phx_dividef(x, {count})" if real == "f32" else f"x / {count}"
+    one = kind if op == "prod" else f"{real}x2"
+    divided = "phx_dividef(x, PHX_TO_F32(n))" if real == "f32" else "x / PHX_TO_F64(n)"
     members = ("re", "im") if op == "prod" else ("x", "y")
     helpers = f"""
 PHX_FN {real} reduce_part({real} x, i64 n) {{
     const {real} q = {divided if op == "mean" else "x"};
     return {clean(part, "q")};
 }}
-PHX_FN {one} reduce_pair({real} re, {real} im) {{
-    {one} z;
-    z.{members[0]} = re;
-    z.{members[1]} = im;
-    return z;
-}}
 PHX_FN {one} reduce_finish({one} z, i64 n) {{
-    return reduce_pair(reduce_part(z.{members[0]}, n), reduce_part(z.{members[1]}, n));
+    return phx_make_{one}(reduce_part(z.{members[0]}, n), reduce_part(z.{members[1]}, n));
 }}
 """
     macros = {"T": one, "R": one, "S": one, "A": one, "U": one, "WIDEN(a)": "(a)"}
@@ -255,10 +226,11 @@ PHX_FN {one} reduce_finish({one} z, i64 n) {{
         helpers += f"PHX_OUTLINE {kind} reduce_times({kind} a, {kind} b)"
         helpers += f" {{ return phx_multiply_{kind}(a, b); }}\n"
         macros |= {"OP(a, b)": "reduce_times(a, b)", "JOIN(a, b)": "reduce_times(a, b)"}
-        macros["EMPTY"] = "reduce_pair(1, 0)"
+        macros["EMPTY"] = f"phx_make_{one}(1, 0)"
     else:
-        macros |= {"OP(a, b)": "((a) + (b))", "JOIN(a, b)": "((a) + (b))"}
-        macros["EMPTY"] = "reduce_pair(0, 0)"
+        add = f"phx_add_{one}(a, b)"
+        macros |= {"OP(a, b)": add, "JOIN(a, b)": add}
+        macros["EMPTY"] = f"phx_make_{one}(0, 0)"
     headers = ("complex",) if op == "prod" else ()
     return Rules(
         {**_VALUES, **macros},

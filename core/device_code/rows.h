@@ -11,9 +11,6 @@ typedef struct {
     i64 xs[AXES], ys[AXES];
 } row_plan;
 
-/* Kernels whose work-items are cores have groups of one. */
-#define SERIAL __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-
 /* The places of row `outer` of the kept axes in the input and in the output. */
 PHX_FN void row_place(const row_plan *p, u64 outer, i64 *x, i64 *y) {
     i64 in = 0, out = 0;

@@ -11,48 +11,27 @@ import math
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
-from pathlib import Path
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from .recipe import Traits, divide_up
+from .recipe import divide_up
 
 if TYPE_CHECKING:
     from phalanx._warm import Array
 
-    from .recipe import Env
+    from .env import Env
 
 #: Kept axes that a kernel walks by itself; the host walks those beyond.
 AXES = 6
 #: Rows below this length are taken side by side.
 SHORT_ROW = 16
-#: Elements that are worth a work-item of its own where it is a core.
-GRAIN = 16384
-#: Groups above which each takes several tasks.
-GROUPS = 1 << 20
 _STRUCT = struct.Struct(f"<8Q4qQ{AXES}Q{2 * AXES}q")
-
-
-@cache
-def template(name: str) -> str:
-    """Return a text of this folder by its file name."""
-    return (Path(__file__).parent / name).read_text(encoding="utf-8")
 
 
 def defines(macros: dict[str, str]) -> str:
     """Return the C text that defines macros."""
     lines = (f"#define {name} {value}\n" for name, value in {"AXES": str(AXES), **macros}.items())
     return "".join(lines)
-
-
-def serial(traits: Traits, lanes: int = 64) -> bool:
-    """Whether a work-item should take whole blocks: it is a core, or groups are too small."""
-    return traits.is_cpu or traits.max_work_group < lanes
-
-
-def items(traits: Traits) -> int:
-    """How many work-items keep a device busy whose work-items are cores."""
-    return max(1, traits.compute_units) * 16
 
 
 class Axis(NamedTuple):

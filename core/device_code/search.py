@@ -1,4 +1,4 @@
-"""The op searchsorted: binary search without branches, one work-item per value.
+"""The op searchsorted: binary search without branches, each value by one work-item.
 
 Elements are compared as integers of the same order, NaN the largest and -0 equal to +0: right too
 on devices that flush subnormal numbers.
@@ -10,33 +10,35 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .dtypes import ITEMSIZE, STORAGE, needs_fp64
-from .recipe import Env, Program, Recipe, Traits, round_up
+from .recipe import Program, Recipe, Traits, divide_up
 
 if TYPE_CHECKING:
     from phalanx._warm import Array
     from phalanx.driver import Layout
+
+    from .env import Env
 
 _GROUP = 256
 
 _SOURCE = """
 PHX_FN K key_of(T x) {{ {key} }}
 
-__kernel void search(PHX_INPUT(T, s), PHX_INPUT(T, v), PHX_OUTPUT(i64, o), const ulong n,
-                     const ulong m, const long s_step, const long v_step, const long o_step,
-                     const ulong right) {{
-    const ulong i = get_global_id(0);
-    if (i >= m) return;
-    const K key = key_of(PHX_DATA(v)[(long)i * v_step]);
+PHX_KERNEL({group}) search(PHX_INPUT(T, s), PHX_INPUT(T, v), PHX_OUTPUT(i64, o), const u64 n,
+                        const u64 m, const i64 s_step, const i64 v_step, const i64 o_step,
+                        const u64 right) {{
     const int equal = right != 0;
-    ulong at = 0, rest = n;
-    while (rest > 0) {{
-        const ulong half_ = rest / 2;
-        const K other = key_of(PHX_DATA(s)[(long)(at + half_) * s_step]);
-        const int is_before = (other < key) | (equal & (other == key));
-        at = is_before ? at + half_ + 1 : at;
-        rest = is_before ? rest - half_ - 1 : half_;
+    for (u64 i = PHX_GLOBAL_ID(0); i < m; i += PHX_GLOBAL_SIZE(0)) {{
+        const K key = key_of(PHX_DATA(v)[(i64)i * v_step]);
+        u64 at = 0, rest = n;
+        while (rest > 0) {{
+            const u64 half_ = rest / 2;
+            const K other = key_of(PHX_DATA(s)[(i64)(at + half_) * s_step]);
+            const int is_before = (other < key) | (equal & (other == key));
+            at = is_before ? at + half_ + 1 : at;
+            rest = is_before ? rest - half_ - 1 : half_;
+        }}
+        PHX_DATA(o)[(i64)i * o_step] = (i64)at;
     }}
-    PHX_DATA(o)[(long)i * o_step] = (i64)at;
 }}
 """
 #: Magnitude of infinity by float dtype.
@@ -68,7 +70,7 @@ def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Re
         steps = (values.strides[0], wanted.strides[0], out.strides[0])
         kernel = env.kernel(program, "search")
         group = min(_GROUP, env.group_limit(kernel))
-        size = (round_up(m, group),)
+        size = (min(divide_up(m, group), env.traits.most_groups) * group,)
         right = int(params[0] != 0)
         env.enqueue(kernel, size, (group,), values, wanted, out, values.shape[0], m, *steps, right)
 
@@ -84,4 +86,4 @@ def _source(dtype: str) -> str:
     else:
         key = "return x;"
         names = f"#define T {STORAGE[dtype]}\n#define K {STORAGE[dtype]}\n"
-    return names + _SOURCE.format(key=key)
+    return names + _SOURCE.format(key=key, group=_GROUP)

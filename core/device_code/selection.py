@@ -10,40 +10,61 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .dtypes import BITS, ITEMSIZE, needs_fp64
-from .recipe import Env, Program, Recipe, Traits, divide_up
-from .rows import GRAIN, defines, items, serial, template
+from .recipe import Program, Recipe, Traits, divide_up
+from .rows import defines
+from .source import template
 
 if TYPE_CHECKING:
     from phalanx._warm import Array
     from phalanx.driver import Layout
 
+    from .env import Env
+
 #: Words of 8 places that a work-item of a group takes at once.
 _WORDS = 2
 #: Groups per compute unit: each group reads the counts of all before it.
 _GROUPS = 8
-#: Words that a core passes over at once where nothing is true: few if elements need not be read,
-#: else about a page, as memory is slow to begin anew.
-_SKIPPED = {"nonzero": 8, "compress": 128}
 
 
 class Selector:
     """The program that writes one type of elements, and how it is launched."""
 
     def __init__(self, op: str, item: str, value: str, traits: Traits) -> None:
-        self._serial = serial(traits)
-        self._group = 1
-        while not self._serial and self._group * 2 <= min(256, traits.max_work_group):
-            self._group *= 2
-        macros = {"T": item, "VALUE(place)": value, "SERIAL": str(int(self._serial))}
-        macros |= {"GROUP": str(self._group), "WORDS": str(_WORDS), "CHUNK": str(_SKIPPED[op])}
-        self.program = Program(defines(macros) + template("selection.h"))
+        self.traits = traits
+        self.group = self.largest_group()
+        macros = {"T": item, "VALUE(place)": value, **self.macros(op)}
+        self.program = Program(defines(macros) + template("selection.h") + self.source())
+
+    def largest_group(self) -> int:
+        """Return the work-items of a group: a power of two."""
+        group = 1
+        while group * 2 <= min(256, self.traits.max_work_group):
+            group *= 2
+        return group
+
+    def macros(self, op: str) -> dict[str, str]:
+        """Return what the kernels of an op need defined."""
+        del op
+        return {"GROUP": str(self.group), "WORDS": str(_WORDS)}
+
+    def source(self) -> str:
+        """Return the kernels."""
+        return template("selection_groups.h")
+
+    def blocks(self, words: int) -> tuple[int, int]:
+        """Return into how many blocks of how many words a mask is cut."""
+        tile = self.group * _WORDS
+        tiles = divide_up(words, tile)
+        most = min(max(1, self.traits.compute_units) * _GROUPS, self.traits.most_groups)
+        span = divide_up(tiles, most) * tile
+        return divide_up(words, span), span
 
     def launch(self, env: Env, mask: Array, x: Array, out: Array) -> None:
         """Write the values of the true places of a mask (n,) to ``out`` (count,)."""
         if not out.size:
             return
-        blocks, span = self._blocks(env.traits, mask.size // 8 + 2)
-        size, group = (blocks * self._group,), (self._group,)
+        blocks, span = self.blocks(mask.size // 8 + 2)
+        size, group = (blocks * self.group,), (self.group,)
         counts = out
         if blocks > 1:
             counts = env.scratch(blocks, "uint64")
@@ -52,23 +73,18 @@ class Selector:
         write = env.kernel(self.program, "write_blocks")
         env.enqueue(write, size, group, mask, x, out, counts, mask.size, span, out.size)
 
-    def _blocks(self, traits: Traits, words: int) -> tuple[int, int]:
-        """How many blocks there are of how many words."""
-        if self._serial:
-            span = divide_up(words, max(1, min(items(traits), 8 * words // GRAIN)))
-        else:
-            tile = self._group * _WORDS
-            tiles = divide_up(words, tile)
-            span = divide_up(tiles, max(1, traits.compute_units) * _GROUPS) * tile
-        return divide_up(words, span), span
-
 
 def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Recipe | None:
     """Return the recipe of nonzero or compress; ``layout`` does not matter."""
     del layout
     if needs_fp64(dtypes) and not traits.fp64:
         return None
-    places = Selector("nonzero", "i64", "(place)", traits)
+    return recipe(op, dtypes, traits, Selector)
+
+
+def recipe(op: str, dtypes: tuple[str, ...], traits: Traits, selector: type[Selector]) -> Recipe:
+    """Return the recipe of nonzero or compress with a form of their kernels."""
+    places = selector("nonzero", "i64", "(place)", traits)
     if op == "nonzero":
 
         def launch(
@@ -79,7 +95,7 @@ def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Re
 
         return Recipe((places.program,), launch, error_bound=0.0)
 
-    elements = Selector("compress", BITS[ITEMSIZE[dtypes[0]]], "PHX_DATA(x)[place]", traits)
+    elements = selector("compress", BITS[ITEMSIZE[dtypes[0]]], "PHX_DATA(x)[place]", traits)
 
     def compress(
         env: Env, inputs: Sequence[Any], outputs: Sequence[Array], params: tuple[int, ...]

@@ -3,18 +3,22 @@
  *   MAGNITUDE  all bits but the sign for floats, 0 for integers
  *   SIGN       the sign bit of signed types
  *   INFINITY_  magnitudes above are NaN;  QUIET  a NaN;  MERGE_ZEROS  1 if -0 and +0 share a key
+ *   GROUP      work-items of a group
  *   CODE       what is sorted: FORM 0 a key, 1 a key above a place in one u64, 2 a pair of both
  *
  * Codes with a place are all different, and equal keys without one are alike: so every way of
  * sorting them is stable.
  */
-#if FORM == 2
-#define LESS(a, b) ((a).key < (b).key || ((a).key == (b).key && (a).place < (b).place))
-#else
-#define LESS(a, b) ((a) < (b))
-#endif
 /* Elements that a work-item sorts by itself. */
 #define RUN 8
+
+PHX_FN int is_less(const CODE a, const CODE b) {
+#if FORM == 2
+    return a.key < b.key || (a.key == b.key && a.place < b.place);
+#else
+    return a < b;
+#endif
+}
 
 PHX_FN CODE last_code(void) {
 #if FORM == 2
@@ -26,7 +30,7 @@ PHX_FN CODE last_code(void) {
 #endif
 }
 
-PHX_FN CODE code_of(U x, ulong at, U flip) {
+PHX_FN CODE code_of(U x, u64 at, U flip) {
     const U size = (U)(x & (U)((U) ~(U)0 >> 1));
     if (MERGE_ZEROS && size == 0) x = 0;
     U key = (U)(x ^ ((U)((I)x >> (WIDTH - 1)) & (U)MAGNITUDE) ^ (U)SIGN);
@@ -44,113 +48,111 @@ PHX_FN CODE code_of(U x, ulong at, U flip) {
 #endif
 }
 
-__kernel void encode(PHX_INPUT(U, x), PHX_OUTPUT(CODE, codes), const axes rows,
-                     const ulong first_row, const ulong count, const ulong n, const long step,
-                     const ulong flip) {
-    const place id = (place)get_global_id(0);
-    if (id >= count) return;
-    const place row = id / (place)n, i = id - row * (place)n;
-    long at[2] = {0, 0};
-    walk(&rows, (place)first_row + row, at);
-    PHX_DATA(codes)
-    [id] = code_of(PHX_DATA(x)[at[0] + (long)i * step], i, (U)flip);
-}
-
-__kernel void decode(PHX_INPUT(CODE, codes), PHX_OUTPUT(RESULT, o), const axes rows,
-                     const ulong first_row, const ulong count, const ulong n, const long step,
-                     const ulong flip) {
-    const place id = (place)get_global_id(0);
-    if (id >= count) return;
-    const place row = id / (place)n, i = id - row * (place)n;
-    const CODE c = PHX_DATA(codes)[id];
-    long at[2] = {0, 0};
-    walk(&rows, (place)first_row + row, at);
+PHX_FN RESULT result_of(const CODE c, U flip) {
 #if FORM == 2
-    const i64 x = (i64)c.place;
+    return (RESULT)c.place;
 #elif FORM == 1
-    const i64 x = (i64)(c & 0xffffffffu);
+    return (RESULT)(c & 0xffffffffu);
 #else
-    U x = (U)((U)c ^ (U)flip ^ (U)SIGN);
+    U x = (U)((U)c ^ flip ^ (U)SIGN);
     x ^= (U)((I)x >> (WIDTH - 1)) & (U)MAGNITUDE;
     if ((U)(x & (U)((U) ~(U)0 >> 1)) > (U)INFINITY_) x = (U)QUIET;
+    return (RESULT)x;
 #endif
-    PHX_DATA(o)
-    [at[1] + (long)i * step] = (RESULT)x;
+}
+
+PHX_KERNEL(GROUP) encode(PHX_INPUT(U, x), PHX_OUTPUT(CODE, codes), const axes rows,
+        const u64 first_row, const u64 count, const u64 n, const i64 step,
+        const u64 flip) {
+    for (place id = (place)PHX_GLOBAL_ID(0); id < count; id += (place)PHX_GLOBAL_SIZE(0)) {
+        const place row = id / (place)n, i = id - row * (place)n;
+        i64 at[2] = {0, 0};
+        walk(&rows, (place)first_row + row, at);
+        PHX_DATA(codes)[id] = code_of(PHX_DATA(x)[at[0] + (i64)i * step], i, (U)flip);
+    }
+}
+
+PHX_KERNEL(GROUP) decode(PHX_INPUT(CODE, codes), PHX_OUTPUT(RESULT, o), const axes rows,
+        const u64 first_row, const u64 count, const u64 n, const i64 step,
+        const u64 flip) {
+    for (place id = (place)PHX_GLOBAL_ID(0); id < count; id += (place)PHX_GLOBAL_SIZE(0)) {
+        const place row = id / (place)n, i = id - row * (place)n;
+        i64 at[2] = {0, 0};
+        walk(&rows, (place)first_row + row, at);
+        PHX_DATA(o)[at[1] + (i64)i * step] = result_of(PHX_DATA(codes)[id], (U)flip);
+    }
 }
 
 /* Blocks of width = lanes * RUN elements, several of them in a group; rows are cut into blocks. */
-__kernel void blocks(PHX_OUTPUT(CODE, codes), const ulong segments, const ulong n,
-                     const uint lanes, __local CODE *room) {
-    const uint local_id = (uint)get_local_id(0), lane = local_id % lanes;
-    const uint width = lanes * RUN, own = lane * RUN;
-    const ulong segment = get_group_id(0) * (get_local_size(0) / lanes) + local_id / lanes;
-    const ulong per_row = (n + width - 1) / width;
-    const ulong row = segment / per_row, begin = (segment - row * per_row) * width;
-    const uint count = segment < segments ? (uint)min((ulong)width, n - begin) : 0;
-    __global CODE *data = PHX_DATA(codes) + row * n + begin;
-    __local CODE *block = room + (local_id / lanes) * width;
-    CODE c[RUN];
-#pragma unroll
-    for (uint e = 0; e < RUN; e++) c[e] = own + e < count ? data[own + e] : last_code();
-#pragma unroll
-    for (uint turn = 0; turn < RUN; turn++)
-#pragma unroll
-        for (uint e = turn & 1; e + 1 < RUN; e += 2) {
-            const int swap = LESS(c[e + 1], c[e]);
-            const CODE low = swap ? c[e + 1] : c[e], high = swap ? c[e] : c[e + 1];
-            c[e] = low;
-            c[e + 1] = high;
+PHX_KERNEL_OF(GROUP) blocks(PHX_OUTPUT(CODE, codes), const u64 segments, const u64 n, const u64 each) {
+    PHX_LOCAL_ARRAY(CODE, room, GROUP * RUN);
+    const u32 lanes = (u32)each, together = GROUP / lanes;
+    const u32 slot = (u32)PHX_LOCAL_ID(0) / lanes, lane = (u32)PHX_LOCAL_ID(0) % lanes;
+    const u32 width = lanes * RUN, own = lane * RUN;
+    const u64 per_row = (n + width - 1) / width;
+    PHX_LOCAL_PTR(CODE) block = room + slot * width;
+    for (u64 first = PHX_GROUP_ID(0) * together; first < segments; first += PHX_GROUPS(0) * together) {
+        const u64 segment = first + slot, row = segment / per_row;
+        const u64 begin = (segment - row * per_row) * width;
+        const u32 count = segment < segments ? (u32)PHX_MIN((u64)width, n - begin) : 0;
+        PHX_GLOBAL CODE *data = PHX_DATA(codes) + row * n + begin;
+        CODE c[RUN];
+    PHX_UNROLL
+        for (u32 e = 0; e < RUN; e++) c[e] = own + e < count ? data[own + e] : last_code();
+        PHX_UNROLL
+        for (u32 turn = 0; turn < RUN; turn++) {
+            PHX_UNROLL
+            for (u32 e = turn & 1; e + 1 < RUN; e += 2) {
+                const int swap = is_less(c[e + 1], c[e]);
+                const CODE low = swap ? c[e + 1] : c[e], high = swap ? c[e] : c[e + 1];
+                c[e] = low;
+                c[e + 1] = high;
+            }
         }
-    for (uint w = RUN; w < width; w *= 2) {
-        for (uint e = 0; e < RUN; e++) block[own + e] = c[e];
-        barrier(CLK_LOCAL_MEM_FENCE);
-        __local const CODE *a = block + own / (2 * w) * (2 * w), *b = a + w;
-        const uint d = own % (2 * w);
-        uint low = d > w ? d - w : 0, high = min(d, w);
-        while (low < high) {
-            const uint middle = (low + high) / 2;
-            if (LESS(b[d - 1 - middle], a[middle]))
-                high = middle;
-            else
-                low = middle + 1;
+        for (u32 w = RUN; w < width; w *= 2) {
+            for (u32 e = 0; e < RUN; e++) block[own + e] = c[e];
+            PHX_BARRIER();
+            PHX_LOCAL_PTR(CODE) a = block + own / (2 * w) * (2 * w);
+            PHX_LOCAL_PTR(CODE) b = a + w;
+            const u32 d = own % (2 * w);
+            u32 low = d > w ? d - w : 0, high = PHX_MIN(d, w);
+            while (low < high) {
+                const u32 middle = (low + high) / 2;
+                if (is_less(b[d - 1 - middle], a[middle]))
+                    high = middle;
+                else
+                    low = middle + 1;
+            }
+            u32 i = low, j = d - low;
+            for (u32 e = 0; e < RUN; e++) {
+                const int left = j >= w || (i < w && !is_less(b[j], a[i]));
+                c[e] = left ? a[i] : b[j];
+                i += left;
+                j += !left;
+            }
+            PHX_BARRIER();
         }
-        uint i = low, j = d - low;
-        for (uint e = 0; e < RUN; e++) {
-            const int left = j >= w || (i < w && !LESS(b[j], a[i]));
-            c[e] = left ? a[i] : b[j];
-            i += left;
-            j += !left;
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
+        for (u32 e = 0; e < RUN; e++)
+            if (own + e < count) data[own + e] = c[e];
     }
-    for (uint e = 0; e < RUN; e++)
-        if (own + e < count) data[own + e] = c[e];
 }
 
-/* One pass: neighbouring runs of `width` become one; a work-item writes `span` elements. */
-__kernel void merge(PHX_INPUT(CODE, from), PHX_OUTPUT(CODE, to), const ulong items, const ulong n,
-                    const ulong width, const ulong span) {
-    const ulong id = get_global_id(0);
-    if (id >= items) return;
-    const ulong per_row = (n + span - 1) / span, row = id / per_row;
-    const ulong first = (id - row * per_row) * span, base = first / (2 * width) * (2 * width);
-    const ulong na = min(width, n - base), nb = min(2 * width, n - base) - na;
-    __global const CODE *a = PHX_DATA(from) + row * n + base, *b = a + na;
-    __global CODE *o = PHX_DATA(to) + row * n + first;
-    const ulong d = first - base, count = min(span, na + nb - d);
-    ulong low = d > nb ? d - nb : 0, high = min(d, na);
+/* Write `count` elements of two runs merged, from the d-th on. */
+PHX_FN void merge_part(PHX_GLOBAL const CODE *a, const u64 na, PHX_GLOBAL const CODE *b, const u64 nb,
+                       const u64 d, const u64 count, PHX_GLOBAL CODE *o) {
+    u64 low = d > nb ? d - nb : 0, high = PHX_MIN(d, na);
     while (low < high) {
-        const ulong middle = (low + high) / 2;
-        if (LESS(b[d - 1 - middle], a[middle]))
+        const u64 middle = (low + high) / 2;
+        if (is_less(b[d - 1 - middle], a[middle]))
             high = middle;
         else
             low = middle + 1;
     }
-    ulong i = low, j = d - low, e = 0;
+    u64 i = low, j = d - low, e = 0;
     if (i < na && j < nb) {
         CODE x = a[i], y = b[j];
         for (;;) {
-            const int right = LESS(y, x);
+            const int right = is_less(y, x);
             o[e++] = right ? y : x;
             i += !right;
             j += right;
@@ -161,4 +163,17 @@ __kernel void merge(PHX_INPUT(CODE, from), PHX_OUTPUT(CODE, to), const ulong ite
     }
     for (; e < count && i < na; e++) o[e] = a[i++];
     for (; e < count; e++) o[e] = b[j++];
+}
+
+/* One pass: neighbouring runs of `width` become one; a work-item writes `span` elements at a time. */
+PHX_KERNEL(GROUP) merge(PHX_INPUT(CODE, from), PHX_OUTPUT(CODE, to), const u64 items, const u64 n,
+                        const u64 width, const u64 span) {
+    const u64 per_row = (n + span - 1) / span;
+    for (u64 id = PHX_GLOBAL_ID(0); id < items; id += PHX_GLOBAL_SIZE(0)) {
+        const u64 row = id / per_row, first = (id - row * per_row) * span;
+        const u64 base = first / (2 * width) * (2 * width), d = first - base;
+        const u64 na = PHX_MIN(width, n - base), nb = PHX_MIN(2 * width, n - base) - na;
+        PHX_GLOBAL const CODE *a = PHX_DATA(from) + row * n + base;
+        merge_part(a, na, a + na, nb, d, PHX_MIN(span, na + nb - d), PHX_DATA(to) + row * n + first);
+    }
 }

@@ -1,45 +1,35 @@
 """The ops sort and argsort: rows become codes, blocks are sorted in local memory, then merged.
 
 A code is a key, an unsigned integer of the wanted order; argsort puts the place below it. NaNs
-share a key, so sort gives each as the same quiet NaN. On cores, long rows are sorted by digits.
+share a key, so sort gives each as the same quiet NaN.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .axes import Axes, merged, pieces, text
 from .dtypes import ITEMSIZE, needs_fp64
-from .recipe import Env, Local, Program, Recipe, Traits, divide_up, round_up
+from .recipe import Program, Recipe, Traits, divide_up
 from .search import INFINITY
+from .source import template
 
 if TYPE_CHECKING:
     from phalanx._warm import Array
     from phalanx.driver import Layout
 
-_SOURCE, _DIGITS = (
-    (Path(__file__).parent / name).read_text(encoding="utf-8")
-    for name in ("sort.h", "../kernels_opencl/sort_digits.cl")
-)
+    from .env import Env
 
 #: Elements that a work-item sorts by itself, as sort.h says.
 _RUN = 8
-#: Most work-items of a block, and work-items of a group.
-_LANES, _GROUP = 128, 128
-#: Elements that a work-item merges: on a CPU, and on a GPU. A divisor of the smallest merged block.
-_SPAN = {True: 1024, False: 16}
+#: Most work-items of a group.
+_GROUP = 128
 #: Elements of all rows that are sorted at a time.
 _ROOM = 2**28
-#: What is sorted by digits on a CPU: elements of a row, as counts have 32 bits, and least in all.
-_BY_DIGITS, _LEAST_BY_DIGITS = range(2**8, 2**32), 2**12
-#: Bits of a digit, as sort_digits.cl says; the least elements of a chunk, and chunks for each core.
-_DIGIT = 8
-_CHUNK, _CHUNKS_PER_CORE = 4096, 8
 
 
-class _Form(NamedTuple):
+class Form(NamedTuple):
     """What is sorted: its number in sort.h, its C type, and a dtype of the same size."""
 
     number: int
@@ -52,10 +42,10 @@ class _Form(NamedTuple):
         return f"#define FORM {self.number}\n#define CODE {self.code}\n{pair}"
 
 
-_SMALL_KEY = _Form(0, "u32", "uint32")
-_LARGE_KEY = _Form(0, "u64", "uint64")
-_PACKED = _Form(1, "u64", "uint64")
-_PAIR = _Form(2, "pair", "complex128")
+_SMALL_KEY = Form(0, "u32", "uint32")
+_LARGE_KEY = Form(0, "u64", "uint64")
+_PACKED = Form(1, "u64", "uint64")
+_PAIR = Form(2, "pair", "complex128")
 
 
 def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Recipe | None:
@@ -63,14 +53,17 @@ def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Re
     del layout
     if needs_fp64(dtypes) and not traits.fp64:
         return None
-    sorting = _Sorting(dtypes[0], arg=op == "argsort")
-    return Recipe((sorting.program(sorting.form(1), 1),), sorting.launch, error_bound=0.0)
+    return Sorting(dtypes[0], traits, arg=op == "argsort").recipe()
 
 
-class _Sorting:
+class Sorting:
     """The programs for one dtype, and their launch."""
 
-    def __init__(self, dtype: str, *, arg: bool) -> None:
+    #: Elements that a work-item merges: a divisor of the smallest block that is merged.
+    span = 16
+
+    def __init__(self, dtype: str, traits: Traits, *, arg: bool) -> None:
+        self.traits = traits
         self._bits = 8 * ITEMSIZE[dtype]
         self._arg = arg
         is_float = dtype in INFINITY
@@ -88,23 +81,41 @@ class _Sorting:
             "RESULT": "i64" if arg else f"u{self._bits}",
         }
         self._names = "".join(f"#define {name} {value}\n" for name, value in names.items())
-        self._programs: dict[tuple[_Form, int, bool], Program] = {}
-        self._by_digits: dict[_Form, Program] = {}
+        self._programs: dict[tuple[Form, int, bool, int], Program] = {}
 
-    def form(self, n: int) -> _Form:
+    @property
+    def bits(self) -> int:
+        """Bits of an element."""
+        return self._bits
+
+    def recipe(self) -> Recipe:
+        """Return the recipe."""
+        first = self.program(self.form(1), 1, self._most_lanes(self.form(1)))
+        return Recipe((first,), self.launch, error_bound=0.0)
+
+    def form(self, n: int) -> Form:
         """Return what rows of n elements are sorted as."""
         if self._arg:
             return _PACKED if self._bits <= 32 and n <= 2**32 else _PAIR
         return _SMALL_KEY if self._bits <= 32 else _LARGE_KEY
 
-    def program(self, form: _Form, rank: int, *, wide: bool = False) -> Program:
-        """Return the program for a form and so many axes of rows."""
-        key = (form, rank, wide)
+    def program(self, form: Form, rank: int, group: int, *, wide: bool = False) -> Program:
+        """Return the program for a form, so many axes of rows, and groups that sort blocks."""
+        key = (form, rank, wide, group)
         found = self._programs.get(key)
         if found is None:
-            source = text(2, rank, wide=wide) + form.names() + self._names + _SOURCE
+            names = f"{form.names()}#define GROUP {group}\n{self._names}"
+            source = text(2, rank, wide=wide) + names + template("sort.h")
             found = self._programs.setdefault(key, Program(source))
         return found
+
+    def _most_lanes(self, form: Form) -> int:
+        """The largest group that the device has local memory for: a power of two."""
+        room = self.traits.local_memory // (ITEMSIZE[form.dtype] * _RUN)
+        group = 1
+        while 2 * group <= min(_GROUP, self.traits.max_work_group, room):
+            group *= 2
+        return group
 
     def launch(
         self, env: Env, inputs: Sequence[Any], outputs: Sequence[Array], params: tuple[int, ...]
@@ -119,7 +130,8 @@ class _Sorting:
         for axes in pieces(merged(out.shape[:-1], x.strides[:-1], out.strides[:-1])):
             source = env.view(x, (), (), axes.first[0])
             target = env.view(out, (), (), axes.first[1])
-            most = max(1, _ROOM // n)
+            room = min(_ROOM, self.traits.max_allocation // ITEMSIZE[self.form(n).dtype])
+            most = max(1, room // n)
             for first in range(0, axes.count, most):
                 rows = min(most, axes.count - first)
                 self._rows(env, axes, (source, target), (first, rows, n), steps, flip)
@@ -137,74 +149,49 @@ class _Sorting:
         first, rows, n = sizes
         form = self.form(n)
         wide = axes.wide or (first + rows) * n >= 2**31
-        program = self.program(form, axes.rank, wide=wide)
+        group = self._most_lanes(form)
+        program = self.program(form, axes.rank, group, wide=wide)
+        while group > 1 and group > env.group_limit(env.kernel(program, "blocks")):
+            group //= 2  # this kernel takes smaller groups than the device does at best
+            program = self.program(form, axes.rank, group, wide=wide)
         packed, count = axes.pack(), rows * n
         codes = env.scratch(count, form.dtype)
-        group = min(_GROUP, env.traits.max_work_group)
-        each = (round_up(count, group),)
+        size = (self._groups(count, group) * group,)
         encode, decode = (env.kernel(program, name) for name in ("encode", "decode"))
         source, target = ends
         call = (packed, first, count, n)
-        env.enqueue(encode, each, (group,), source, codes, *call, steps[0], flip)
-        codes = self._sorted(env, program, form, codes, rows, n)
-        env.enqueue(decode, each, (group,), codes, target, *call, steps[1], flip)
+        env.enqueue(encode, size, (group,), source, codes, *call, steps[0], flip)
+        codes = self.sorted(env, program, form, codes, (rows, n, group))
+        env.enqueue(decode, size, (group,), codes, target, *call, steps[1], flip)
 
-    def _sorted(
-        self, env: Env, program: Program, form: _Form, codes: Array, rows: int, n: int
+    def _groups(self, count: int, each: int) -> int:
+        return min(divide_up(count, each), self.traits.most_groups)
+
+    def sorted(
+        self, env: Env, program: Program, form: Form, codes: Array, sizes: tuple[int, int, int]
     ) -> Array:
-        """Sort rows of codes; returns them in this array or a new one."""
-        if env.traits.is_cpu and n in _BY_DIGITS and rows * n >= _LEAST_BY_DIGITS:
-            return self._sorted_by_digits(env, form, codes, rows, n)
-        blocks, merge = (env.kernel(program, name) for name in ("blocks", "merge"))
-        lanes, group = _lanes(env, blocks, form, n)
+        """Sort rows of codes; returns them in this array or a new one.
+
+        ``sizes``: how many rows, of how many codes, and the work-items of a group.
+        """
+        rows, n, group = sizes
+        lanes = 1
+        while lanes * _RUN < n and lanes < group:
+            lanes *= 2
         width = lanes * _RUN
         segments = rows * divide_up(n, width)
-        size = (divide_up(segments, group // lanes) * group,)
-        room = Local(ITEMSIZE[form.dtype] * group * _RUN)
-        lanes_bytes = lanes.to_bytes(4, "little")
-        env.enqueue(blocks, size, (group,), codes, segments, n, lanes_bytes, room)
-        span = min(_SPAN[env.traits.is_cpu], width)
+        size = (self._groups(segments, group // lanes) * group,)
+        blocks, merge = (env.kernel(program, name) for name in ("blocks", "merge"))
+        env.enqueue(blocks, size, (group,), codes, segments, n, lanes)
+        span = min(self.span, width)
         items = rows * divide_up(n, span)
-        group = min(_GROUP if items > _GROUP else 1, env.group_limit(merge))
+        local = min(group if items > group else 1, env.group_limit(merge))
         spare: Array | None = None
         while width < n:
             if spare is None:
                 spare = env.scratch(codes.size, form.dtype)
-            each = (round_up(items, group),)
-            env.enqueue(merge, each, (group,), codes, spare, items, n, width, span)
+            size = (self._groups(items, local) * local,)
+            env.enqueue(merge, size, (local,), codes, spare, items, n, width, span)
             codes, spare = spare, codes
             width *= 2
         return codes
-
-    def _sorted_by_digits(self, env: Env, form: _Form, codes: Array, rows: int, n: int) -> Array:
-        """Do the same on cores: a count, a running sum and a move for each digit."""
-        program = self._by_digits.get(form)
-        if program is None:
-            program = self._by_digits.setdefault(form, Program(form.names() + _DIGITS))
-        count, place, move = (
-            env.kernel(program, f"{name}_digits") for name in ("count", "place", "move")
-        )
-        most = divide_up(_CHUNKS_PER_CORE * env.traits.compute_units, rows)
-        chunk = max(_CHUNK, divide_up(n, most))
-        parts = divide_up(n, chunk)
-        counts = env.scratch(rows * parts << _DIGIT, "uint32")
-        spare = env.scratch(codes.size, form.dtype)
-        for shift in range(0, self._bits, _DIGIT):
-            env.enqueue(count, (parts, rows), (1, 1), codes, counts, n, chunk, shift)
-            env.enqueue(place, (rows,), (1,), counts, parts)
-            env.enqueue(move, (parts, rows), (1, 1), codes, counts, spare, n, chunk, shift)
-            codes, spare = spare, codes
-        return codes
-
-
-def _lanes(env: Env, kernel: Any, form: _Form, n: int) -> tuple[int, int]:
-    """Choose the work-items of a block and of a group: powers of two that the device can hold."""
-    limit = min(_GROUP, env.group_limit(kernel))
-    limit = min(limit, env.traits.local_memory // (ITEMSIZE[form.dtype] * _RUN))
-    group = 1
-    while 2 * group <= limit:
-        group *= 2
-    lanes = 1
-    while lanes * _RUN < n and 2 * lanes <= min(group, _LANES):
-        lanes *= 2
-    return lanes, group

@@ -1,4 +1,4 @@
-"""From a `Program` to the text that the runtime compiles, and from its log to our error."""
+"""From a `Program` to the text that a compiler gets, and from its log to our error."""
 
 from __future__ import annotations
 
@@ -7,36 +7,31 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from phalanx.device_code.recipe import Program, Traits
 from phalanx.errors import CompileError
 
+from .dialect import Dialect
+from .recipe import Program, Traits
+
 _HERE = Path(__file__).parent
-#: Headers of which something is left without double; single.cl stands for the others.
+#: Headers of which something is left without double; `Dialect.without_double` has the others.
 _WITHOUT_DOUBLE = ("convert", "integer", "real_basic")
 _INCLUDE = re.compile(r'^#include "(\w+)\.h"\n', re.MULTILINE)
 _DOUBLE = re.compile(r"f64|c128|phx_dd\b|phx_split|phx_parts|phx_scaled")
 _USES = re.compile(r"(PHX_\w+_)\(")
 _DEFINED = re.compile(r"^#define (\w+)")
+_KERNEL = re.compile(r"\bPHX_KERNEL(?:_OF)?\([^()]*(?:\([^()]*\))*[^()]*\)\s+(\w+)\s*\(")
+
+
+@cache
+def template(name: str) -> str:
+    """Return a text of this folder by its file name."""
+    return (_HERE / name).read_text(encoding="utf-8")
 
 
 @cache
 def scalar_header(name: str) -> str:
     """Return the text of a header of core/scalar by its name without ``.h``."""
-    import phalanx
-
-    return (Path(phalanx.__file__).parent / "scalar" / f"{name}.h").read_text(encoding="utf-8")
-
-
-@cache
-def dialect() -> str:
-    """Return the prelude of all programs."""
-    return (_HERE / "dialect.cl").read_text(encoding="utf-8")
-
-
-@cache
-def single() -> str:
-    """Return what takes the place of functions that compute in double."""
-    return (_HERE / "single.cl").read_text(encoding="utf-8")
+    return (_HERE.parent / "scalar" / f"{name}.h").read_text(encoding="utf-8")
 
 
 def _items(text: str) -> Iterator[str]:
@@ -76,8 +71,11 @@ def without_double(text: str) -> str:
     return "".join(kept)
 
 
-def full_text(program: Program, *, fp64: bool = True) -> str:
-    """Return the prelude, the headers that the program needs, each once, and its source."""
+def full_text(program: Program, dialect: Dialect, traits: Traits) -> str:
+    """Return the dialect, the headers that the program needs, each once, and its source."""
+    exact = int(traits.exact_division)
+    device = f"#define PHX_FP64 {int(traits.fp64)}\n#define PHX_EXACT_DIVISION {exact}\n"
+    head = (device, dialect.text, template("prelude.h"))
     done: dict[str, str] = {}
 
     def add(name: str) -> None:
@@ -90,25 +88,20 @@ def full_text(program: Program, *, fp64: bool = True) -> str:
 
     for name in program.headers:
         add(name)
-    if fp64 or not done:
-        return "\n".join((dialect(), *done.values(), program.source))
+    if traits.fp64 or not done:
+        return "\n".join((*head, *done.values(), program.source))
     for name in ("convert", "real_basic"):
         add(name)
     headers = [without_double(done[name]) for name in done if name in _WITHOUT_DOUBLE]
-    return "\n".join((dialect(), *headers, single(), program.source))
+    return "\n".join((*head, *headers, dialect.without_double, program.source))
 
 
-def full_options(program: Program, traits: Traits) -> tuple[str, ...]:
-    """Return the options for the compiler; none of them allows it to change a result."""
-    options = [
-        "-cl-std=CL1.2",
-        "-w",  # what the headers define and this program does not use
-        f"-DPHX_FP64={int(traits.fp64)}",
-        f"-DPHX_EXACT_DIVISION={int(traits.exact_division)}",
-    ]
-    if traits.exact_division:
-        options.append("-cl-fp32-correctly-rounded-divide-sqrt")
-    return (*options, *program.options)
+def kernel_names(program: Program) -> tuple[str, ...]:
+    """Return the names of a program's kernels in the order of its text.
+
+    A text that has them under ``#if`` may name one twice, or one that is left out.
+    """
+    return tuple(dict.fromkeys(_KERNEL.findall(program.source)))
 
 
 def compile_error(what: str, log: str, text: str) -> CompileError:

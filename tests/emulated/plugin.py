@@ -1,0 +1,14 @@
+"""The plugin of the emulated devices, as a stranger's package would have it."""
+
+from __future__ import annotations
+
+from phalanx.driver import Driver
+from phalanx.hookspecs import hookimpl
+
+from .driver import EmulatedDriver
+
+
+@hookimpl
+def phalanx_drivers() -> tuple[Driver, ...]:
+    """Offer the driver ``emulated``."""
+    return (EmulatedDriver(),)
