@@ -24,7 +24,7 @@ JOBS ?= 2
 MINUTES ?= 2
 SECONDS ?= 20
 
-.PHONY: help demo test test-all conformance stress cover sanitize bench lint types wheel clean
+.PHONY: help demo test test-all conformance proof stress cover sanitize bench lint types wheel clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -56,6 +56,10 @@ conformance: $(VENV)/.test ## certify every device of this machine, then test th
 	$(RUNTIMES)
 	$(RUN) $(BIN)/python tests/conformance/certify_all.py
 	$(RUN) $(BIN)/phalanx conformance --self-test --quick
+
+proof: $(VENV)/.test ## check functions of one operand on all inputs; resumes; ARGS=--help
+	$(RUNTIMES)
+	$(RUN) PYTHONPATH=tests $(BIN)/python -m proof $(ARGS)
 
 stress: $(VENV)/.test ## random programs of many threads for MINUTES=2; also SEED=, DEVICE=, DELAYS=1
 	$(RUNTIMES)

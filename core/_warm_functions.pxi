@@ -299,7 +299,7 @@ cdef Array separate(Array source, Array target):
     """``source``, or a copy of it if it overlaps ``target`` in another order than its own."""
     if uses_of(source.buffer) is not uses_of(target.buffer) or (
             <char *>source.t.data + source.t.byte_offset == <char *>target.t.data + target.t.byte_offset
-            and same_shape(source, target)
+            and source.dtype.itemsize == target.dtype.itemsize and same_shape(source, target)
             and memcmp(source.t.strides, target.t.strides, target.t.ndim * sizeof(int64_t)) == 0):
         return source
     return unary(_copy, source)
@@ -388,17 +388,25 @@ cdef int fill_target(Array target, void **operands, Launch *launch) except -1:
                           operands, launch, target, &p)
 
 
-def ternary(str name not None, first, second, third, DType key not None, Device device not None):
-    """Run ``where`` or ``clip``: operands are arrays of the right dtypes or Python numbers of ``key``."""
+def ternary(str name not None, first, second, third, DType key not None, Device device not None, *,
+            Array out=None):
+    """Run ``where`` or ``clip``: operands are arrays of the right dtypes or Python numbers of ``key``.
+
+    The result goes into ``out``, of the dtype ``key``, if it is given; overlap is handled.
+    """
     cdef void *operands[3]
     cdef Launch launch
     cdef Entry *e
     cdef int i
     cdef Function f = _named(name)
     launch.scalars = 0
-    values = (first, second, third)
+    values = [first, second, third]
+    if out is not None:
+        check_writable(out)
     for i in range(3):
         if type(values[i]) is Array:
+            if out is not None:
+                values[i] = separate(<Array>values[i], out)
             operands[i] = <void *>values[i]
         else:
             operands[i] = NULL
@@ -407,7 +415,7 @@ def ternary(str name not None, first, second, third, DType key not None, Device 
     if not defined_for(f, key):
         raise TypeError(f"{name} is not defined for {key.name}")
     e = entry_of(f, device, key)
-    return run_elementwise(device, e, name, 3, operands, &launch, None)
+    return run_elementwise(device, e, name, 3, operands, &launch, out)
 
 
 def promote_types(DType a not None, DType b not None):

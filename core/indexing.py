@@ -6,7 +6,19 @@ import math
 import operator
 from typing import Any
 
-from ._warm import Array, assign, cast, empty, fill, launch, normal_axis, overlaps, reduce, view
+from ._warm import (
+    Array,
+    assign,
+    cast,
+    empty,
+    fill,
+    launch,
+    normal_axis,
+    overlaps,
+    reduce,
+    ternary,
+    view,
+)
 from ._warm import copy as copy_array
 from .data_types import int64
 from .errors import DeviceMismatchError
@@ -235,8 +247,7 @@ def _same_device(x: Array, key: Array) -> None:
 
 
 def _fill_where(x: Array, mask: Array, value: Any) -> None:
-    from .elementwise import where
-
+    """``x[mask] = value`` for one value, in place."""
     _same_device(x, mask)
     source: Any
     if isinstance(value, Array):
@@ -244,8 +255,8 @@ def _fill_where(x: Array, mask: Array, value: Any) -> None:
     else:
         _check_number(x, value)
         whole = x.dtype.kind in "iu" or (isinstance(value, bool) and x.dtype.kind != "b")
-        source = int(value) if whole else value  # `where` must stay in the dtype of x
-    assign(x, where(mask, source, x))
+        source = int(value) if whole else value
+    ternary("where", mask, source, x, x.dtype, x.device, out=x)
 
 
 def nonzero_flat(mask: Array) -> Array:

@@ -30,8 +30,9 @@ def _operands(x1: Array, x2: Array, op: str) -> tuple[Array, Array]:
 def matmul(x1: Array, x2: Array, /) -> Array:
     """Matrix product (..., m, k) times (..., k, n); 1-d operands are a row or a column.
 
-    Each element is accumulated over k in order with fused multiply-add, so every device gives the
-    same bits; float16 and bfloat16 accumulate in float32.
+    Each element is accumulated with fused multiply-add over blocks of 4096 steps of k, each in
+    order, and the blocks are joined in a fixed tree, so every device gives the same bits; float16
+    and bfloat16 accumulate in float32.
 
     Raises:
         ValueError: 0-d operands, or extents that do not fit.

@@ -224,7 +224,8 @@ class Renderer:
             return
         dtype = _dtype(signature)
         kind = self._optable.kind_of(dtype)
-        expression = op.expression(kind).format(s=_COMPUTE.get(dtype, SUFFIX[dtype]))
+        own = "for_f16" if dtype == "float16" and op.for_f16 else ""
+        expression = op.expression(kind).format(s=own or _COMPUTE.get(dtype, SUFFIX[dtype]))
         if not self._wanted(expression):
             return
         if expression == "a" and signature.inputs[0] == signature.outputs[0]:
@@ -277,8 +278,9 @@ class Renderer:
     def _add_half(self, op: Any, signature: Any, expression: str, group: str) -> None:
         predicate = signature.outputs[0] == "bool"
         types = ["f32"] * op.arity + ["b" if predicate else "f32"]
-        float32 = self._add_unit_loop(group, op.name, types, expression)
         suffix = SUFFIX[_dtype(signature)]
+        name = f"{op.name}_for_f16" if op.for_f16 and suffix == "f16" else op.name
+        float32 = self._add_unit_loop(group, name, types, expression)
         loop = f"{op.name}_{suffix}_unit"
         self._group(group).loops[loop] = (
             f"CPU_HALF_UNIT({loop}, {suffix}, {op.arity}, {int(predicate)}, {float32})"

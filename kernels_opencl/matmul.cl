@@ -1,8 +1,10 @@
 /* Matrix products: the kernels of matmul.py, which defines before this text
  *   S         an element in memory            A         the type that accumulates
- *   LOAD(x)   S to A                          STORE(x)  A to S
+ *   O         an element of the result        RESUME(x) O to A
+ *   LOAD(x)   S to A                          STORE(x)  A to O
  *   MAC(a, b, c)  a * b + c, fma for floats   PARTS     1, or 2 for complex numbers
- * Complex numbers lie in memory as pairs of S; LOAD and STORE see one part.
+ * Complex numbers lie in memory as pairs of S; LOAD and STORE see one part. O is S; or A, where the
+ * result is the sums of blocks of k, which `join` and `finish` make the product of.
  *
  * A packed operand is cut into panels of so many lanes as a tile has (rows of the left, columns of
  * the right matrix): [batch][panel][step of k][part][lane]; missing lanes are zeros. Steps are
@@ -18,7 +20,7 @@ PHX_FN void mac_complex(A ar, A ai, A br, A bi, A *re, A *im) {
 }
 
 /* One work-item per element, straight from memory: for small products and vectors. */
-__kernel void plain(PHX_INPUT(S, a), PHX_INPUT(S, b), PHX_OUTPUT(S, o), const axes batch,
+__kernel void plain(PHX_INPUT(S, a), PHX_INPUT(S, b), PHX_OUTPUT(O, o), const axes batch,
                     const ulong batches, const ulong m, const ulong n, const ulong k,
                     const long a_row, const long a_step, const long b_step, const long b_column,
                     const long o_row, const long o_column) {
@@ -30,7 +32,7 @@ __kernel void plain(PHX_INPUT(S, a), PHX_INPUT(S, b), PHX_OUTPUT(S, o), const ax
         walk(&batch, (place)number, at);
         __global const S *x = FIRST(a) + (at[0] + i * a_row) * PARTS;
         __global const S *y = FIRST(b) + (at[1] + j * b_column) * PARTS;
-        __global S *z = FIRST(o) + (at[2] + i * o_row + j * o_column) * PARTS;
+        __global O *z = FIRST(o) + (at[2] + i * o_row + j * o_column) * PARTS;
         A re = 0;
 #if PARTS == 1
         for (ulong p = 0; p < k; p++, x += a_step, y += b_step) re = MAC(LOAD(*x), LOAD(*y), re);
@@ -41,6 +43,28 @@ __kernel void plain(PHX_INPUT(S, a), PHX_INPUT(S, b), PHX_OUTPUT(S, o), const ax
         z[1] = STORE(im);
 #endif
         z[0] = STORE(re);
+    }
+}
+
+/* The sums of blocks of k lie one after the other; each of the first ones takes in what lies `behind`. */
+__kernel void join(PHX_OUTPUT(A, sums), const ulong behind, const ulong count) {
+    __global A *to = FIRST(sums);
+    for (ulong i = get_global_id(0); i < count * PARTS; i += get_global_size(0))
+        to[i] = to[i] + to[behind * PARTS + i];
+}
+
+/* The joined sums (batches, m, n) become elements of the result. */
+__kernel void finish(PHX_INPUT(A, sums), PHX_OUTPUT(O, o), const axes batch, const ulong batches,
+                     const ulong m, const ulong n, const long o_row, const long o_column) {
+    const ulong id = get_global_id(0);
+    if (id >= m * n) return;
+    for (ulong number = get_global_id(1); number < batches; number += get_global_size(1)) {
+        long at[3] = {0, 0, 0};
+        walk(&batch, (place)number, at);
+        __global const A *from = FIRST(sums) + (number * m * n + id) * PARTS;
+        __global O *to =
+            FIRST(o) + (at[2] + (long)(id / n) * o_row + (long)(id % n) * o_column) * PARTS;
+        for (int part = 0; part < PARTS; part++) to[part] = STORE(from[part]);
     }
 }
 
@@ -75,7 +99,7 @@ __kernel void pack(PHX_INPUT(S, x), PHX_OUTPUT(A, o), const axes batch, const ul
 #define TILE (SPAN * GROUP)
 #define ITEMS (GROUP * GROUP)
 
-__kernel void tile(PHX_INPUT(A, a), PHX_INPUT(A, b), PHX_OUTPUT(S, o), const axes batch,
+__kernel void tile(PHX_INPUT(A, a), PHX_INPUT(A, b), PHX_OUTPUT(O, o), const axes batch,
                    const ulong first_batch, const ulong batches, const ulong m, const ulong n,
                    const ulong k, const ulong a_batch, const ulong b_batch, const long o_row,
                    const long o_column, const ulong more) {
@@ -89,7 +113,7 @@ __kernel void tile(PHX_INPUT(A, a), PHX_INPUT(A, b), PHX_OUTPUT(S, o), const axe
             __global const A *y = PHX_DATA(b) + number * b_batch + panel * k * (TILE * PARTS);
             long at[3] = {0, 0, 0};
             walk(&batch, (place)(first_batch + number), at);
-            __global S *z = FIRST(o) + at[2] * PARTS;
+            __global O *z = FIRST(o) + at[2] * PARTS;
             const ulong i0 = get_group_id(0) * TILE + row, j0 = panel * TILE + column;
             A c[PARTS][SPAN][SPAN];
             for (int part = 0; part < PARTS; part++)
@@ -99,7 +123,7 @@ __kernel void tile(PHX_INPUT(A, a), PHX_INPUT(A, b), PHX_OUTPUT(S, o), const axe
                         c[part][r][s] = 0;
                         if (more && i < m && j < n)
                             c[part][r][s] =
-                                LOAD(z[((long)i * o_row + (long)j * o_column) * PARTS + part]);
+                                RESUME(z[((long)i * o_row + (long)j * o_column) * PARTS + part]);
                     }
             for (ulong p = 0; p < k; p += DEPTH) {
                 const uint steps = (uint)min((ulong)DEPTH, k - p);
@@ -164,7 +188,7 @@ PHX_FN VECTOR mac_vector(VECTOR a, VECTOR b, VECTOR c) {
 
 #define COLUMNS (VECTORS * LANES)
 
-__kernel void tile(PHX_INPUT(A, a), PHX_INPUT(A, b), PHX_OUTPUT(S, o), const axes batch,
+__kernel void tile(PHX_INPUT(A, a), PHX_INPUT(A, b), PHX_OUTPUT(O, o), const axes batch,
                    const ulong first_batch, const ulong batches, const ulong m, const ulong n,
                    const ulong k, const ulong a_batch, const ulong b_batch, const long o_row,
                    const long o_column, const ulong more) {
@@ -174,7 +198,7 @@ __kernel void tile(PHX_INPUT(A, a), PHX_INPUT(A, b), PHX_OUTPUT(S, o), const axe
     __global const A *y = PHX_DATA(b) + number * b_batch + j0 * k * PARTS;
     long at[3] = {0, 0, 0};
     walk(&batch, (place)(first_batch + number), at);
-    __global S *z = FIRST(o) + (at[2] + (long)i0 * o_row + (long)j0 * o_column) * PARTS;
+    __global O *z = FIRST(o) + (at[2] + (long)i0 * o_row + (long)j0 * o_column) * PARTS;
     const int rows = (int)min((ulong)ROWS, m - i0), columns = (int)min((ulong)COLUMNS, n - j0);
     A sums[PARTS * ROWS * COLUMNS];
     if (more) {
@@ -183,7 +207,7 @@ __kernel void tile(PHX_INPUT(A, a), PHX_INPUT(A, b), PHX_OUTPUT(S, o), const axe
             for (int r = 0; r < rows; r++)
                 for (int s = 0; s < columns; s++)
                     sums[(part * ROWS + r) * COLUMNS + s] =
-                        LOAD(z[(r * o_row + s * o_column) * PARTS + part]);
+                        RESUME(z[(r * o_row + s * o_column) * PARTS + part]);
     }
     START
     for (ulong p = 0; p < k; p++, x += ROWS * PARTS, y += COLUMNS * PARTS) {

@@ -3,10 +3,12 @@
 Small products and vectors have one work-item per element. For the others both operands are packed,
 converted to the type that accumulates, and multiplied tile by tile: in registers alone on a CPU,
 through local memory on a GPU. Products beyond one pass over k go on from what the result holds.
+Where k is more than one chain, its blocks are one more batch axis, and their sums are joined.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from phalanx.device_code.axes import Axes, merged, pieces, text
 from phalanx.device_code.dtypes import HALF, PART, STORAGE, loaded, needs_fp64, stored
 from phalanx.device_code.recipe import Program, Recipe, Traits, divide_up, round_up
+from phalanx.optable.structured import CHAIN
 
 if TYPE_CHECKING:
     from phalanx._warm import Array
@@ -74,69 +77,65 @@ def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Re
     exact = traits.subnormals or product.kind.sums.startswith("u")
     bound = 0.0 if product.kind.sums.startswith("u") else -1.0
     determinism = "bitwise" if exact else "reproducible"
-    return Recipe((product.program(1),), product.launch, determinism, bound)
+    return Recipe((product.chains.program(1),), product.launch, determinism, bound)
 
 
-class _Product:
-    """The programs for one dtype, and their launch."""
+class _Chains:
+    """Products of at most CHAIN steps of k: the programs for one dtype, and their launch.
 
-    def __init__(self, dtype: str, traits: Traits) -> None:
+    The result has elements; or ``sums``, in the type that accumulates.
+    """
+
+    def __init__(self, dtype: str, traits: Traits, *, sums: bool = False) -> None:
         self.kind = _type_of(dtype)
         self._half = dtype in HALF
         self._tile = _tile(self.kind, traits)
-        real = self.kind.sums.startswith("f")
+        real, wide = self.kind.sums.startswith("f"), self.kind.sums
+        load = loaded(dtype, "x") if self._half else f"({wide})(x)"
         names = {
             "S": self.kind.storage,
-            "A": self.kind.sums,
+            "A": wide,
             "PARTS": self.kind.parts,
-            "LOAD(x)": loaded(dtype, "x") if self._half else f"({self.kind.sums})(x)",
-            "STORE(x)": stored(dtype, "x") if self._half else f"({self.kind.storage})(x)",
+            "LOAD(x)": load,
             "MAC(a, b, c)": f"{'phx_fmaf' if self.kind.size == 4 else 'phx_fma'}(a, b, c)"
             if real
             else _WRAPPING,
         }
-        self._names = "".join(f"#define {name} {value}\n" for name, value in names.items())
+        if sums:
+            names |= {"O": wide, "RESUME(x)": "(x)", "STORE(x)": "(x)"}
+        else:
+            store = stored(dtype, "x") if self._half else f"({self.kind.storage})(x)"
+            names |= {"O": self.kind.storage, "RESUME(x)": "LOAD(x)", "STORE(x)": store}
+        self._names = _define(**names) + self._tile.names
         self._programs: dict[int, Program] = {}
 
     def program(self, rank: int) -> Program:
         """Return the program for so many batch axes."""
         found = self._programs.get(rank)
         if found is None:
-            source = text(3, rank, wide=True) + self._names + self._tile.names + _SOURCE
+            source = text(3, rank, wide=True) + self._names + _SOURCE
             headers = ("convert",) if self._half else ()
             found = self._programs.setdefault(rank, Program(source, headers))
         return found
 
-    def launch(
-        self, env: Env, inputs: Sequence[Any], outputs: Sequence[Array], params: tuple[int, ...]
-    ) -> None:
-        """Enqueue one call."""
-        del params
-        out = outputs[0]
-        if not out.size:
-            return
-        batch = merged(out.shape[:-2], *(t.strides[:-2] for t in (*inputs, out)))
-        for axes in pieces(batch):
-            a, b, o = (
-                env.view(t, t.shape[-2:], t.strides[-2:], first)
-                for t, first in zip((*inputs, out), axes.first, strict=True)
-            )
-            m, k = a.shape
-            n = b.shape[1]
-            small = m * n * k < _PACKED_FROM[env.traits.is_cpu]
-            if small or min(m, n) < 4 or k < 4 or env.traits.max_work_group < self._tile.group:
-                self._plain(env, axes, a, b, o)
-            else:
-                self._packed(env, axes, a, b, o)
+    def launch(self, env: Env, axes: Axes, a: Array, b: Array, o: Array) -> None:
+        """Enqueue the products of a (m, k) and b (k, n), and of those along the batch axes."""
+        m, k = a.shape
+        n = b.shape[1]
+        small = m * n * k < _PACKED_FROM[env.traits.is_cpu]
+        if small or min(m, n) < 4 or k < 4 or env.traits.max_work_group < self._tile.group:
+            self._plain(env, axes, a, b, o)
+        else:
+            self._packed(env, axes, a, b, o)
 
     def _plain(self, env: Env, axes: Axes, a: Array, b: Array, o: Array) -> None:
         m, k = a.shape
         n = b.shape[1]
         kernel = env.kernel(self.program(axes.rank), "plain")
-        group = min(_GROUP, env.traits.max_work_group)
-        size = (round_up(m * n, group), min(axes.count, _MOST_GROUPS))
+        group = _group(env, m * n)
+        size = _grid(group, m * n, axes.count)
         steps = (*a.strides, *b.strides, *o.strides)
-        env.enqueue(kernel, size, (group, 1), a, b, o, axes.pack(), axes.count, m, n, k, *steps)
+        env.enqueue(kernel, size, group, a, b, o, axes.pack(), axes.count, m, n, k, *steps)
 
     def _packed(self, env: Env, axes: Axes, a: Array, b: Array, o: Array) -> None:
         m, k = a.shape
@@ -221,6 +220,111 @@ class _Product:
             axes.pack(),
             *sizes,
         )
+
+
+class _Product:
+    """Products for one dtype, of any length."""
+
+    def __init__(self, dtype: str, traits: Traits) -> None:
+        self.chains = _Chains(dtype, traits)
+        self.kind = self.chains.kind
+        narrow = self.kind.sums != self.kind.storage
+        self._sums = _Chains(dtype, traits, sums=True) if narrow else self.chains
+        self._sums_dtype = dtype if dtype in PART else self.kind.sums_dtype
+
+    def launch(
+        self, env: Env, inputs: Sequence[Any], outputs: Sequence[Array], params: tuple[int, ...]
+    ) -> None:
+        """Enqueue one call."""
+        del params
+        arrays = (*inputs, outputs[0])
+        if not outputs[0].size:
+            return
+        batch = merged(outputs[0].shape[:-2], *(t.strides[:-2] for t in arrays))
+        matrices = [env.view(t, t.shape[-2:], t.strides[-2:]) for t in arrays]
+        run = self.chains.launch if inputs[0].shape[-1] <= CHAIN else self._joined
+        for axes in pieces(batch):
+            run(env, axes, *_moved(env, matrices, axes))
+
+    def _joined(self, env: Env, axes: Axes, a: Array, b: Array, o: Array) -> None:
+        """Products of several blocks of k, rows by rows: the sums of each block, their tree."""
+        m, k = a.shape
+        n = b.shape[1]
+        blocks = divide_up(k, CHAIN)
+        for i, rows in _ranges(m, max(1, _ROOM // (blocks * axes.count * n))):
+            area = axes.count * rows * n
+            sums = env.scratch(blocks * area, self._sums_dtype)
+            left = env.view(a, (rows, k), a.strides, i * a.strides[0])
+            whole = k // CHAIN
+            self._blocks(env, axes, left, b, sums, (0, whole))
+            if whole < blocks:
+                self._blocks(env, axes, left, b, sums, (whole, 1))
+            half = 1 << ((blocks - 1).bit_length() - 1)
+            while half:
+                self._join(env, sums, half * area, min(half, blocks - half) * area)
+                half //= 2
+            result = env.view(o, (rows, n), o.strides, i * o.strides[0])
+            self._finish(env, axes, sums, result)
+
+    def _blocks(
+        self, env: Env, axes: Axes, a: Array, b: Array, sums: Array, span: tuple[int, int]
+    ) -> None:
+        """Compute the sums of some blocks of equal length, which are one more batch axis."""
+        first, number = span
+        m, n = a.shape[0], b.shape[1]
+        begin = first * CHAIN
+        steps = min(CHAIN, a.shape[1] - begin)
+        area = axes.count * m * n
+        matrices = (
+            env.view(a, (m, steps), a.strides, begin * a.strides[1]),
+            env.view(b, (steps, n), b.strides, begin * b.strides[0]),
+            env.view(sums, (m, n), (n, 1), first * area),
+        )
+        batch = merged(
+            (number, *axes.shape),
+            (CHAIN * a.strides[1], *axes.steps[0]),
+            (CHAIN * b.strides[0], *axes.steps[1]),
+            (area, *_dense(axes.shape, m * n)),
+        )
+        for piece in pieces(batch):
+            self._sums.launch(env, piece, *_moved(env, matrices, piece))
+
+    def _join(self, env: Env, sums: Array, behind: int, count: int) -> None:
+        kernel = env.kernel(self._sums.program(1), "join")
+        group = min(_GROUP, env.traits.max_work_group)
+        size = min(round_up(count * self.kind.parts, group), _MOST_GROUPS * group)
+        env.enqueue(kernel, (size,), (group,), sums, behind, count)
+
+    def _finish(self, env: Env, axes: Axes, sums: Array, o: Array) -> None:
+        m, n = o.shape
+        kernel = env.kernel(self.chains.program(axes.rank), "finish")
+        group = _group(env, m * n)
+        size = _grid(group, m * n, axes.count)
+        # The place of an element in the result is that of operand 2 of the axes.
+        env.enqueue(kernel, size, group, sums, o, axes.pack(), axes.count, m, n, *o.strides)
+
+
+def _moved(env: Env, matrices: Sequence[Array], axes: Axes) -> Iterator[Array]:
+    """Yield the matrices at the first place of batch axes."""
+    for t, first in zip(matrices, axes.first, strict=True):
+        yield env.view(t, t.shape, t.strides, first)
+
+
+def _dense(shape: Sequence[int], step: int) -> tuple[int, ...]:
+    """Return the strides of axes without gaps, the last of them ``step``."""
+    return tuple(step * math.prod(shape[i + 1 :]) for i in range(len(shape)))
+
+
+def _group(env: Env, elements: int) -> tuple[int, int]:
+    """Return the group for so many elements of a matrix; of several matrices if they are few."""
+    most = min(_GROUP, env.traits.max_work_group)
+    wide = min(most, 1 << (elements - 1).bit_length())
+    return wide, most // wide
+
+
+def _grid(group: tuple[int, int], elements: int, batches: int) -> tuple[int, int]:
+    wide, high = group
+    return round_up(elements, wide), min(round_up(batches, high), _MOST_GROUPS * high)
 
 
 def _ranges(count: int, step: int) -> Iterator[tuple[int, int]]:

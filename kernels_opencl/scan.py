@@ -1,7 +1,7 @@
 """Running sums and products along the last axis.
 
 Blocks of a row are summed each on its own; what was before a block is then added to its elements.
-Rows that are long, and few, take three passes: totals of the blocks, their running sum, elements.
+Rows that are long, and few, take three passes: totals of the blocks, their scan, elements.
 """
 
 from __future__ import annotations
@@ -91,16 +91,14 @@ class Scanner:
         macros, helpers, headers = _macros(op, dtype)
         unit = unit_of(dtype)
         self.scratch = f"u{unit}" if unit.startswith("int") else unit
+        #: What scans the totals of blocks, which are of the type of the sums.
+        self.totals = self if unit == dtype else Scanner(op, unit, traits)
         self.size = ITEMSIZE[unit]
         self.width = 1024 // self.size
         self.serial = serial(traits)
         self.items = items(traits)
         text = helpers + shared("rows.h")
-        text += template(
-            "../kernels_opencl/scan_serial.cl"
-            if self.serial
-            else "../kernels_opencl/scan_groups.cl"
-        )
+        text += template("scan_serial.cl" if self.serial else "scan_groups.cl")
         macros |= {"BLOCK": str(BLOCK), "WIDTH": str(self.width), "GROUP": str(_GROUP)}
         if self.serial:
             self.row_program = self.column_program = Program(defines(macros) + text, headers)
@@ -141,7 +139,7 @@ class Scanner:
         if spans > 1:
             part = env.scratch(plan.rows * blocks, self.scratch)
             env.enqueue(kernel, count, (1,), x, y, part, packed, 1)
-            self._carry(env, program, plan, part)
+            part = self._carries(env, part, plan.rows, blocks)
         env.enqueue(kernel, count, (1,), x, y, part, packed, 0)
 
     def _run_groups(self, env: Env, plan: Plan, x: Array, y: Array) -> None:
@@ -156,15 +154,15 @@ class Scanner:
         if blocks > 1:
             part = env.scratch(tasks, self.scratch)
             env.enqueue(kernel, size, (_GROUP,), x, y, part, packed, 1)
-            self._carry(env, program, plan, part)
+            part = self._carries(env, part, plan.rows, blocks)
         env.enqueue(kernel, size, (_GROUP,), x, y, part, packed, 0)
 
-    def _carry(self, env: Env, program: Program, plan: Plan, part: Array) -> None:
-        per = divide_up(plan.rows, self.items if self.serial else GROUPS)
-        local = 1 if self.serial else _GROUP
-        packed = plan.pack(plan.blocks(BLOCK), 1, plan.rows, per)
-        size = divide_up(plan.rows, per) * local
-        env.enqueue(env.kernel(program, "scan_carries"), (size,), (local,), part, packed)
+    def _carries(self, env: Env, totals: Array, rows: int, blocks: int) -> Array:
+        """Return the scan of the totals of the blocks of rows: the carry behind each block."""
+        carries = env.scratch(rows * blocks, self.scratch)
+        shape, strides = (rows, blocks), (blocks, 1)
+        self.totals.launch(env, env.view(totals, shape, strides), env.view(carries, shape, strides))
+        return carries
 
 
 def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Recipe | None:

@@ -1,8 +1,8 @@
 /* Running sums and products where a group has many work-items: each takes one block of one row.
  *
  * BY_ROW: elements pass through local memory, so that neighbours read neighbouring ones; else
- * neighbouring work-items have neighbouring columns. Where rows have more than one block, the totals
- * (only = 1) and scan_carries come first.
+ * neighbouring work-items have neighbouring columns. Where rows have more than one block, their totals
+ * (only = 1) come first, and `part` then has the carries behind them.
  */
 #define CHUNK 16 /* elements of each block that are in local memory at once */
 #define PITCH (CHUNK + 1)
@@ -85,29 +85,5 @@ scan_any(PHX_INPUT(T, x), PHX_OUTPUT(T, y), PHX_OUTPUT(U, part), const row_plan 
         }
 #endif
         if (only && s.n > 0) part[behind] = a;
-    }
-}
-
-/* The totals of the blocks of a row become the carries behind them; a group per row. */
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-scan_carries(PHX_OUTPUT(U, part), const row_plan p) {
-    __local U total[GROUP];
-    const u32 id = (u32)get_local_id(0);
-    const u64 first = get_group_id(0) * p.per;
-    for (u64 row = first; row < first + p.per && row < p.tasks; row++) {
-        __global U *from = PHX_DATA(part) + row * p.blocks;
-        U carry = FIRST;
-        for (u64 b = 0; b < p.blocks; b += GROUP) {
-            const u32 n = (u32)(p.blocks - b < GROUP ? p.blocks - b : GROUP);
-            if (id < n) total[id] = from[b + id];
-            barrier(CLK_LOCAL_MEM_FENCE);
-            if (id == 0) {
-                PHX_ORDERED
-                for (u32 i = 0; i < n; i++) total[i] = carry = NEXT(carry, b + i > 0, total[i]);
-            }
-            barrier(CLK_LOCAL_MEM_FENCE);
-            if (id < n) from[b + id] = total[id];
-            barrier(CLK_LOCAL_MEM_FENCE);
-        }
     }
 }

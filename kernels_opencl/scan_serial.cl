@@ -1,10 +1,22 @@
 /* Running sums and products where a work-item is a core.
  *
  * A task is p.span blocks of a row, or of up to WIDTH columns, from the left. Where a row is several
- * tasks, the totals of all blocks (only = 1) and scan_carries come first.
+ * tasks, the totals of all blocks (only = 1) come first, and `part` then has the carries behind them.
  */
 #define CHAINS 4 /* tasks of rows side by side: one alone waits for every addition */
+#define LEVELS 7 /* a row of 2^63 elements has 2^55 blocks, and 256^7 = 2^56 */
 #define EACH _Pragma("unroll") for (u32 c = 0; c < CHAINS; c++)
+
+/* Block number b has ended with `total`; carry[0] becomes what comes before block b + 1. Level l of carry
+ * and running has what the scan of the totals of level l is up to: what came before its block, and the
+ * running total in it. */
+PHX_FN void scan_join(U *carry, U *running, U total, u64 b) {
+    for (;; b /= BLOCK, total = *running, carry++, running++) {
+        *running = b % BLOCK ? OP(*running, total) : total;
+        *carry = b < BLOCK ? *running : OP(carry[1], *running);
+        if (b % BLOCK != BLOCK - 1) return;
+    }
+}
 
 /* A block of each chain, their totals in a; `even`: all have n[0] = most elements, one beside the other. */
 PHX_FN void scan_block(__global const T *const *x, __global T *const *y, const u32 *n, const u32 most,
@@ -24,35 +36,36 @@ PHX_FN void scan_block(__global const T *const *x, __global T *const *y, const u
 SERIAL scan_rows(PHX_INPUT(T, x), PHX_OUTPUT(T, y), PHX_OUTPUT(U, part), const row_plan p, const u64 only) {
     const u64 begin = get_global_id(0) * p.per, end = row_end(&p, begin);
     const u64 apart = (end - begin + CHAINS - 1) / CHAINS;
+    U carries[CHAINS][LEVELS], running[CHAINS][LEVELS]; /* of rows that are one task */
     for (u64 first = begin; first < begin + apart; first++) {
         __global const T *x[CHAINS];
         __global T *y[CHAINS];
-        __global U *total[CHAINS];
-        u64 left[CHAINS];
-        U carry[CHAINS];
-        i32 carried[CHAINS];
+        __global U *own[CHAINS]; /* the total of the block, or the carry behind it */
+        u64 block[CHAINS], left[CHAINS];
         EACH {
             const u64 task = first + c * apart < end ? first + c * apart : begin;
-            const u64 row = task / p.spans, block = (task - row * p.spans) * p.span;
-            const u64 behind = p.n - block * BLOCK;
+            const u64 row = task / p.spans;
+            block[c] = (task - row * p.spans) * p.span;
+            const u64 behind = p.n - block[c] * BLOCK;
             i64 in, out;
             row_place(&p, row, &in, &out);
-            x[c] = PHX_DATA(x) + in + (i64)(block * BLOCK) * p.sn;
-            y[c] = PHX_DATA(y) + out + (i64)(block * BLOCK) * p.yn;
-            total[c] = PHX_DATA(part) + row * p.blocks + block;
+            x[c] = PHX_DATA(x) + in + (i64)(block[c] * BLOCK) * p.sn;
+            y[c] = PHX_DATA(y) + out + (i64)(block[c] * BLOCK) * p.yn;
+            own[c] = PHX_DATA(part) + row * p.blocks + block[c];
             left[c] = behind < p.span * BLOCK ? behind : p.span * BLOCK;
             if (first + c * apart >= end) left[c] = 0;
-            carried[c] = block > 0 && !only;
-            carry[c] = FIRST;
-            if (carried[c]) carry[c] = total[c][-1];
         }
         for (;;) {
             u32 n[CHAINS], least = BLOCK, most = 0;
-            U a[CHAINS];
+            U a[CHAINS], carry[CHAINS];
+            i32 carried[CHAINS];
             EACH {
                 n[c] = (u32)(left[c] < BLOCK ? left[c] : BLOCK);
                 least = n[c] < least ? n[c] : least;
                 most = n[c] > most ? n[c] : most;
+                carried[c] = n[c] > 0 && block[c] > 0 && !only;
+                carry[c] = FIRST;
+                if (carried[c]) carry[c] = p.spans > 1 ? own[c][-1] : carries[c][0];
             }
             if (most == 0) break;
             const i32 even = least == most && p.sn == 1 && p.yn == 1;
@@ -65,9 +78,12 @@ SERIAL scan_rows(PHX_INPUT(T, x), PHX_OUTPUT(T, y), PHX_OUTPUT(U, part), const r
             else
                 scan_block(x, y, n, most, 0, 0, p.sn, p.yn, carry, carried, a);
             EACH {
-                if (only && n[c]) *total[c]++ = a[c];
-                carry[c] = NEXT(carry[c], carried[c], a[c]);
-                carried[c] = 1;
+                if (n[c] && only)
+                    *own[c] = a[c];
+                else if (n[c] && p.spans == 1)
+                    scan_join(carries[c], running[c], a[c], block[c]);
+                block[c]++;
+                own[c]++;
                 x[c] += (i64)n[c] * p.sn;
                 y[c] += (i64)n[c] * p.yn;
                 left[c] -= n[c];
@@ -76,19 +92,20 @@ SERIAL scan_rows(PHX_INPUT(T, x), PHX_OUTPUT(T, y), PHX_OUTPUT(U, part), const r
     }
 }
 
-/* Up to WIDTH columns; the carries and totals of two of them are `blocks` apart. */
-PHX_FN void scan_tile(__global const T *x, __global T *y, const u64 n, const u32 cols, const i64 sn,
-                      const i64 yn, const i64 xc, const i64 yc, __global const U *carries, const u64 blocks,
-                      __global U *totals) {
-    U a[WIDTH], carry[WIDTH];
-    i32 carried = carries != 0;
-    for (u32 t = 0; t < cols; t++) {
-        carry[t] = FIRST;
-        if (carried) carry[t] = carries[t * blocks];
-    }
-    for (u64 b = 0; b < n; b += BLOCK) {
+/* Blocks from number `block` on of up to WIDTH columns, n rows in all. The totals or the carries of two
+ * columns are `blocks` apart; without either there are all blocks, and no other task of the columns. */
+PHX_FN void scan_tile(__global const T *x, __global T *y, u64 block, const u64 n, const u32 cols,
+                      const i64 sn, const i64 yn, const i64 xc, const i64 yc,
+                      __global const U *carries, const u64 blocks, __global U *totals) {
+    U a[WIDTH], carry[WIDTH], before[WIDTH][LEVELS], running[WIDTH][LEVELS];
+    for (u64 b = 0; b < n; b += BLOCK, block++) {
         const u64 end = n - b < BLOCK ? n : b + BLOCK;
-        for (u32 t = 0; t < cols; t++) a[t] = FIRST;
+        const i32 carried = block > 0;
+        for (u32 t = 0; t < cols; t++) {
+            a[t] = carry[t] = FIRST;
+            if (carried && !totals)
+                carry[t] = carries ? carries[t * blocks + b / BLOCK] : before[t][0];
+        }
         for (u64 i = b; i < end; i++) {
             __global const T *from = x + (i64)i * sn;
             __global T *to = y + (i64)i * yn;
@@ -102,9 +119,8 @@ PHX_FN void scan_tile(__global const T *x, __global T *y, const u64 n, const u32
         }
         if (totals)
             for (u32 t = 0; t < cols; t++) totals[t * blocks + b / BLOCK] = a[t];
-        else
-            for (u32 t = 0; t < cols; t++) carry[t] = NEXT(carry[t], carried, a[t]);
-        carried = 1;
+        else if (!carries)
+            for (u32 t = 0; t < cols; t++) scan_join(before[t], running[t], a[t], block);
     }
 }
 
@@ -124,21 +140,10 @@ SERIAL scan_columns(PHX_INPUT(T, x), PHX_OUTPUT(T, y), PHX_OUTPUT(U, part), cons
         __global const T *x = PHX_DATA(x) + in + (i64)col * p.xc + (i64)first * p.sn;
         __global T *y = PHX_DATA(y) + out + (i64)col * p.yc + (i64)first * p.yn;
         __global U *totals = only ? own : 0;
-        __global const U *carries = block > 0 && !only ? own - 1 : 0;
+        __global const U *carries = p.spans > 1 && !only ? own - 1 : 0;
         if (p.xc == 1 && p.yc == 1)
-            scan_tile(x, y, n, cols, p.sn, p.yn, 1, 1, carries, p.blocks, totals);
+            scan_tile(x, y, block, n, cols, p.sn, p.yn, 1, 1, carries, p.blocks, totals);
         else
-            scan_tile(x, y, n, cols, p.sn, p.yn, p.xc, p.yc, carries, p.blocks, totals);
-    }
-}
-
-/* The totals of the blocks of a row become the carries behind them. */
-SERIAL scan_carries(PHX_OUTPUT(U, part), const row_plan p) {
-    const u64 begin = get_global_id(0) * p.per, end = row_end(&p, begin);
-    for (u64 row = begin; row < end; row++) {
-        __global U *total = PHX_DATA(part) + row * p.blocks;
-        U a = total[0];
-        PHX_ORDERED
-        for (u64 b = 1; b < p.blocks; b++) total[b] = a = OP(a, total[b]);
+            scan_tile(x, y, block, n, cols, p.sn, p.yn, p.xc, p.yc, carries, p.blocks, totals);
     }
 }

@@ -81,7 +81,8 @@ PHX_FN f32 phx_floor_divide_f32(f32 x, f32 y) {
 /* ---- OpenCL's own functions: section 7.4 of the OpenCL C specification has their errors ------- */
 
 #define PHX_SINGLE_(NAME)                                                                          \
-    PHX_FN f32 phx_##NAME##_f32(f32 x) { return NAME(x); }
+    PHX_FN f32 phx_##NAME##_f32(f32 x) { return NAME(x); }                                         \
+    PHX_FN f32 phx_##NAME##_for_f16(f32 x) { return NAME(x); }
 PHX_SINGLE_(exp)
 PHX_SINGLE_(expm1)
 PHX_SINGLE_(log)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from phalanx.device_code.dtypes import HALF, STORAGE, SUFFIX, loaded, needs_fp64, stored
 from phalanx.device_code.recipe import Program, Recipe, Traits, divide_up, round_up
 from phalanx.device_code.reduction import Reducer
-from phalanx.device_code.reduction_rules import exponential_rules, rules_of, unit_of
+from phalanx.device_code.reduction_rules import exponential, exponential_rules, rules_of, unit_of
 from phalanx.device_code.rows import Plan, defines, pieces, plan_of
 from phalanx.device_code.source import template as shared
 from phalanx.optable.structured import BLOCK, LANES
@@ -41,17 +41,18 @@ class Softmax:
     def __init__(self, dtype: str, traits: Traits) -> None:
         unit = unit_of(dtype)
         kind = SUFFIX[unit]
+        header, function = exponential(dtype)
         self.dtype, self.unit = dtype, unit
         self.serial = serial(traits)
         self.items = items(traits)
         self.group = min(256, traits.max_work_group)
         macros = {"T": STORAGE[dtype], "F": kind, "BLOCK": str(BLOCK), "LANES": str(LANES)}
         macros |= {"WIDTH": str(_WIDTH), "IS_SERIAL": str(int(self.serial))}
-        macros |= {"LOAD(v)": loaded(dtype, "(v)"), "EXP(v)": f"phx_exp_{kind}(v)"}
+        macros |= {"LOAD(v)": loaded(dtype, "(v)"), "EXP(v)": f"{function}(v)"}
         macros["RECIPROCAL(v)"] = "phx_dividef(1.0f, (v))" if kind == "f32" else "(1.0 / (v))"
         macros["STORE(v)"] = stored(dtype, "(v)")
         macros["WIDE_F"] = "float16" if kind == "f32" else "double16"
-        headers = ("real_exp", "convert") if dtype in HALF else ("real_exp",)
+        headers = (header, "convert") if dtype in HALF else (header,)
         text = defines(macros) + shared("rows.h") + template("softmax.cl")
         self.program = Program(text, headers)
         largest, total = rules_of("max", dtype), exponential_rules(dtype)
@@ -131,6 +132,5 @@ def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Re
         x: Array = inputs[0]  # type: ignore[assignment]
         softmax.launch(env, x, outputs[0])
 
-    # Without double the exponential is the device's own.
-    bitwise = traits.fp64 and (traits.subnormals or dtypes[0] == "float64")
+    bitwise = traits.subnormals or dtypes[0] == "float64"
     return Recipe(softmax.programs, launch, "bitwise" if bitwise else "reproducible")

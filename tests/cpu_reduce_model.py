@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from cpu_reduce_library import COMPLEX, FLOATS, INTEGERS, Array, storage
+from order_model import scan, tree
 
 
 def to_unit(x: Array, dtype: str) -> Array:
@@ -58,17 +59,6 @@ def operation(op: str, dtype: str) -> Callable[[Any, Any], Any]:
     return (lambda a, b: times(a, b, dtype)) if "prod" in op else (lambda a, b: a + b)
 
 
-def tree(items: list[Any], op: Callable[[Any, Any], Any]) -> Any:
-    half = 1
-    while half < len(items):
-        half *= 2
-    while half := half // 2:
-        for i in range(half):
-            if i + half < len(items):
-                items[i] = op(items[i], items[i + half])
-    return items[0]
-
-
 def model_sum(x: Array, op: str, dtype: str) -> Array:
     """sum, prod or mean of each row of x (rows, n)."""
     f, v, n = operation(op, dtype), to_unit(x, dtype), x.shape[1]
@@ -95,18 +85,9 @@ def model_sum(x: Array, op: str, dtype: str) -> Array:
 
 
 def model_scan(x: Array, op: str, dtype: str) -> Array:
-    f, v = operation(op, dtype), to_unit(x, dtype)
-    out = np.empty_like(v)
-    carry: Any = None
-    with np.errstate(all="ignore"):
-        for i in range(x.shape[1]):
-            if i % 256 == 0:
-                carry = out[:, i - 1].copy() if i else None
-                local = v[:, i]
-            else:
-                local = f(local, v[:, i])
-            out[:, i] = local if carry is None else f(carry, local)
-    return from_unit(out, dtype)
+    """cumulative_sum or cumulative_prod of each row of x (rows, n)."""
+    running = scan(np.moveaxis(to_unit(x, dtype), 1, 0), operation(op, dtype))
+    return from_unit(np.ascontiguousarray(np.moveaxis(running, 0, 1)), dtype)
 
 
 def accumulated(dtype: str) -> str:

@@ -1,7 +1,8 @@
 """The matrix-product kernels of the CPU library give the bits of the naive fma loop.
 
 Each instruction set's build is compared, bit by bit, with a triple loop in C that follows the rule
-of ``gemm.h``: one chain of fused multiply-adds per element, k increasing. Any NaN equals any NaN.
+of ``gemm.h``: per element and block of k one chain of fused multiply-adds, k increasing, and a tree
+of the blocks. Any NaN equals any NaN.
 """
 
 from __future__ import annotations
@@ -78,15 +79,29 @@ void phx_parallel_for(int64_t count, int64_t grain, phx_task_fn fn, void *ctx) {
 
 int phx_num_threads(void) { return test_threads; }
 
+#define MOST_BLOCKS 300
+/* The tree over the blocks' sums, as docs/ops.md words it. */
+#define JOINED(parts, blocks, PLUS)                                                                \
+    int64_t half = 1;                                                                              \
+    while (half < blocks) half *= 2;                                                               \
+    for (half /= 2; half > 0; half /= 2)                                                           \
+        for (int64_t i = 0; i < half; i++)                                                         \
+            if (i + half < blocks) PLUS(parts[i], parts[i + half]);
+#define PLUS_REAL(a, b) a += b
+#define PLUS_COMPLEX(a, b) (a.re += b.re, a.im += b.im)
+
 #define AT(x, i, j) x[(i) * x##_rs + (j) * x##_cs]
 #define NAIVE(NAME, T, ACC, WIDEN, STEP, NARROW)                                                   \
     PHX_GEMM(NAME##_naive, T) {                                                                    \
         for (int64_t i = 0; i < m; i++)                                                            \
             for (int64_t j = 0; j < n; j++) {                                                      \
-                ACC acc = 0;                                                                       \
-                for (int64_t p = 0; p < k; p++)                                                    \
-                    acc = STEP(WIDEN(AT(a, i, p)), WIDEN(AT(b, p, j)), acc);                     \
-                AT(c, i, j) = NARROW(acc);                                                         \
+                ACC parts[MOST_BLOCKS] = {0};                                                      \
+                for (int64_t p = 0; p < k; p++) {                                                  \
+                    ACC *acc = parts + p / 4096;                                                   \
+                    *acc = STEP(WIDEN(AT(a, i, p)), WIDEN(AT(b, p, j)), *acc);                     \
+                }                                                                                  \
+                {JOINED(parts, (k + 4095) / 4096, PLUS_REAL)}                                      \
+                AT(c, i, j) = NARROW(parts[0]);                                                    \
             }                                                                                      \
         return 0;                                                                                  \
     }
@@ -109,15 +124,17 @@ NAIVE(u64, uint64_t, uint64_t, SAME_VALUE, WRAP, (uint64_t))
     PHX_GEMM(NAME##_naive, T) {                                                                    \
         for (int64_t i = 0; i < m; i++)                                                            \
             for (int64_t j = 0; j < n; j++) {                                                      \
-                T acc = {0, 0};                                                                    \
+                T parts[MOST_BLOCKS] = {{0, 0}};                                                   \
                 for (int64_t p = 0; p < k; p++) {                                                  \
                     const T x = AT(a, i, p), y = AT(b, p, j);                                      \
-                    acc.re = FMA(x.re, y.re, acc.re);                                              \
-                    acc.re = FMA(-x.im, y.im, acc.re);                                             \
-                    acc.im = FMA(x.re, y.im, acc.im);                                              \
-                    acc.im = FMA(x.im, y.re, acc.im);                                              \
+                    T *acc = parts + p / 4096;                                                     \
+                    acc->re = FMA(x.re, y.re, acc->re);                                            \
+                    acc->re = FMA(-x.im, y.im, acc->re);                                           \
+                    acc->im = FMA(x.re, y.im, acc->im);                                            \
+                    acc->im = FMA(x.im, y.re, acc->im);                                            \
                 }                                                                                  \
-                AT(c, i, j) = acc;                                                                 \
+                {JOINED(parts, (k + 4095) / 4096, PLUS_COMPLEX)}                                   \
+                AT(c, i, j) = parts[0];                                                            \
             }                                                                                      \
         return 0;                                                                                  \
     }
@@ -285,6 +302,31 @@ def test_outer_blocks(lib: Any) -> None:
         ("f32", "c64", "u8"), [(4200, 35, 65), (35, 4200, 65)]
     ):
         _check(lib, name, _random(rng, name, (m, k)), _random(rng, name, (k, n)))
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_several_chains(lib: Any, name: str) -> None:
+    """More steps of k than a chain has: few elements and many, in order and not."""
+    rng = np.random.default_rng(8)
+    for k in (4095, 4096, 4097, 8192, 8193, 3 * 4096 + 5):
+        for m, n in ((1, 1), (1, 3), (3, 1), (2, 3)):
+            a, b = _random(rng, name, (m, k)), _random(rng, name, (k, n))
+            _check(lib, name, a, b)
+            _check(lib, name, _laid_out(a, "column"), _laid_out(b, "part"), "margin")
+            _check(lib, name, _laid_out(a, "negative"), _laid_out(b, "column"), "column")
+    a, b = _random(rng, name, (1, 2**20)), _random(rng, name, (2**20, 1))
+    _check(lib, name, a, b)
+    _check(lib, name, _laid_out(a, "negative"), _laid_out(b, "part"))
+
+
+@pytest.mark.parametrize("name", ["f32", "f16", "c128", "u8"])
+def test_several_chains_of_large_products(lib: Any, name: str) -> None:
+    """The tree is walked from its root; then with more rows than are computed at a time."""
+    rng = np.random.default_rng(9)
+    for m, n, k in [(33, 34, 3 * 4096 + 5), (2100, 1, 5000)]:
+        a, b = _random(rng, name, (m, k)), _random(rng, name, (k, n))
+        _check(lib, name, a, b)
+        _check(lib, name, _laid_out(a, "column"), b, "part")
 
 
 @pytest.mark.parametrize("name", DTYPES)

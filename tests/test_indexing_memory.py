@@ -87,6 +87,35 @@ class TestOverlap:
         mask[mask] = False
         assert not px.any(mask)
 
+    def test_of_a_mask_over_the_same_bytes(self, cpu: px.Device) -> None:
+        """Two views of one memory whose elements differ in size."""
+        memory = np.arange(64, dtype=np.uint8) % 2
+        mask = px.asarray(memory[:32].view(bool), copy=False)
+        words = px.asarray(memory.view(np.int16), copy=False)
+        want = np.where(memory[:32].view(bool), 7, memory.view(np.int16))
+        words[mask] = 7
+        same(words, want)
+
+    def test_of_bytes_that_become_words(self, cpu: px.Device) -> None:
+        memory = np.arange(64, dtype=np.int8)
+        want = memory[:32].astype(np.int16)
+        px.asarray(memory.view(np.int16), copy=False)[...] = px.asarray(memory[:32], copy=False)
+        np.testing.assert_array_equal(memory.view(np.int16), want)
+
+
+@pytest.mark.parametrize("value", [3, px.float32], ids=["number", "array"])
+def test_a_mask_writes_in_place(device: px.Device, value: Any) -> None:
+    """Without a full temporary, and only where the mask is true."""
+    host = np.arange(1 << 16, dtype=np.float32).reshape(256, 256)
+    x, keep = px.asarray(host), px.asarray(host % 3 == 0)
+    one = px.asarray(3.0, dtype=value) if value is px.float32 else value
+    px.synchronize()
+    px.reset_peak_memory_stats()
+    before = px.memory_stats()["allocated_peak"]
+    x.T[keep.T] = one
+    assert px.memory_stats()["allocated_peak"] == before
+    same(x, np.where(host % 3 == 0, np.float32(3), host))
+
 
 def test_no_place_is_that_of_the_header() -> None:
     assert ffi().dlopen(None).PHX_NO_PLACE == NO_PLACE == -(2**56)

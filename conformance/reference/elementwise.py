@@ -169,7 +169,7 @@ def _of_reals(op: str, args: tuple[HostArray, ...], to: str) -> Expected:
         raise KeyError(f"no reference for {op} of {to}")
     values, rest = real.analytic(op, args, to)
     floor = real.SIGN_CHANGE_FLOOR[to] if op == "logaddexp" else 0.0
-    return Wide(values, rest, real.analytic_slack(to), floor)
+    return Wide(values, rest, real.analytic_slack(to, len(args)), floor)
 
 
 def _of_complex(op: str, args: tuple[HostArray, ...], to: str) -> Expected:
@@ -178,7 +178,7 @@ def _of_complex(op: str, args: tuple[HostArray, ...], to: str) -> Expected:
     if op == "abs":
         # infinite if a part is, even beside a NaN
         values, rest = real.analytic("hypot", (args[0].real, args[0].imag), to)
-        return Wide(values, rest, real.analytic_slack(to))
+        return Wide(values, rest, real.analytic_slack(to, 2))
     if complex_numbers.is_analytic(op):
         results = complex_numbers.analytic(op, args)
         return Parts(results, 2.0**-10, normed=op in NORMED)

@@ -11,7 +11,7 @@ import mpmath
 import numpy as np
 
 from .formats import FORMATS
-from .ulp import WIDE, WIDE_BITS, rounded
+from .ulp import WIDE, WIDE_BITS, rounded, unit
 from .values import HostArray
 
 # ---- exact, or rounded once ----------------------------------------------------------------------
@@ -150,16 +150,25 @@ def is_analytic(op: str) -> bool:
 def analytic(op: str, args: tuple[HostArray, ...], to: str) -> tuple[HostArray, HostArray]:
     """Return results in the wide format, and what they leave of the exact ones.
 
-    mpmath computes where the wide format has too few digits for ``to``, or where it cancels.
+    mpmath computes where the wide format has too few digits for ``to``, or where it cancels; of
+    functions of one operand also near the middle between two numbers, as they are correctly
+    rounded but in float64.
     """
     with np.errstate(all="ignore"):
         wide = [a.astype(np.float64).astype(WIDE) for a in args]
         result = np.asarray(getattr(np, op)(*wide))
         coarse = np.isfinite(result) & (result != 0)
         if WIDE_BITS - FORMATS[to][0] >= 8:
-            cancels = np.abs(result) * 16 < np.abs(wide[0])
-            coarse &= cancels if op == "logaddexp" else np.zeros_like(coarse)
+            if op == "logaddexp":
+                coarse &= np.abs(result) * 16 < np.abs(wide[0])
+            else:
+                coarse &= (len(args) == 1) & _is_near_middle(result, to)
     return _refined(op, args, result, np.flatnonzero(coarse))
+
+
+def _is_near_middle(exact: HostArray, to: str) -> HostArray:
+    below = np.abs(exact) / unit(exact, to) % 1
+    return np.asarray(np.abs(below - 0.5) < 2.0**-12)
 
 
 def _refined(
@@ -190,11 +199,15 @@ def _from_wide(x: Any) -> Any:
     return mpmath.ldexp(mpmath.mpf(high) + mpmath.mpf(float(fraction - WIDE(high))), int(exponent))
 
 
-def analytic_slack(to: str) -> float:
+def analytic_slack(to: str, operands: int) -> float:
     """Return how far the reference of `analytic` may be off, in ulp of the format of the result.
 
-    float16 and bfloat16 are rounded to float32 before, whose error of 0.501 ulp adds to the bound.
+    With two operands, float16 and bfloat16 are rounded to float32 before, whose error of 0.501 ulp
+    adds to the bound. With one, results are correctly rounded, and the reference is good to about
+    2**-50 where that can fail.
     """
+    if operands == 1 and to != "float64":
+        return 2.0**-48
     digits = FORMATS[to][0]
     half = 0.501 * 2.0 ** (digits - FORMATS["float32"][0]) if digits < 24 else 0.0
     own = _WIDE_SLACK * 2.0 ** (digits - WIDE_BITS) if WIDE_BITS - digits >= 8 else 0.0

@@ -3,7 +3,7 @@
 Bounds: gamma_n = n u / (1 - n u), u of the format of the accumulator (float32 for float16 and
 bfloat16, with one more rounding at the end). A sum in a tree of depth d has an error of at most
 gamma_d sum|x| (Higham 2002, 4.2), a product of n factors gamma_(n-1) |product| (3.1), an inner
-product of length k gamma_k |x|'|y| (3.5).
+product whose terms go through d steps gamma_d |x|'|y| (3.5).
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ import math
 
 import numpy as np
 from phalanx.optable import OPS
-from phalanx.optable.structured import BLOCK, LANES, SCAN_BLOCK
+from phalanx.optable.structured import BLOCK, CHAIN, LANES, SCAN_BLOCK, SOFTMAX_EXP_ULP
 
 from . import fixed_point
 from .formats import PARTS
 from .near import ACCUMULATOR, Near, gamma, least, near, overflow_of, parts_of, roundoff
 from .ulp import WIDE, WIDE_BITS
 from .values import HostArray
+
+_EXP = OPS["exp"].bound
 
 
 def tree_depth(n: int) -> int:
@@ -38,8 +40,15 @@ def scan_depth(n: int) -> HostArray:
     """Return how many additions an element of each running sum goes through at most: (n,)."""
     place = np.arange(n)
     block, inside = place // SCAN_BLOCK, place % SCAN_BLOCK
-    carried = np.maximum(SCAN_BLOCK - 1 + np.maximum(block - 1, 0), inside) + 1
-    return np.where(block == 0, inside, carried)
+    if n <= SCAN_BLOCK:
+        return inside
+    before = scan_depth(block[-1])[np.maximum(block - 1, 0)]  # of the carry, over totals of blocks
+    return np.where(block == 0, inside, np.maximum(SCAN_BLOCK - 1 + before, inside) + 1)
+
+
+def chain_depth(k: int) -> int:
+    """Return how many steps of a chain and of the tree a term of an inner product goes through."""
+    return min(k, CHAIN) + _levels(-(-k // CHAIN))
 
 
 def _columns(x: HostArray) -> HostArray:
@@ -173,13 +182,13 @@ def matrix_products(a: HostArray, b: HostArray) -> Near:
         if name not in PARTS:
             values, rest = _real_products(a.astype(np.float64), b.astype(np.float64), name)
             sizes = np.abs(a.astype(np.float64)) @ np.abs(b.astype(np.float64))
-            terms = k
+            steps, terms = k, chain_depth(k)
         else:
             values, rest, sizes = _complex_products(a, b)
-            terms = 2 * k
-        radius = gamma(terms, roundoff(name)) * sizes + terms * least(name) * (sizes > 0)
+            steps, terms = 2 * k, 2 * chain_depth(k)
+        radius = gamma(terms, roundoff(name)) * sizes + steps * least(name) * (sizes > 0)
         if ACCUMULATOR[name] == "float32":
-            radius = radius + gamma(terms, 2.0**-53) * sizes
+            radius = radius + gamma(steps, 2.0**-53) * sizes
     return near(values, radius, name, rest=rest)
 
 
@@ -230,7 +239,7 @@ def softmax(x: HostArray) -> Near:
         rest = np.where(np.isfinite(values), (exact - values).astype(np.float64), 0.0)
         far = np.where(powers == 0, 0.0, np.abs(distance).astype(np.float64))
         own = 2.0**-WIDE_BITS * (far + n + 8)
-        stated = OPS["exp"].bound.ulp.get(ACCUMULATOR[name], 0.5)
+        stated = SOFTMAX_EXP_ULP if ACCUMULATOR[name] == "float32" else _EXP.ulp["float64"]
         power_error = u * (far + 2 * stated) + own
         total_error = (power_error * exact).astype(np.float64).sum(axis=-1, keepdims=True)
         relative = power_error + total_error + gamma(tree_depth(n) + 3, u)

@@ -68,6 +68,8 @@ def expression(op: Op, dtypes: tuple[str, ...]) -> Expression:
     dtype = inputs[-1]
     kind = kind_of(dtype)
     suffix = COMPUTE[dtype] if dtype in HALF else SUFFIX[dtype]
+    if dtype == "float16" and op.for_f16:
+        suffix = "for_f16"
     text = op.expression(kind).format(s=suffix)
     if text in ("a", "a ? b : c") and dtype == output:
         return _move(dtypes, text)
@@ -80,6 +82,8 @@ def expression(op: Op, dtypes: tuple[str, ...]) -> Expression:
     elif suffix == "f32" and op.name == "reciprocal":
         text = "phx_dividef(1.0f, a)"
     headers = () if not text.count("phx_") else _header(op.name, kind)
+    if suffix == "for_f16":
+        headers = ("real_half",)
     if "phx_dividef" in text:
         headers = ()
     if dtype in HALF:

@@ -253,18 +253,26 @@ def rules_of(op: str, dtype: str) -> Rules:
     return _float_rules(op, dtype) if "float" in dtype else _integer_rules(op, dtype)
 
 
+def exponential(dtype: str) -> tuple[str, str]:
+    """Return the exponential inside of softmax: its header of core/scalar and its name."""
+    if dtype == "float64":
+        return "real_exp", "phx_exp_f64"
+    return "softmax_exp", "phx_softmax_exp_f32"
+
+
 def exponential_rules(dtype: str) -> Rules:
     """Return the rules of the sum of exp(x - m), m being the operand ``aux``: softmax needs it."""
     sums = _float_rules("sum", dtype)
     kind = SUFFIX[unit_of(dtype)]
     macros = {**sums.macros, "R": kind, "FINISH(u, n)": "(u)"}
     difference = f"{loaded(dtype, 'v')} - {loaded(dtype, 'aux[row]')}"
-    macros["TAKE(v, row)"] = f"phx_exp_{kind}({difference})"
+    header, function = exponential(dtype)
+    macros["TAKE(v, row)"] = f"{function}({difference})"
     return Rules(
         macros,
         sums.scratch,
         ordered=True,
         size=sums.size,
-        headers=(*sums.headers, "real_exp"),
+        headers=(*sums.headers, header),
         aux=STORAGE[dtype],
     )

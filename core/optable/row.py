@@ -92,7 +92,8 @@ class Op:
     ``expressions`` maps a kind letter to the scalar expression over the operands ``a``, ``b`` and
     ``c`` in the common subset of all dialects of C; ``{s}`` is the suffix of the compute type
     (``f32``, ``i8``, ...). A kind that is absent calls ``phx_<name>_<suffix>`` of ``core/scalar``.
-    ``order`` states the order of evaluation where rounding makes it visible.
+    ``order`` states the order of evaluation where rounding makes it visible. ``for_f16`` says that
+    float16 calls ``phx_<name>_for_f16`` of ``core/scalar/real_half.h``: see there.
     """
 
     name: str
@@ -106,6 +107,7 @@ class Op:
     in_place: bool = True
     decomposition: str = ""
     determinism: Determinism = Determinism.BITWISE
+    for_f16: bool = False
     version: int = 1
 
     @property

@@ -22,11 +22,19 @@ from .row import (
 #: tree: for half = 2**k, 2**(k-1), ... 1, element i takes in element i + half if both exist.
 LANES = 64
 BLOCK = 4096
-#: A scan is cut into blocks of SCAN_BLOCK elements, each summed from the left; an element is the
-#: sum of the totals of the blocks before it, summed from the left, plus its place in its own block.
+#: A scan is cut into blocks of SCAN_BLOCK elements, each summed from the left; the totals of the
+#: blocks are scanned in the same way, in blocks again, until there is one. An element is the scan
+#: of the totals at the block before its own, plus the running total in its own.
 SCAN_BLOCK = 256
+#: An element of a matrix product is one chain of fma over CHAIN steps of k; the results of these
+#: blocks of k are combined in the tree of a reduction.
+CHAIN = 4096
 #: The offset of an index out of range; docs/ops.md, "indexing", says how it is told from others.
 NO_PLACE = -(2**56)
+
+#: Largest error, in ulp, of the exponential inside of softmax where that computes in float32: over
+#: all arguments up to 0 (core/scalar/softmax_exp.h, measured 2026-11).
+SOFTMAX_EXP_ULP = 0.892
 
 _TREE = f"tree over lanes of {LANES} in blocks of {BLOCK} elements"
 _EXACT = Bound({}, "exact: no rounding takes place")
@@ -111,7 +119,7 @@ def _structured(
     )
 
 
-_SCAN_ORDER = f"from the left in blocks of {SCAN_BLOCK}, block totals from the left"
+_SCAN_ORDER = f"from the left in blocks of {SCAN_BLOCK}, block totals in blocks again"
 _NAN_LARGEST = "stable; NaN is the largest"
 
 ROWS: tuple[Op, ...] = (
@@ -201,15 +209,21 @@ ROWS: tuple[Op, ...] = (
         _keep(NUMERIC, 2),
         "(b..., m, k) times (b..., k, n)",
         _LENGTH,
-        order="fma over k in order from 0, in float32 for float16 and bfloat16",
+        order=f"fma over k in order from 0 in blocks of {CHAIN}, the blocks in a tree; "
+        "in float32 for float16 and bfloat16",
     ),
     _structured(
         "softmax",
         Structure.ROW,
         _keep(FLOATING),
         "exp(x - max) over its sum, along the last axis",
-        _LENGTH,
-        order=f"maximum; exp(x - max); sum as {_TREE}; times the reciprocal of the sum",
+        Bound(
+            {},
+            f"grows with the length: {SOFTMAX_EXP_ULP} ulp of the exponential in float32, over all "
+            "arguments up to 0 (2026-11); Higham 2002, 4.2, for the tree that the order states",
+        ),
+        order="maximum; exp(x - max), in float32 by a chain of fma of its own with at most "
+        f"{SOFTMAX_EXP_ULP} ulp; sum as {_TREE}; times the reciprocal of the sum",
         decomposition="softmax",
     ),
 )

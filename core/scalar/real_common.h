@@ -74,6 +74,17 @@ PHX_FN f64 phx_clamp(f64 x, f64 lo, f64 hi) {
     return x < lo ? lo : x;
 }
 
+/* Correct rounding of float32. An f64 value with a small error, rounded once, is the correctly rounded
+ * result but where f(x) lies nearer than that error to the middle of two float32 numbers. `make
+ * proof` looks at all 2^32 inputs; the few for which the wrong neighbour comes out are stated at the
+ * function, and their results are nudged: docs/numerics.md. */
+
+/* y, and one step in the last place away from zero or toward it for each of the steps. */
+PHX_FN f32 phx_nudge(f32 y, i32 steps) { return phx_from_bits32(phx_bits32(y) + (u32)steps); }
+
+/* 1 if x has these bits, else 0. */
+PHX_FN i32 phx_is(f32 x, u32 bits) { return (i32)(phx_bits32(x) == bits); }
+
 /* x = (1 + f) * 2^k with 1 + f in [sqrt(1/2), sqrt(2)), for a positive normal x. */
 typedef struct {
     f64 f, k;

@@ -39,6 +39,13 @@ PHX_FN f64 phx_log_edges(f64 x, f64 y) {
     return x > 0.0 ? high : low;
 }
 
+/* The same in f32, of which a vector holds twice as many. */
+PHX_FN f32 phx_log_edgesf(f32 x, f32 y) {
+    f32 low = x == 0.0f ? -PHX_INFF : PHX_NANF;
+    f32 high = x < PHX_INFF ? y : x;
+    return x > 0.0f ? high : low;
+}
+
 /* ln(1 + f) for f32 in f64, about 2^-51 relative. */
 PHX_FN f64 phx_log1p_narrow(f64 f) {
     f64 s = f / (2.0 + f);
@@ -46,11 +53,12 @@ PHX_FN f64 phx_log1p_narrow(f64 f) {
     return phx_fma(s * z, phx_atanh_poly5(z), s + s);
 }
 
-/* Correctly rounded but for 5 of 2^32 inputs. */
 PHX_FN f32 phx_log_f32(f32 a) {
-    f64 x = (f64)a;
-    phx_split m = phx_split_normal(x);
-    return (f32)phx_log_edges(x, phx_fma(m.k, PHX_LN2, phx_log1p_narrow(m.f)));
+    phx_split m = phx_split_normal((f64)a);
+    f32 y = (f32)phx_fma(m.k, PHX_LN2, phx_log1p_narrow(m.f));
+    i32 up = phx_is(a, 0x4c5d65a5u) | phx_is(a, 0x65d890d3u) | phx_is(a, 0x6f31a8ecu);
+    i32 down = phx_is(a, 0x3c413d3au) | phx_is(a, 0x41178febu);
+    return phx_log_edgesf(a, phx_nudge(y, up - down));
 }
 
 /* k ln2 + ln(1 + f + fl) = hi + lo with about 2^-57 relative error, |fl| <= ulp(1 + f): f - f^2 / 2
@@ -84,46 +92,47 @@ PHX_FN f64 phx_log1p_wide(f64 t) {
     return phx_fma(m.k, PHX_LN2, phx_log1p_narrow(m.k == 0.0 ? t : m.f));
 }
 
-/* Correctly rounded but for 8 of 2^32 inputs. */
 PHX_FN f32 phx_log1p_f32(f32 a) {
-    f64 x = (f64)a;
-    return phx_copysignf((f32)phx_log_edges(1.0 + x, phx_log1p_wide(x)), a);
+    f32 y = phx_copysignf((f32)phx_log1p_wide((f64)a), a);
+    i32 up = phx_is(a, 0x35400003u) | phx_is(a, 0x3710001bu) | phx_is(a, 0x65d890d3u) |
+             phx_is(a, 0x6f31a8ecu) | phx_is(a, 0xbb0ec8c4u);
+    i32 down = phx_is(a, 0x41078febu) | phx_is(a, 0xb53ffffdu) | phx_is(a, 0xb70fffe5u);
+    return phx_log_edgesf(1.0f + a, phx_nudge(y, up - down));
 }
 
-/* Correctly rounded on all 2^32 inputs. */
 PHX_FN f32 phx_log2_f32(f32 a) {
-    f64 x = (f64)a;
-    phx_split m = phx_split_normal(x);
-    return (f32)phx_log_edges(x, phx_fma(phx_log1p_narrow(m.f), PHX_LOG2E, m.k));
+    phx_split m = phx_split_normal((f64)a);
+    return phx_log_edgesf(a, (f32)phx_fma(phx_log1p_narrow(m.f), PHX_LOG2E, m.k));
 }
 
-/* Correctly rounded but for 3 of 2^32 inputs. */
 PHX_FN f32 phx_log10_f32(f32 a) {
-    f64 x = (f64)a;
-    phx_split m = phx_split_normal(x);
-    return (f32)phx_log_edges(x, phx_fma(m.k, PHX_LN2, phx_log1p_narrow(m.f)) * PHX_LOG10E);
+    phx_split m = phx_split_normal((f64)a);
+    f32 y = (f32)(phx_fma(m.k, PHX_LN2, phx_log1p_narrow(m.f)) * PHX_LOG10E);
+    i32 up = phx_is(a, 0x0a4d4ce8u) | phx_is(a, 0x0efeee7au) | phx_is(a, 0x2f149212u);
+    return phx_log_edgesf(a, phx_nudge(y, up));
 }
 
-/* Correctly rounded but for 6 of 2^32 inputs. */
 PHX_FN f32 phx_asinh_f32(f32 a) {
-    f64 x = phx_fabs((f64)a);
+    f32 b = phx_fabsf(a);
+    f64 x = (f64)b;
     f64 y = phx_log1p_wide(x + x * x / (1.0 + phx_sqrt(phx_fma(x, x, 1.0))));
-    return phx_copysignf((f32)(x < PHX_INF ? y : x), a);
+    i32 up = phx_is(b, 0x4bdd65a5u) | phx_is(b, 0x655890d3u) | phx_is(b, 0x6eb1a8ecu);
+    return phx_nudge(phx_copysignf((f32)(x < PHX_INF ? y : x), a), up);
 }
 
-/* Correctly rounded but for 2 of 2^32 inputs. */
 PHX_FN f32 phx_acosh_f32(f32 a) {
     f64 t = (f64)a - 1.0;
     f64 y = phx_log1p_wide(t + phx_sqrt(t * (t + 2.0)));
-    return (f32)(t >= 0.0 ? (t < PHX_INF ? y : t) : PHX_NAN);
+    return phx_nudge((f32)(t >= 0.0 ? (t < PHX_INF ? y : t) : PHX_NAN),
+                     phx_is(a, 0x655890d3u) | phx_is(a, 0x6eb1a8ecu));
 }
 
-/* Correctly rounded but for 2 of 2^32 inputs. */
 PHX_FN f32 phx_atanh_f32(f32 a) {
     f64 x = phx_fabs((f64)a);
     f64 y = 0.5 * phx_log1p_wide((x + x) / (1.0 - x));
     f64 edge = x == 1.0 ? PHX_INF : PHX_NAN;
-    return phx_copysignf((f32)(x < 1.0 ? y : edge), a);
+    y = x < 1.0 ? y : edge;
+    return phx_nudge(phx_copysignf((f32)y, a), phx_is(phx_fabsf(a), 0x39b89ba2u));
 }
 
 /* max + log1p(e^(min - max)). The k ln2 of the logarithm is added to max first: where the two

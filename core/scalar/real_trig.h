@@ -56,11 +56,12 @@ PHX_FN phx_dd phx_cos_pair(f64 r, f64 rl, f64 z) {
     return c;
 }
 
-/* sin. float64 0.71 ulp; float32 correctly rounded but for 2 of 2^32 inputs. */
+/* sin. float64 0.71 ulp. */
 PHX_FN f32 phx_sin_quarter_f32(phx_quarter t, f32 x) {
     f64 z = t.r * t.r;
     f64 y = phx_if_odd(t.q, phx_cos_narrow(z), phx_sin_narrow(t.r, z));
-    return x == 0.0f ? x : (f32)phx_quadrant_sign(t.q, y);
+    y = phx_quadrant_sign(t.q, y);
+    return x == 0.0f ? x : phx_nudge((f32)y, -phx_is(phx_fabsf(x), 0x46199998u));
 }
 
 PHX_FN f64 phx_sin_quarter_f64(phx_quarter t, f64 x) {
@@ -84,13 +85,12 @@ PHX_FN f64 phx_sin_f64(f64 x) {
     return phx_sin_main_f64(x);
 }
 
-/* cos; x only for the same signature. float64 0.70 ulp; float32 correctly rounded but for 4 of 2^32
- * inputs. */
+/* cos; float64 takes x only for the same signature. 0.70 ulp. */
 PHX_FN f32 phx_cos_quarter_f32(phx_quarter t, f32 x) {
     f64 z = t.r * t.r;
-    (void)x;
-    return (f32)phx_quadrant_sign(t.q + 1,
-                                  phx_if_odd(t.q, phx_sin_narrow(t.r, z), phx_cos_narrow(z)));
+    f64 y = phx_if_odd(t.q, phx_sin_narrow(t.r, z), phx_cos_narrow(z));
+    i32 up = phx_is(phx_fabsf(x), 0x6115cb11u) - phx_is(phx_fabsf(x), 0x5f18b878u);
+    return phx_nudge((f32)phx_quadrant_sign(t.q + 1, y), up);
 }
 
 PHX_FN f64 phx_cos_quarter_f64(phx_quarter t, f64 x) {
@@ -114,8 +114,7 @@ PHX_FN f64 phx_cos_f64(f64 x) {
     return phx_cos_main_f64(x);
 }
 
-/* tan = sin / cos, or -cos / sin in odd quadrants; in float64 both as pairs. float64 0.79 ulp;
-   float32 correctly rounded on all 2^32 inputs. */
+/* tan = sin / cos, or -cos / sin in odd quadrants; in float64 both as pairs: 0.79 ulp. */
 PHX_FN f32 phx_tan_quarter_f32(phx_quarter t, f32 x) {
     f64 z = t.r * t.r;
     f64 s = phx_sin_narrow(t.r, z);
@@ -207,22 +206,22 @@ PHX_FN phx_asin_parts phx_asin_wide(f64 ax) {
     return a;
 }
 
-/* Correctly rounded but for 2 of 2^32 inputs. */
 PHX_FN f32 phx_asin_f32(f32 x) {
     f64 ax = phx_fabs((f64)x);
     phx_asin_parts a = phx_asin_narrow(ax);
     f64 y = a.s + a.c;
-    return phx_copysignf((f32)(ax > 0.5 ? phx_fma(-2.0, y, PHX_PIO2_HI) : y), x);
+    y = ax > 0.5 ? phx_fma(-2.0, y, PHX_PIO2_HI) : y;
+    return phx_nudge(phx_copysignf((f32)y, x), -phx_is(phx_fabsf(x), 0x3f083a1au));
 }
 
-/* Correctly rounded but for 2 of 2^32 inputs. */
 PHX_FN f32 phx_acos_f32(f32 x) {
     f64 ax = phx_fabs((f64)x);
     phx_asin_parts a = phx_asin_narrow(ax);
     f64 y = a.s + a.c;
     f64 far = x > 0.0f ? y + y : phx_fma(-2.0, y, 2.0 * PHX_PIO2_HI);
     f64 mid = PHX_PIO2_HI - (x > 0.0f ? y : -y);
-    return (f32)(ax > 0.5 ? far : mid);
+    return phx_nudge((f32)(ax > 0.5 ? far : mid),
+                     phx_is(x, 0x328885a3u) | phx_is(x, 0x39826222u));
 }
 
 /* 0.62 ulp. */
@@ -328,11 +327,11 @@ PHX_FN phx_octant phx_octant_mirror(phx_octant o, f64 x) {
     return o;
 }
 
-/* Correctly rounded but for 2 of 2^32 inputs. */
 PHX_FN f32 phx_atan_f32(f32 a) {
     f64 x = phx_fabs((f64)a);
     f64 y = phx_octant_narrow(phx_octant_of(x < 1e30 ? x : 1e30, 1.0));
-    return x != x ? a : phx_copysignf((f32)y, a);
+    f32 z = phx_nudge(phx_copysignf((f32)y, a), phx_is(phx_fabsf(a), 0x3d8d6b23u));
+    return x != x ? a : z;
 }
 
 /* Beyond 2^60 it is pi/2 in f64. 0.62 ulp. */

@@ -3,6 +3,8 @@
 
 #include "convert.h"
 #include "gemm_blocks.h"
+#include "gemm_dots.h"
+#include "gemm_join.h"
 #include "gemm_simd.h"
 
 #if GEMM_VECTOR_BYTES == 64
@@ -79,6 +81,21 @@ STORE(u8_put, uint8_t, uint16_t, u8_narrow)
 STORE(u16_put, uint16_t, uint16_t, u16_copy)
 STORE(u32_put, uint32_t, uint32_t, u32_copy)
 STORE(u64_put, uint64_t, uint64_t, u64_copy)
+
+/* Sums onto sums. */
+#define ADD(NAME, T, PARTS)                                              \
+    static void NAME##_add(void *to, const void *from, int64_t n) {      \
+        T *restrict a = to;                                              \
+        const T *restrict b = from;                                      \
+        for (int64_t i = 0; i < n * PARTS; i++) a[i] = (T)(a[i] + b[i]); \
+    }
+ADD(f32, float, 1)
+ADD(f64, double, 1)
+ADD(c64, float, 2)
+ADD(c128, double, 2)
+ADD(u16, uint16_t, 1)
+ADD(u32, uint32_t, 1)
+ADD(u64, uint64_t, 1)
 
 /* Real floats. */
 #define MR FLOAT_MR
@@ -203,13 +220,16 @@ STORE(u64_put, uint64_t, uint64_t, u64_copy)
 
 /* Steps of k per pass: strips of A and B then fill most of the first cache (or, for complex, the
  * nearest part of the second); measured on Sapphire Rapids. */
-#define REAL_ROW(NAME, V, MR_, KC, STORED, SUM, DIRECT, VECTOR)                      \
-    static const gemm_type type_##NAME = {MR_, 2 * V##_LEN, KC, STORED, SUM, DIRECT, \
-                                          true, NAME##_pack, V##_tile, NAME##_put, VECTOR};
+#define REAL_ROW(NAME, V, MR_, KC, STORED, SUM, DIRECT, VECTOR)                            \
+    static const gemm_type type_##NAME = {MR_, 2 * V##_LEN, KC, STORED, SUM, DIRECT,       \
+                                          true, NAME##_pack, V##_tile, NAME##_put, VECTOR, \
+                                          V##_add, NAME##_dots};
 #define COMPLEX_ROW(NAME, V, KC, SIZE)                                     \
-    static const gemm_type type_##NAME = {COMPLEX_MR, V##_LEN, KC, SIZE,   \
-                                          SIZE, false, false, NAME##_pack, \
-                                          NAME##_tile, NAME##_put, NULL};
+    static const gemm_type type_##NAME = {COMPLEX_MR, V##_LEN, KC,         \
+                                          SIZE, SIZE, false,               \
+                                          false, NAME##_pack, NAME##_tile, \
+                                          NAME##_put, NULL, NAME##_add,    \
+                                          NAME##_dots};
 REAL_ROW(f32, f32, FLOAT_MR, F32_KC, 4, 4, true, f32_vector)
 REAL_ROW(f64, f64, FLOAT_MR, 384, 8, 8, true, f64_vector)
 REAL_ROW(f16, f32, FLOAT_MR, F32_KC, 2, 4, false, NULL)

@@ -4,8 +4,9 @@
  * transposed, reversed, sliced or broadcast operand needs no copy. C is overwritten and must not
  * overlap A or B, and no two of its elements may share memory. k == 0 gives zeros.
  *
- * Numbers: each element of C is the chain acc = 0; acc = fma(a[p], b[p], acc) for p = 0, 1, ...,
- * k-1 in the accumulation type: f32 for f32, f64 for f64, f32 for f16 and bf16 (rounded once, at
+ * Numbers: k is cut into blocks of 4096 steps. In a block, each element of C is the chain acc = 0;
+ * acc = fma(a[p], b[p], acc) for p in order; the blocks' sums are joined by the tree of a reduction
+ * (docs/ops.md). The accumulation type is f32 for f32, f64 for f64, f32 for f16 and bf16 (rounded once, at
  * the end), arithmetic modulo 2^bits for integers. Complex: re = fma(ar, br, re); re = fma(-ai, bi,
  * re); im = fma(ar, bi, im); im = fma(ai, br, im). The bits depend neither on the instruction set
  * nor on the threads, but for which NaN a NaN is.

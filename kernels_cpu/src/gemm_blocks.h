@@ -1,7 +1,7 @@
 /* The blocked matrix product for every element type: what to pack, in which blocks, on which
  * thread.
  *
- * A gemm_type says how; gemm_run walks C in blocks of at most GEMM_BLOCK x GEMM_BLOCK, and in each
+ * A gemm_type says how; gemm_chain walks C in blocks of at most GEMM_BLOCK x GEMM_BLOCK, and in each
  * block k in steps of at most kc. A step has two phases: strips of A and B are packed, then groups
  * of tiles are computed. C itself holds the unfinished sums (exactly), or a block of the
  * accumulation type does where C's own type is narrower or its columns are not neighbours; a last
@@ -21,6 +21,7 @@
 
 #define GEMM_STRIP_SLACK 64        /* bytes behind a packed strip that packing may overwrite */
 #define GEMM_STAGE 64        /* steps of k converted at a time while packing */
+#define GEMM_CHAIN 4096      /* steps of k of one chain: of core/optable/structured.py */
 #define GEMM_BLOCK 4096      /* rows and columns of C per block: bounds the packed memory */
 #define GEMM_BLOCK_SUMS 2048      /* the same where C cannot hold the sums */
 #define GEMM_SERIAL (1 << 22) /* multiply-adds below which threads cost more than they bring */
@@ -64,6 +65,9 @@ typedef struct {
     /* y = x @ B with contiguous x and y, one stride of B being 1; may be NULL. */
     void (*vector)(void *y, int64_t n, int64_t k, const void *x, const void *b, int64_t rs,
                    int64_t cs);
+    void (*add)(void *to, const void *from, int64_t n); /* sums onto sums */
+    /* The inner product of each block of GEMM_CHAIN of k steps. */
+    void (*dots)(void *sums, int64_t k, const void *a, int64_t as, const void *b, int64_t bs);
 } gemm_type;
 
 typedef struct {
@@ -71,13 +75,14 @@ typedef struct {
     int64_t rs, cs;
 } gemm_operand;
 
-/* The whole problem, after gemm_run has put it into its simplest form. */
+/* The whole problem, after gemm_run (gemm_join.h) has put it into its simplest form. */
 typedef struct {
     const gemm_type *type;
     int64_t m, n, k;
     gemm_operand a, b;
     char *c;
     int64_t c_rs, c_cs;
+    bool wide; /* C has sums, not stored elements; its columns are neighbours */
 } gemm_problem;
 
 /* How a problem is cut up; the same for every thread. */
@@ -199,7 +204,7 @@ static int gemm_describe(const gemm_plan *plan, int64_t phase, gemm_step *s) {
     }
     s->a = (gemm_operand){q->a.data + (s->i * q->a.rs + s->p * q->a.cs) * size, q->a.rs, q->a.cs};
     s->b = (gemm_operand){q->b.data + (s->p * q->b.rs + s->j * q->b.cs) * size, q->b.rs, q->b.cs};
-    s->c = plan->sums ? plan->sums : q->c + (s->i * q->c_rs + s->j) * size;
+    s->c = plan->sums ? plan->sums : q->c + (s->i * q->c_rs + s->j) * q->type->packed;
     s->c_rs = plan->sums ? s->n : q->c_rs;
     s->strips_m = gemm_ceil(s->m, plan->mr);
     s->strips_n = gemm_ceil(s->n, plan->nr);
@@ -299,7 +304,7 @@ static int gemm_make_plan(gemm_plan *plan, gemm_memory *memory, const gemm_probl
     const bool small = work < GEMM_UNPACKED;
     const bool pack_a = !t->direct || !(small || q->n <= t->nr);
     const bool pack_b = !t->direct || q->b.cs != 1 || !(small || q->m <= GEMM_FEW_ROWS);
-    const bool in_place = t->size == t->packed && q->c_cs == 1;
+    const bool in_place = q->wide || (t->size == t->packed && q->c_cs == 1);
     const int64_t block = in_place ? GEMM_BLOCK : GEMM_BLOCK_SUMS;
     *plan = (gemm_plan){.q = *q, .nr = t->nr};
     plan->block_m = gemm_min(q->m, block / t->mr * t->mr);
@@ -376,33 +381,11 @@ static int gemm_vector_product(const gemm_problem *q) {
     return 0;
 }
 
-static void gemm_zero(const gemm_type *t, int64_t m, int64_t n, char *c, int64_t rs, int64_t cs) {
-    for (int64_t i = 0; i < m; i++)
-        for (int64_t j = 0; j < n; j++)
-            memset(c + (i * rs + j * cs) * t->size, 0, (size_t)t->size);
-}
-
-static int gemm_run(const gemm_type *t, int64_t m, int64_t n, int64_t k, const void *a,
-                    int64_t a_rs, int64_t a_cs, const void *b, int64_t b_rs, int64_t b_cs, void *c,
-                    int64_t c_rs, int64_t c_cs) {
-    if (m <= 0 || n <= 0)
-        return 0;
-    if (k <= 0) {
-        gemm_zero(t, m, n, c, c_rs, c_cs);
-        return 0;
-    }
-    gemm_problem q = {t, m, n, k, {a, a_rs, a_cs}, {b, b_rs, b_cs}, c, c_rs, c_cs};
-    /* The stride of a dimension of one element means nothing; 1 opens the fast ways. */
-    if (n == 1)
-        q.b.cs = q.c_cs = 1;
-    if (k == 1)
-        q.a.cs = 1;
-    if (t->commutes && m != 1 && (n == 1 || (c_cs != 1 && c_rs == 1))) {
-        q = (gemm_problem){t, n, m, k, {b, q.b.cs, b_rs}, {a, a_cs, a_rs}, c, q.c_cs, c_rs};
-    }
-    if (t->vector && q.m == 1 && (q.b.rs == 1 || q.b.cs == 1))
-        return gemm_vector_product(&q);
-    return gemm_blocked(&q);
+/* A product whose elements are one chain each. */
+static int gemm_chain(const gemm_problem *q) {
+    if (q->type->vector && q->m == 1 && (q->b.rs == 1 || q->b.cs == 1))
+        return gemm_vector_product(q);
+    return gemm_blocked(q);
 }
 
 #endif

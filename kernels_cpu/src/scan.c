@@ -10,7 +10,7 @@
 #include "complex.h" /* after the dialect */
 #include "convert.h"
 
-/* A single row that is long enough for several threads: totals of the blocks, their running sum, elements. */
+/* A single row that is long enough for several threads: totals of the blocks, their scan, elements. */
 static phx_error *scan_long_row(const scan_plan *plan, scan_job *job) {
     const int64_t blocks = (job->n + SCAN_BLOCK - 1) / SCAN_BLOCK;
     const int64_t pieces = (job->n + SCAN_PIECE - 1) / SCAN_PIECE;

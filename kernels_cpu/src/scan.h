@@ -6,6 +6,7 @@
 #include "parallel.h"
 
 #define SCAN_BLOCK 256  /* of core/optable/structured.py */
+#define SCAN_LEVELS 7   /* a row of 2^63 elements has 2^55 blocks, and 256^7 = 2^56 */
 #define SCAN_CHAINS 8   /* running sums side by side: one alone waits for every addition */
 #define SCAN_PIECE (SCAN_BLOCK * SCAN_CHAINS)
 #define SCAN_COLUMNS 128 /* columns side by side */
@@ -19,7 +20,7 @@ typedef struct {
     kept_axes axes;
     int64_t width, tiles; /* columns per item */
     int by_row;
-    char *carry; /* of one long row: the total of each block, then of all up to it */
+    char *carry; /* of one long row: the total of each block, then the carry behind it */
 } scan_job;
 
 /* The functions of one instance; begin and end count items, or pieces of the one row. */

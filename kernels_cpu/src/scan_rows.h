@@ -49,16 +49,33 @@ static SCAN_APART void SCAN_NAME(locals)(const scan_job *job, const STORAGE *x, 
     if (rest) SCAN_NAME(chains)(from + n - rest, local + n - rest, rest, 1, 0, 0);
 }
 
-/* One piece; *carry is the total before it if `carried`, and the total behind it on return. */
-static SCAN_APART void SCAN_NAME(piece)(const scan_job *job, const STORAGE *x, STORAGE *y, int64_t n, UNIT *carry,
-                                        int carried) {
+/* Block number b of `width` rows side by side has ended with `total`; carry[0..width) becomes what comes before
+ * block b + 1. Level l of carry and running has what the scan of the totals of level l is up to: what came before
+ * its block, and the running totals in it. */
+static SCAN_APART void SCAN_NAME(join)(UNIT *carry, UNIT *running, const UNIT *total, int64_t b, int64_t width) {
+    for (;; b /= SCAN_BLOCK, total = running, carry += width, running += width) {
+        for (int64_t t = 0; t < width; t++) {
+            running[t] = b % SCAN_BLOCK ? OP(running[t], total[t]) : total[t];
+            carry[t] = b < SCAN_BLOCK ? running[t] : OP(carry[width + t], running[t]);
+        }
+        if (b % SCAN_BLOCK != SCAN_BLOCK - 1) return;
+    }
+}
+
+/* Piece number p of the row x. Its carries are at `carries`, one before each block but the first; or, where that is
+ * NULL, the pieces come in turn with the carry of this one in carry[0]. */
+static SCAN_APART void SCAN_NAME(piece)(const scan_job *job, const STORAGE *x, STORAGE *y, int64_t p,
+                                        const UNIT *carries, UNIT *carry, UNIT *running) {
     UNIT local[SCAN_PIECE];
-    SCAN_NAME(locals)(job, x, n, local);
+    const int64_t first = p * SCAN_PIECE, n = job->n - first < SCAN_PIECE ? job->n - first : SCAN_PIECE;
+    SCAN_NAME(locals)(job, x + first * job->sn, n, local);
     for (int64_t i = 0; i < n; i += SCAN_BLOCK) {
-        const int64_t size = n - i < SCAN_BLOCK ? n - i : SCAN_BLOCK;
-        SCAN_NAME(store)(y + i * job->yn, job->yn, local + i, size, carried ? carry : NULL);
-        *carry = local[i + size - 1];
-        carried = 1;
+        const int64_t size = n - i < SCAN_BLOCK ? n - i : SCAN_BLOCK, b = (first + i) / SCAN_BLOCK;
+        const UNIT total = local[i + size - 1];
+        const UNIT *before = b == 0 ? NULL : carries ? carries + b - 1
+                                                     : carry;
+        SCAN_NAME(store)(y + (first + i) * job->yn, job->yn, local + i, size, before);
+        if (!carries) SCAN_NAME(join)(carry, running, &total, b, 1);
     }
 }
 
@@ -81,7 +98,8 @@ static void SCAN_NAME(short_rows)(const scan_job *job, const STORAGE *x, STORAGE
 
 /* Up to SCAN_COLUMNS columns at once, row after row. */
 static void SCAN_NAME(columns)(const scan_job *job, const STORAGE *x, STORAGE *y, int64_t cols) {
-    UNIT room[SCAN_COLUMNS], local[SCAN_COLUMNS], carry[SCAN_COLUMNS], sum[SCAN_COLUMNS];
+    UNIT room[SCAN_COLUMNS], local[SCAN_COLUMNS], sum[SCAN_COLUMNS];
+    UNIT carry[SCAN_LEVELS * SCAN_COLUMNS], running[SCAN_LEVELS * SCAN_COLUMNS];
     for (int64_t r = 0; r < job->n; r++, x += job->sn, y += job->yn) {
         const UNIT *v = (const UNIT *)(const void *)x;
         if (!NATIVE || job->axes.xc != 1) {
@@ -91,10 +109,7 @@ static void SCAN_NAME(columns)(const scan_job *job, const STORAGE *x, STORAGE *y
         if (r % SCAN_BLOCK) {
             for (int64_t t = 0; t < cols; t++) local[t] = OP(local[t], v[t]);
         } else {
-            if (r == SCAN_BLOCK)
-                memcpy(carry, local, (size_t)cols * sizeof(UNIT));
-            else if (r)
-                memcpy(carry, sum, (size_t)cols * sizeof(UNIT)); /* of the block's last row */
+            if (r) SCAN_NAME(join)(carry, running, local, r / SCAN_BLOCK - 1, cols);
             memcpy(local, v, (size_t)cols * sizeof(UNIT));
         }
         if (r >= SCAN_BLOCK)
@@ -118,10 +133,9 @@ static void SCAN_NAME(items)(void *ctx, int64_t begin, int64_t end) {
         } else if (job->n <= SCAN_BLOCK) {
             SCAN_NAME(short_rows)(job, x, y, cols);
         } else {
-            UNIT carry = LOAD(x[0]);
-            for (int64_t i = 0; i < job->n; i += SCAN_PIECE)
-                SCAN_NAME(piece)(job, x + i * job->sn, y + i * job->yn,
-                                 job->n - i < SCAN_PIECE ? job->n - i : SCAN_PIECE, &carry, i > 0);
+            UNIT carry[SCAN_LEVELS], running[SCAN_LEVELS];
+            for (int64_t p = 0; p * SCAN_PIECE < job->n; p++)
+                SCAN_NAME(piece)(job, x, y, p, NULL, carry, running);
         }
         if (++tile == job->tiles) {
             tile = 0;
@@ -144,18 +158,17 @@ static void SCAN_NAME(totals)(void *ctx, int64_t begin, int64_t end) {
 
 /* The total of each block becomes the carry behind it. */
 static void SCAN_NAME(carries)(scan_job *job, int64_t blocks) {
-    UNIT *total = (UNIT *)job->carry;
-    for (int64_t b = 1; b < blocks; b++) total[b] = OP(total[b - 1], total[b]);
+    UNIT *total = (UNIT *)job->carry, carry[SCAN_LEVELS], running[SCAN_LEVELS];
+    for (int64_t b = 0; b < blocks; b++) {
+        SCAN_NAME(join)(carry, running, total + b, b, 1);
+        total[b] = carry[0];
+    }
 }
 
 static void SCAN_NAME(pieces)(void *ctx, int64_t begin, int64_t end) {
     const scan_job *job = ctx;
-    for (int64_t p = begin; p < end; p++) {
-        const int64_t i = p * SCAN_PIECE;
-        UNIT carry = ((const UNIT *)job->carry)[i ? i / SCAN_BLOCK - 1 : 0];
-        SCAN_NAME(piece)(job, (const STORAGE *)job->x + i * job->sn, (STORAGE *)job->y + i * job->yn,
-                         job->n - i < SCAN_PIECE ? job->n - i : SCAN_PIECE, &carry, i > 0);
-    }
+    for (int64_t p = begin; p < end; p++)
+        SCAN_NAME(piece)(job, (const STORAGE *)job->x, (STORAGE *)job->y, p, (const UNIT *)job->carry, NULL, NULL);
 }
 
 static phx_error *SCAN_NAME(run)(const cpu_kernel *self, const phx_call *call) {

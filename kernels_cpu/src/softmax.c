@@ -15,6 +15,7 @@
 
 #include "convert.h" /* after the dialect */
 #include "real_exp.h"
+#include "softmax_exp.h"
 
 #define SAME(x) (x)
 #define ADD(a, b) ((a) + (b))
@@ -65,7 +66,7 @@ static void each_shared(int64_t blocks, phx_task_fn step, void *row) {
 #define UNIT f32
 #define LOAD SAME
 #define STORE SAME
-#define EXP phx_exp_f32
+#define EXP phx_softmax_exp_f32
 #define SUM(f) sum_f32_##f
 #define ONE_NAN PHX_NANF
 #include "softmax_row.h"
@@ -85,7 +86,7 @@ static void each_shared(int64_t blocks, phx_task_fn step, void *row) {
 #define UNIT f32
 #define LOAD phx_f16_to_f32
 #define STORE phx_f32_to_f16
-#define EXP phx_exp_f32
+#define EXP phx_softmax_exp_f32
 #define SUM(f) sum_f32_##f
 #define ONE_NAN PHX_NANF
 #include "softmax_row.h"
@@ -95,7 +96,7 @@ static void each_shared(int64_t blocks, phx_task_fn step, void *row) {
 #define UNIT f32
 #define LOAD phx_bf16_to_f32
 #define STORE phx_f32_to_bf16
-#define EXP phx_exp_f32
+#define EXP phx_softmax_exp_f32
 #define SUM(f) sum_f32_##f
 #define ONE_NAN PHX_NANF
 #include "softmax_row.h"

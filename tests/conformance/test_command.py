@@ -257,6 +257,11 @@ def test_fail_fast_stops_and_says_so(suite: Callable) -> None:
 # Ctrl-C, and what CI sends
 
 
+def listen_to_ctrl_c() -> None:
+    """A program that starts in a shell's background inherits the signal as ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @pytest.mark.parametrize(
     ("number", "group"), [(signal.SIGINT, True), (signal.SIGTERM, False)], ids=["ctrl-c", "sigterm"]
 )
@@ -274,6 +279,7 @@ def test_an_interrupted_run_writes_reports_that_say_so(
         command,
         env=os.environ | {"PYTHONPATH": path},
         start_new_session=True,
+        preexec_fn=listen_to_ctrl_c,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -145,6 +145,10 @@ def test_the_order_of_evaluation_is_within_the_bound(rng: np.random.Generator) -
         257,
         257,
     ]
+    assert sums.scan_depth(66049)[[65535, 65536, 65792, 66048]].tolist() == [510, 511, 512, 512]
+    assert [sums.chain_depth(k) for k in (0, 1, 4096, 4097, 8192, 8193, 2**20)] == [
+        *(0, 1, 4096, 4097, 4097, 4098, 4104),
+    ]
 
 
 @pytest.mark.parametrize("op", ["sum", "mean", "cumulative_sum"])

@@ -77,6 +77,22 @@ def test_passes(where: px.Device, dtype: str, monkeypatch: pytest.MonkeyPatch) -
     compare(a, b, dtype, where, "dense")
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "complex64", "uint8", "complex128"])
+def test_several_chains(where: px.Device, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More steps of k than a chain has, in one piece and rows by rows."""
+    shapes = [((k,), (k,)) for k in (4095, 4096, 4097, 8192, 8193, 2**20)]
+    shapes += [((3, 2, 12_293), (12_293, 5)), ((20, 8193), (8193, 30)), ((1, 9000), (9000, 70))]
+    for left, right in shapes:
+        a = values(dtype, int(np.prod(left)), seed=1).reshape(left)
+        b = values(dtype, int(np.prod(right)), seed=2).reshape(right)
+        for form in ("dense", "transposed", "backwards"):
+            compare(a, b, dtype, where, form)
+    monkeypatch.setattr(matmul, "_ROOM", 8000)
+    compare(a, b, dtype, where, "dense")
+    a, b = (values(dtype, 30 * 5000, seed=s) for s in (3, 4))
+    compare(a.reshape(30, 5000), b.reshape(5000, 30), dtype, where, "transposed")
+
+
 @pytest.mark.parametrize("special", ["tiny", "nan"])
 def test_special_values(where: px.Device, special: str) -> None:
     """Products that underflow to -0, and NaN and infinity, stay in their rows and columns."""

@@ -87,6 +87,24 @@ def test_any_axis_and_an_initial_element(where: px.Device, axis: int) -> None:
     assert np.array_equal(got, want)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "complex64"])
+def test_carries_of_carries(where: px.Device, dtype: str) -> None:
+    """Rows, few and many, and columns, whose carries are themselves several blocks."""
+    both = (where, cpu_or_skip())
+    data = values(dtype, 66_051 * 70)
+    for n in (65_535, 65_536, 65_537, 66_051):
+        check("cumulative_sum", data[:n], (dense(n),) * 2, (dtype, dtype), both)
+    check("cumulative_sum", data, (dense(70, 66_051),) * 2, (dtype, dtype), both)
+    columns = View((70, 66_051), (1, 70))
+    check("cumulative_sum", data, (columns, columns), (dtype, dtype), both)
+
+
+def test_a_long_row(where: px.Device) -> None:
+    n = 2**24 + 1
+    data = values("float32", n)
+    check("cumulative_sum", data, (dense(n),) * 2, ("float32",) * 2, (where, cpu_or_skip()))
+
+
 def test_more_axes_than_a_kernel_walks(where: px.Device) -> None:
     shape = (2,) * 9 + (30,)
     strides = tuple(60 * 2**k for k in range(9))

@@ -8,7 +8,7 @@ import os
 import signal
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -19,6 +19,13 @@ from threads.steps import values
 
 
 class TestInterrupt:
+    @pytest.fixture(autouse=True)
+    def _ctrl_c(self) -> Iterator[None]:
+        """Python's own handler: a run in a shell's background begins with the signal ignored."""
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        yield
+        signal.signal(signal.SIGINT, before)
+
     def interrupted(self, step: Callable[[], Any]) -> None:
         timer = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
         timer.start()

@@ -9,6 +9,7 @@ from phalanx.conformance.overloads import Overload
 from phalanx.conformance.reference import annex_g, complex_numbers
 from phalanx.conformance.reference.elementwise import Expected, expected
 from phalanx.conformance.reference.formats import PARTS, host_dtype
+from phalanx.conformance.reference.hard import hardest_values
 from phalanx.conformance.reference.values import (
     HostArray,
     any_bits,
@@ -55,8 +56,10 @@ def data_of(overload: Overload, rng: np.random.Generator, quick: bool) -> Data:
     kinds = (ordinary_values,) if _is_costly(overload) else (any_bits, wild_values, ordinary_values)
     sections += [[kind(name, count, rng) for name in overload.inputs] for kind in kinds]
     sections.append(hard_values(overload.op, overload.inputs, 2 * count, rng))
-    if not quick and len(overload.inputs) == 1 and _is_small(overload.inputs[0]):
-        sections.append([every_value(overload.inputs[0])])
+    if len(overload.inputs) == 1:
+        sections.append([hardest_values(overload.op, overload.inputs[0])])
+        if not quick and _is_small(overload.inputs[0]):
+            sections.append([every_value(overload.inputs[0])])
     operands = tuple(np.concatenate(column) for column in zip(*sections, strict=True))
     shape = _TABLE[len(overload.inputs)]
     table = np.arange(sections[0][0].size).reshape(shape)

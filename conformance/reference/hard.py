@@ -1,0 +1,109 @@
+"""Known inputs of which the result is hardest to round correctly, by op and dtype.
+
+float32: results within about 2^-28 ulp of the middle of two numbers, found by evaluating all 2^32
+inputs in double (2026-11); where double is not enough for the kernels of the CPU, they come first.
+float16: the inputs that a result of float32, rounded again, gets wrong. Functions that are odd or
+even are as hard at -x.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .formats import host_dtype
+from .values import HostArray
+
+_FLOAT32 = {
+    "exp": (
+        "c16912cd bbf0edf1 377eff81 bae0e25c 39c6be5b b3000000 38e69cc1 383a3ef1 3d1a274e "
+        "40315b33 4001b249 36fdffc1 39e5bb1d 4288942b 337fffff 33800000"
+    ),
+    "expm1": (
+        "3dc252dd 3a254e7a 34ca62c1 b675cbfc 33b504f3 bb7b3b6c 36322b1b b3800000 40315b33 "
+        "4001b249 37b61385 3b643f1b 4288942b 350f1bbc 3b234e53 35c542de"
+    ),
+    "log": (
+        "3c413d3a 41178feb 4c5d65a5 65d890d3 6f31a8ec 4d604ebe 1f116ab8 66a8c860 38dcbe38 "
+        "4665a9a6 5ee8984e 3bf86ef0 79e7ec37 0dc8bba4 2c4c24b7 111c87f8"
+    ),
+    "log1p": (
+        "35400003 3710001b 41078feb 65d890d3 6f31a8ec b53ffffd b70fffe5 bb0ec8c4 3efd81ad "
+        "55185f82 66a8c860 3770004b 4665a5a6 b76fffb5 5ee8984e 3ebe9143"
+    ),
+    "log2": (
+        "3ea07ab9 40207ab9 00914a90 01114a90 01914a90 02114a90 02914a90 03114a90 03914a90 "
+        "04114a90 04914a90 05114a90 05914a90 06114a90 06914a90 07114a90 002452a4 0048a548"
+    ),
+    "log10": (
+        "0a4d4ce8 0efeee7a 2f149212 610567e4 62a6c1dd 45bdedc8 604df02c 120b93dc 13ae78d3 "
+        "6f592c3c 65903d25 427a28e9 43079cce 4dff4ddc 0e10c607 2b1b73f9"
+    ),
+    "sin": (
+        "46199998 73243f06 55cafb2a 67a9242b 4371ade3 5f208d82 6446cec0 79d1f6d3 7a5aacdb "
+        "61dfc847 4fb56937 5dadd689 653cee8f 6d734599 7a817b08 3ef3830f"
+    ),
+    "cos": (
+        "5f18b878 6115cb11 59443c0a 7a4b1a27 5922aa80 7908cd73 61703976 3c107fe6 55e5235d "
+        "39800000 3a544395 424790ce 4a01dca4 42378db8 52d9d3fe 7a38ab34"
+    ),
+    "tan": (
+        "5ffd33a4 5d5873ae 408174dd 453c5846 7714b423 7dae7426 575852f8 77cda26b 3e19205e "
+        "40e67f59 76eb0bdc 79c42c65 451e0885 7a98d2c2 39b89ba2 613d28d9"
+    ),
+    "asin": "3f083a1a 3de5fa1e 3d07959c 39e89768 3d09bf86 3d17817c 3eb7f139 3ecdbda0 3dd870c6",
+    "acos": (
+        "328885a3 39826222 bc406ccd 3c8a2f9b ba9d5f75 3b7d281b 3a6a490f ba66deed be668cd1 "
+        "be6dff37 328885a4 b3ddde97 328885a2 3bc1dfd8 bf006330 bd56bd25"
+    ),
+    "atan": (
+        "3d8d6b23 3ad637fa 3b7c1bc9 40357f1d 4c700518 4c700517 3a27ba3b 3aac434b 3ee06db1 "
+        "48b90f72 4a2367a3 4c700519 4c700516 3e242361 426bef73 4ae1e272"
+    ),
+    "sinh": (
+        "3a1285ff 3b36aa1f 3f7df258 3d09c4d8 3f99144c 4288942b 3e9eafac 41cbf87b 39e89768 "
+        "3fcb2f73 3c46f746 3e9e10e9 3fba6aa3 4283070f 3d7304b4 3e937c19"
+    ),
+    "cosh": (
+        "3a6f7750 3d609528 3a87c3b6 3b43f588 39b504f3 4288942b 40fbfc54 3d6d8abe 41cbf87b "
+        "3b366d92 3b7cfb68 4283070f 3d66a008"
+    ),
+    "tanh": (
+        "3ac37de2 3eee0566 3cd41b91 40acb4d0 3c96ae2e 3d7c3055 40c5e8ca 40a6ef82 3f20b67f 3ff8bc7e"
+    ),
+    "asinh": (
+        "4bdd65a5 655890d3 6eb1a8ec 4ce04ebe 6628c860 5e68984e 7967ec37 662bbd63 3fe1a91f "
+        "4e05f412 4041409b 469142e5 5d000341 3a5352c8 42eb3bb2 542f989d"
+    ),
+    "acosh": (
+        "655890d3 6eb1a8ec 4bdd65a5 4ce04ebe 6628c860 5e68984e 7967ec37 662bbd63 4e05f412 "
+        "5d000341 542f989d 623467ba 41b5b653 42afb693 5ee4c24a 4a2be14f"
+    ),
+    "atanh": "39b89ba2 3a71e7a1 3ad637eb 3ddc2ece 3dcd9576 3b06f2f9 3aeafd43",
+}
+_FLOAT16 = {
+    "exp": "1f79 25cf",
+    "expm1": "11a8",
+    "log": "1d78",
+    "log1p": "1e03 9dfd",
+    "log10": "338f 33f8 57e1 69d0 719d",
+    "sin": "32b3 5cb0",
+    "cos": "2b7c",
+    "tan": "2894 55ed 774a",
+    "acos": "804b acaf b874",
+    "atan": "2745 32b5 466e",
+    "sinh": "40f2",
+    "cosh": "2800",
+    "asinh": "32bd 4b1f",
+    "acosh": "3ce4",
+}
+_BITS = {"float32": _FLOAT32, "float16": _FLOAT16}
+
+
+def hardest_values(op: str, dtype: str) -> HostArray:
+    """Return the inputs (k,) of an op that are known to be hard, of both signs; k may be 0."""
+    kind = host_dtype(dtype)
+    texts = _BITS.get(dtype, {}).get(op, "").split()
+    if not texts:
+        return np.empty(0, kind)
+    x = np.array([int(text, 16) for text in texts], f"u{kind.itemsize}").view(kind)
+    return np.concatenate([x, -x])
