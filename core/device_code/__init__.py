@@ -22,11 +22,14 @@ if TYPE_CHECKING:
 MODULES = {
     Structure.ELEMENTWISE: "elementwise",
     Structure.REDUCTION: "reduction",
+    Structure.SCAN: "scan",
     Structure.SORT: "sort",
     Structure.SEARCH: "search",
     Structure.SELECTION: "selection",
     Structure.INDEXING: "indexing",
     Structure.GENERATION: "generation",
+    Structure.CONTRACTION: "matmul",
+    Structure.ROW: "softmax",
 }
 #: Structures whose kernels compute with floats, rather than move and compare them.
 _ROUNDING = {
@@ -48,7 +51,7 @@ def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Re
     row = OPS.get(op)
     if row is None or all(dtypes != signature.dtypes for signature in row.signatures):
         return None
-    if row.structure not in MODULES or refusal(op, dtypes, traits):
+    if refusal(op, dtypes, traits):
         return None
     found: Recipe | None = _module(row.structure).find(op, dtypes, layout, traits)
     return found and as_measured(row, dtypes, found, traits)

@@ -31,7 +31,7 @@ _RARE = {
     ("abs", "c128"): "phx_abs_needs_care_c128(a)",
 }
 #: Headers whose functions compute in double: `Dialect.without_double` has others in their place.
-DOUBLE_INSIDE = tuple(_REAL)
+DOUBLE_INSIDE = (*_REAL, "real_half")
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,13 @@ from typing import Any
 import numpy as np
 import phalanx as px
 from phalanx import device_code
+from phalanx.device_code import matmul
 from phalanx.device_code.env import Env
+from phalanx.device_code.matmul import Chains
 from phalanx.device_code.recipe import Program, Recipe, Traits
+from phalanx.device_code.selftest import measured
 from phalanx.driver import DeviceInfo, DeviceKind, Direction, Driver, Feature, Layout
-from phalanx.errors import LaunchError, OutOfMemoryError, UnsupportedOpError
+from phalanx.errors import DeviceError, LaunchError, OutOfMemoryError, UnsupportedOpError
 from phalanx.optable import OPS, Structure
 
 from .compiler import DIALECT, Code, Kernel, program_text
@@ -83,6 +86,20 @@ class EmulatedDriver(Driver):
             vendor="Phalanx tests",
         )
 
+    def open(self, index: int) -> None:
+        """Try out what the compiler makes of arithmetic."""
+        self.traits = measured(self._probe, self.traits, f"{self.name}:{index}")
+
+    def _probe(self, program: Program, data: bytes, size: int) -> bytes:
+        given, made = ctypes.create_string_buffer(data), ctypes.create_string_buffer(size)
+        ends = (struct.pack("<QQ", ctypes.addressof(room), 0) for room in (given, made))
+        args = [part for end in ends for part in (end[:8], end[8:])]
+        kernel = self.compiled(program, "probe", "the self-test")
+        wrong = self.run(kernel, ((1,), (1,)), args, backwards=False)
+        if wrong:
+            raise DeviceError(f"{self.name}: {wrong}")
+        return made.raw
+
     # Memory
 
     def alloc(self, index: int, size: int) -> int:
@@ -118,12 +135,12 @@ class EmulatedDriver(Driver):
     # Kernels
 
     def recipe(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Recipe | None:
-        """How an op is computed, made at the first question."""
+        """How an op is computed, made at the first question; small products have tiles too."""
         if op in OPS and OPS[op].structure is not Structure.ELEMENTWISE:
             layout = Layout.ANY
         key = (op, dtypes, layout)
         if key not in self._recipes:
-            self._recipes[key] = device_code.find(op, dtypes, layout, self.traits)
+            self._recipes[key] = _find(op, dtypes, layout, self.traits)
         return self._recipes[key]
 
     def kernel(
@@ -180,6 +197,18 @@ class EmulatedDriver(Driver):
         """Run a kernel, one at a time; returns what went wrong."""
         with self._lock:
             return kernel.launch(*sizes, args, **options)
+
+
+class _SmallTiles(Chains):
+    packed_from = 2**10
+    steps = 40
+
+
+def _find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Recipe | None:
+    """Return the recipe of an op; tiles take small products, in several passes over k."""
+    if op == "matmul" and device_code.find(op, dtypes, layout, traits):
+        return matmul.recipe(dtypes[0], traits, _SmallTiles)
+    return device_code.find(op, dtypes, layout, traits)
 
 
 class EmulatedEnv(Env):

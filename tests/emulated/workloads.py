@@ -53,10 +53,31 @@ def _sort(make: Make) -> Iterator[px.Array]:
     yield px.argsort(make(_numbers(4000).round(1)))
 
 
+def _scan(make: Make) -> Iterator[px.Array]:
+    """Rows and columns; carries of several blocks, and more rows than there are groups."""
+    yield px.cumulative_sum(make(_numbers(300, 40)), axis=1)
+    yield px.cumulative_sum(make(_numbers(2, 70000)), axis=1)
+    yield px.cumulative_sum(make(_numbers(700, 20)), axis=0)
+
+
+def _softmax(make: Make) -> Iterator[px.Array]:
+    """Rows of one block, more of them than groups; and rows of several."""
+    yield px.softmax(make(_numbers(9, 700)))
+    yield px.softmax(make(_numbers(2, BLOCK + 5)))
+
+
+def _tiles(make: Make) -> Iterator[px.Array]:
+    """More tiles than groups, of more steps than a tile takes at once."""
+    yield px.matmul(make(_numbers(130, 70)), make(_numbers(70, 140)))
+
+
 #: By the name of the text.
 WORKLOADS: dict[str, Callable[[Make], Iterator[px.Array]]] = {
+    "matmul_tile.h": _tiles,
     "reduce_groups.h": _reduce,
+    "scan_groups.h": _scan,
     "selection_groups.h": _select,
+    "softmax_groups.h": _softmax,
     "sort.h": _sort,
     "wrap_index.h": _wrap,
 }

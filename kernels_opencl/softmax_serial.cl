@@ -1,18 +1,5 @@
-/* softmax: what is left when the maxima and the sums of the rows are known, and rows of one block.
- *
- * T is the type in memory, F that of the arithmetic; LOAD, STORE, EXP, RECIPROCAL. A maximum may miss
- * NaN: exp(NaN - most) finds it, as it does where the maximum is infinite, and so all becomes NaN.
- */
+/* softmax where a work-item is a core. */
 
-/* The sums of rows become the factors of their elements. */
-__kernel void softmax_factors(PHX_OUTPUT(F, sum), const u64 rows) {
-    const u64 row = get_global_id(0);
-    if (row < rows) PHX_DATA(sum)[row] = RECIPROCAL(PHX_DATA(sum)[row]);
-}
-
-#define POWER(v, most, factor) STORE(EXP(LOAD(v) - LOAD(most)) * (factor))
-
-#if IS_SERIAL
 /* A task is a block of a row, or of WIDTH columns. */
 SERIAL softmax_scale(PHX_INPUT(T, x), PHX_OUTPUT(T, y), PHX_INPUT(T, most), PHX_INPUT(F, factor),
                      const row_plan p, const u64 by_row) {
@@ -112,62 +99,3 @@ SERIAL softmax_rows(PHX_INPUT(T, x), PHX_OUTPUT(T, y), const row_plan p) {
             for (u32 i = 0; i < n; i++) y[i * p.yn] = STORE(e[i] * factor);
     }
 }
-#else
-/* An element for each work-item; neighbours are neighbours in memory. */
-__kernel void softmax_scale(PHX_INPUT(T, x), PHX_OUTPUT(T, y), PHX_INPUT(T, most), PHX_INPUT(F, factor),
-                            const row_plan p, const u64 by_row) {
-    const u64 id = get_global_id(0);
-    if (id >= p.tasks) return;
-    const u64 wide = by_row ? p.n : p.cols;
-    const u64 above = id / wide, near = id - above * wide;
-    const u64 outer = by_row ? above : above / p.n;
-    const u64 i = by_row ? near : above - outer * p.n, col = by_row ? 0 : near;
-    const u64 row = outer * p.cols + col;
-    i64 in, out;
-    row_place(&p, outer, &in, &out);
-    PHX_DATA(y)[out + (i64)col * p.yc + (i64)i * p.yn] =
-        POWER(PHX_DATA(x)[in + (i64)col * p.xc + (i64)i * p.sn], PHX_DATA(most)[row],
-              PHX_DATA(factor)[row]);
-}
-
-/* Rows of at most one block: a group per row, a lane for each work-item. */
-__kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void
-softmax_rows(PHX_INPUT(T, x), PHX_OUTPUT(T, y), const row_plan p) {
-    __local F room[LANES];
-    const u32 lane = (u32)get_local_id(0), n = (u32)p.n, lanes = n < LANES ? n : LANES;
-    const u64 first = get_group_id(0) * p.per;
-    for (u64 row = first; row < first + p.per && row < p.tasks; row++) {
-        i64 in, out;
-        row_place(&p, row, &in, &out);
-        __global const T *x = PHX_DATA(x) + in;
-        F most = LOAD(x[0]);
-        for (u32 i = lane; i < n; i += LANES) {
-            const F v = LOAD(x[i * p.sn]);
-            most = v > most ? v : most;
-        }
-        room[lane] = most;
-        for (u32 gap = LANES / 2; gap > 0; gap /= 2) {
-            barrier(CLK_LOCAL_MEM_FENCE);
-            if (lane < gap && room[lane + gap] > room[lane]) room[lane] = room[lane + gap];
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        most = room[0];
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (lane < n) {
-            F sum = EXP(LOAD(x[lane * p.sn]) - most);
-            PHX_ORDERED
-            for (u32 i = lane + LANES; i < n; i += LANES) sum += EXP(LOAD(x[i * p.sn]) - most);
-            room[lane] = sum;
-        }
-        for (u32 gap = LANES / 2; gap > 0; gap /= 2) {
-            barrier(CLK_LOCAL_MEM_FENCE);
-            if (lane < gap && lane + gap < lanes) room[lane] += room[lane + gap];
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        const F factor = RECIPROCAL(room[0]);
-        for (u32 i = lane; i < n; i += LANES)
-            PHX_DATA(y)[out + (i64)i * p.yn] = STORE(EXP(LOAD(x[i * p.sn]) - most) * factor);
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-}
-#endif

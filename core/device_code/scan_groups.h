@@ -33,18 +33,18 @@ PHX_FN scan_slot scan_slot_of(const row_plan *p, u64 task) {
     return s;
 }
 
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-scan_any(PHX_INPUT(T, x), PHX_OUTPUT(T, y), PHX_OUTPUT(U, part), const row_plan p, const u64 only) {
-    const u32 id = (u32)get_local_id(0);
-    __global U *part = PHX_DATA(part);
+PHX_KERNEL_OF(GROUP) scan_any(PHX_INPUT(T, x), PHX_OUTPUT(T, y), PHX_OUTPUT(U, part), const row_plan p, const u64 only) {
+    const u32 id = (u32)PHX_LOCAL_ID(0);
+    PHX_GLOBAL U *part = PHX_DATA(part);
 #if BY_ROW
-    __local U tile[GROUP * PITCH];
-    __local i64 ins[GROUP], outs[GROUP];
-    __local u32 counts[GROUP];
-    __local u64 carries[GROUP];
+    PHX_LOCAL_ARRAY(U, tile, GROUP * PITCH);
+    PHX_LOCAL_ARRAY(i64, ins, GROUP);
+    PHX_LOCAL_ARRAY(i64, outs, GROUP);
+    PHX_LOCAL_ARRAY(u32, counts, GROUP);
+    PHX_LOCAL_ARRAY(u64, carries, GROUP);
 #endif
     for (u64 turn = 0; turn < p.per; turn++) {
-        const scan_slot s = scan_slot_of(&p, (get_group_id(0) * p.per + turn) * GROUP + id);
+        const scan_slot s = scan_slot_of(&p, (PHX_GROUP_ID(0) * p.per + turn) * GROUP + id);
         const i32 carried = s.block > 0 && !only && s.n > 0;
         const u64 behind = s.row * p.blocks + s.block; /* its carry is just before */
         U a = FIRST;
@@ -54,27 +54,28 @@ scan_any(PHX_INPUT(T, x), PHX_OUTPUT(T, y), PHX_OUTPUT(U, part), const row_plan 
         outs[id] = s.out;
         counts[id] = s.n;
         for (u32 g = 0; g < BLOCK; g += CHUNK) {
-            barrier(CLK_LOCAL_MEM_FENCE);
+            PHX_BARRIER();
             for (u32 k = id; k < GROUP * CHUNK; k += GROUP) {
                 const u32 slot = k / CHUNK, i = k % CHUNK;
                 if (g + i < counts[slot])
                     tile[slot * PITCH + i] = TAKE(PHX_DATA(x)[ins[slot] + (i64)(g + i) * p.sn]);
             }
-            barrier(CLK_LOCAL_MEM_FENCE);
-            PHX_ORDERED
+            PHX_BARRIER();
+    PHX_ORDERED
             for (u32 i = 0; i < CHUNK && g + i < s.n; i++)
                 tile[id * PITCH + i] = a = NEXT(a, g + i > 0, tile[id * PITCH + i]);
-            barrier(CLK_LOCAL_MEM_FENCE);
+            PHX_BARRIER();
             if (!only)
                 for (u32 k = id; k < GROUP * CHUNK; k += GROUP) {
                     const u32 slot = k / CHUNK, i = k % CHUNK;
-                    const U v = tile[slot * PITCH + i];
-                    if (g + i < counts[slot])
-                        PHX_DATA(y)[outs[slot] + (i64)(g + i) * p.yn] =
-                            STORE(carries[slot] ? OP(part[carries[slot] - 1], v) : v);
+                    if (g + i < counts[slot]) {
+                        const U v = tile[slot * PITCH + i];
+                        const u64 carry = carries[slot];
+                        PHX_DATA(y)[outs[slot] + (i64)(g + i) * p.yn] = STORE(carry ? OP(part[carry - 1], v) : v);
+                    }
                 }
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
+        PHX_BARRIER();
 #else
         U carry = FIRST;
         if (carried) carry = part[behind - 1];
