@@ -145,6 +145,14 @@ class CompilesAhead(Protocol):
         """
 
 
+@runtime_checkable
+class ShowsSource(Protocol):
+    """A driver whose kernels are compiled from a text that it can show."""
+
+    def sources(self, index: int, kernel: Kernel) -> Iterable[str]:
+        """Return what the compiler gets for a kernel of ``Driver.kernels``: a text a program."""
+
+
 def why(name: str | Device, *, observe: Observer = ignore) -> Diagnosis:
     """Tell, step by step, why a device is usable or not. Opens the device; runs nothing on it.
 

@@ -9,10 +9,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from phalanx.device_code.source import full_text
 from phalanx.driver import Capability, DeviceInfo, Direction, Driver, Layout, Operand
 from phalanx.errors import ClosedError, DeviceError
 from phalanx.hookspecs import hookimpl
 from phalanx.kernels_opencl import refusal
+from phalanx.kernels_opencl.dialect import DIALECT
 from phalanx.locks import ForkSafeLock
 from phalanx.optable import OPS, Structure
 
@@ -260,6 +262,12 @@ class OpenCLDriver(OpenCLStreams):
         for program in kernel.handle.programs:
             store.build(program, f"{kernel.op}({', '.join(kernel.dtypes)}) on {device.name}")
         return store.compiled - compiled, store.loaded - loaded
+
+    def sources(self, index: int, kernel: Kernel) -> Iterator[str]:
+        """Return the texts of a kernel's commonest programs; see `ShowsSource`."""
+        device = self._device(index)
+        for program in kernel.handle.programs:
+            yield full_text(program, DIALECT, device.traits)
 
     def supports(self, index: int, op: str, dtypes: tuple[str, ...]) -> bool | str:
         """Tell whether the device computes an op on dtypes; a string says why not."""
