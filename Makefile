@@ -66,7 +66,7 @@ stress: $(VENV)/.test ## random programs of many threads for MINUTES=2; also SEE
 	$(RUN) PYTHONPATH=tests $(BIN)/python -m stress --minutes $(MINUTES) \
 		$(if $(SEED),--seed $(SEED)) $(if $(DEVICE),--device $(DEVICE)) $(ARGS)
 
-cover: $(VENV)/.test ## coverage of core/ with the fake driver alone, at least 90 %
+cover: $(VENV)/.test ## coverage of core/ with the reference driver alone, at least 90 %
 	PHALANX_TEST_DEVICES=fake $(BIN)/python -m pytest --cov --cov-report=term --cov-fail-under=90
 
 sanitize: ## streams and pool in C under the sanitizers; SECONDS=20 each

@@ -87,7 +87,7 @@ class PhalanxContestant(Contestant):
     def about(self) -> dict[str, str]:
         """Return version, hardware, and the libraries that the kernels come from."""
         info = self.device.info
-        found = self.device.driver.kernels(self.device.index)
+        found = self.xp.kernels(device=self.device)
         return {
             "version": self.xp.__version__,
             "hardware": info.name,

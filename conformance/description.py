@@ -78,6 +78,7 @@ def describe_here(name: str) -> Description:
     """Ask in this process."""
     from phalanx.devices import find_device
     from phalanx.diagnosis import why
+    from phalanx.driver import Capability
     from phalanx.plugins import host
     from phalanx.registry import support
 
@@ -97,9 +98,7 @@ def describe_here(name: str) -> Description:
         "uuid": info.uuid.hex(),
         "pci_address": info.pci_address,
         "abi": next((s.detail for s in diagnosis.steps if s.name == "ABI"), ""),
-        "capabilities": [
-            c.name for c in type(device.driver.capabilities) if c in device.driver.capabilities
-        ],
+        "capabilities": [c.name for c in Capability if c in device.ensure_open().capabilities],
         "features": [f.name for f in type(info.features) if f in info.features],
         "memory": info.total_memory,
     }

@@ -118,7 +118,6 @@ def op_table_hash() -> str:
             row.order,
             row.special,
             row.determinism.value,
-            row.version,
         ]
         for row in OPS.values()
     ]

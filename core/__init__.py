@@ -59,7 +59,17 @@ from .data_types import (
     uint64,
 )
 from .devices import device, device_count, devices, get_device, is_available, set_device, why
-from .driver import Capability, DeviceInfo, DeviceKind, Direction, Driver, Feature, Layout
+from .driver import (
+    Capability,
+    DeviceInfo,
+    DeviceKind,
+    Driver,
+    Feature,
+    Layout,
+    OpenDevice,
+    Place,
+    Refusal,
+)
 from .elementwise import (
     abs,
     acos,
@@ -146,6 +156,7 @@ from .errors import (
     PluginConflictError,
     PluginError,
     PluginLoadError,
+    SettingError,
     UnsupportedOpError,
 )
 from .fallback import fallback_policy, fallback_report
@@ -225,7 +236,6 @@ __all__ = [
     "DeviceLostError",
     "DeviceMismatchError",
     "DeviceNotFoundError",
-    "Direction",
     "Driver",
     "DriverCallError",
     "Event",
@@ -237,11 +247,15 @@ __all__ = [
     "LaunchError",
     "Layout",
     "LimitAllocator",
+    "OpenDevice",
     "OutOfMemoryError",
     "PhalanxError",
+    "Place",
     "PluginConflictError",
     "PluginError",
     "PluginLoadError",
+    "Refusal",
+    "SettingError",
     "StatisticsAllocator",
     "Stream",
     "TrackingAllocator",

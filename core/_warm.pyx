@@ -17,8 +17,9 @@ import threading
 from contextvars import ContextVar
 
 from . import errors
-from .driver import Capability, Direction, Feature, Layout
+from .driver import Capability, Feature, Layout, OpenDevice, Place
 from .locks import ForkSafeLock
+from .optable import DTYPES as SCALAR_TYPES
 from .optable import OPS
 
 include "_warm_abi.pxi"

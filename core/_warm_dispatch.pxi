@@ -27,8 +27,8 @@ cdef int fill_entry(Device device, KernelTable table, Entry *e, str op, tuple dt
     from . import registry
 
     device.ensure_open()
-    contiguous = registry.find_kernel(device, op, dtypes, Layout.CONTIGUOUS)
-    strided = registry.find_kernel(device, op, dtypes, Layout.STRIDED)
+    contiguous = registry.choose_kernel(device, op, dtypes, Layout.CONTIGUOUS)
+    strided = registry.choose_kernel(device, op, dtypes, Layout.STRIDED)
     if e.state != ENTRY_EMPTY:
         return 0  # another thread was faster
     e.out = dtype_from_name(dtypes[len(dtypes) - 1]).code
@@ -156,7 +156,7 @@ cdef inline int launch_native(Stream s, Kernel kernel, phx_run_fn run, const phx
 
 cdef int raise_native(Device device, phx_error *error, Kernel kernel) except -1:
     context = f"{kernel.op}({', '.join(kernel.dtypes)}) on {device}"
-    device.driver.check_native_error(<uintptr_t>error, context)
+    device.calls().check_native_error(<uintptr_t>error, context)
     raise errors.LaunchError(f"{context} failed, and the driver did not say why")
 
 
@@ -291,7 +291,7 @@ cdef int launch_with_driver(Device device, Kernel kernel, list inputs, list outp
     run_transaction(
         s, [(<Array>x).buffer for x in inputs if isinstance(x, Array)],
         [(<Array>x).buffer for x in outputs],
-        device.driver.launch, (device.index, kernel, inputs, outputs, params))
+        device.calls().launch, (kernel, inputs, outputs, params))
     return 0
 
 
@@ -320,17 +320,26 @@ cdef int run_transaction(Stream s, list read, list written, object call, tuple a
     return 0
 
 
-def enqueue_copy(Stream stream not None, direction, target, target_offset, source, source_offset,
-                 size, *, Buffer read=None, Buffer written=None):
-    """Enqueue a copy through the driver, as a launch that reads and writes these buffers.
+cdef object place_of(object end, Device device, list buffers):
+    """Where a copy begins: at an array's first element on the device, or at an address of the host."""
+    if not isinstance(end, Array):
+        return Place(None, end, 0)
+    cdef Array x = end
+    buffers.append(x.buffer)
+    return Place(device.opened, x.buffer.handle, x.offset)
 
-    Ends are handles or host addresses; the host's memory must stay until the copy is done.
+
+def enqueue_copy(Stream stream not None, target, source, size):
+    """Enqueue a copy of bytes through the driver, as a launch that reads and writes the arrays.
+
+    An end is a contiguous array of the stream's device, or an address of the host, whose memory
+    must stay until the copy is done.
     """
     cdef Device device = stream.timeline.device
-    run_transaction(
-        stream, [] if read is None else [read], [] if written is None else [written],
-        device.driver.copy,
-        (device.index, direction, target, target_offset, source, source_offset, size))
+    cdef list read = [], written = []
+    dst = place_of(target, device, written)
+    src = place_of(source, device, read)
+    run_transaction(stream, read, written, device.calls().copy, (dst, src, size))
 
 
 def begin_use(Stream stream not None, Buffer read, Buffer written):
@@ -421,7 +430,7 @@ cdef Kernel kernel_at(Device device, str op, tuple dtypes):
     if found is _missing:
         from . import registry
 
-        found = registry.find_kernel(device, op, dtypes, Layout.ANY)
+        found = registry.choose_kernel(device, op, dtypes, Layout.ANY)
         table.kernels[key] = found
     return found
 

@@ -5,14 +5,14 @@ cdef dict _FUNCTION_INDEX = {row.name: i for i, row in enumerate(_FUNCTION_ROWS)
 
 
 def _signature_table():
-    """Per function and per code of the last input's dtype: (op name, dtypes), or None."""
+    """Per function and per code of its key operand's dtype: (op name, dtypes), or None."""
     codes = {d.name: d.code for d in DTYPES}
     rows = []
     for row in _FUNCTION_ROWS:
         cells = [None] * N_DTYPES
         if row.name != "cast":
             for signature in row.signatures:
-                cells[codes[signature.inputs[row.arity - 1]]] = (row.name, signature.dtypes)
+                cells[codes[signature.inputs[row.key]]] = (row.name, signature.dtypes)
         rows.append(cells)
     return rows
 

@@ -294,13 +294,13 @@ cdef class Pool:
         for request in sorted({wanted, min(wanted, least)}, reverse=True):
             try:
                 delay()
-                handle = self.device.driver.alloc(self.device.index, request)
+                handle = self.device.calls().alloc(request)
             except MemoryError:
                 continue
             if phx_pool_add_segment(self.pool, <void *><uintptr_t>handle, request, id,
                                     size) == PHX_POOL_OK:
                 return True
-            self.device.driver.free(self.device.index, handle)  # another thread was faster
+            self.device.calls().free(handle)  # another thread was faster
             return True
         return False
 
@@ -331,14 +331,14 @@ cdef class Pool:
             while taken:
                 handle, size, _, _ = taken.pop()
                 delay()
-                self.device.driver.free(self.device.index, handle)
+                self.device.calls().free(handle)
                 total += size
         finally:
             self.giving -= 1
             for handle, size, id, request in taken:  # interrupted: nothing is lost
                 phx_pool_add_segment(self.pool, <void *><uintptr_t>handle, size, id, request)
-        if self.device.driver.capabilities & Capability.TRIM:
-            self.device.driver.trim(self.device.index)
+        if self.device.calls().capabilities & Capability.TRIM:
+            self.device.calls().trim()
         return total
 
     def _finish_work(self):

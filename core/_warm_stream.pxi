@@ -48,7 +48,7 @@ cdef class Stream:
         d.end_dropped()
         d.check_stream_number()
         delay()
-        handle = d.driver.stream_create(d.index, priority) if d.has_streams else None
+        handle = d.calls().stream_create(priority) if d.has_streams else None
         d.add_timeline(self, handle)
 
     def __init__(self, device=None, *, priority=0):
@@ -228,7 +228,7 @@ cdef class Event:
 
     cdef int check(self) except -1:
         if self._closed:
-            raise errors.ClosedError(f"this event of {self.device} is closed; record a new one")
+            raise errors.ClosedError(f"this event of {self.device} is closed", remedy="record a new one")
         return 0
 
     cdef Mark recorded(self):
@@ -297,9 +297,9 @@ cdef class Event:
                 raise ValueError("an event is not recorded or not passed: call synchronize() first")
         if first.handle is None or last.handle is None:
             return end._host_time - self._host_time
-        if not self.device.driver.capabilities & Capability.EVENT_TIMING:
+        if not first.opened.capabilities & Capability.EVENT_TIMING:
             raise NotImplementedError(f"the driver of {self.device} cannot time events")
-        return self.device.driver.event_elapsed(self.device.index, first.handle, last.handle)
+        return first.opened.event_elapsed(first.handle, last.handle)
 
     def close(self):
         """Release the event; may be called again."""

@@ -39,19 +39,20 @@ cdef class Mark:
     """
 
     cdef Device device
+    cdef object opened  # whose event it is: the device may have been closed since
     cdef object handle
     cdef uint64_t seq
 
     def __dealloc__(self):
-        if self.handle is not None:
+        if self.handle is not None and self.opened is self.device.opened:
             self.device._spare_events.append(self.handle)
 
     cdef bint query(self) except -1:
         delay()
-        return self.device.driver.event_query(self.device.index, self.handle)
+        return self.opened.event_query(self.handle)
 
     cdef int synchronize(self, object timeout) except -1:
-        wait_sliced(self.device.driver.event_synchronize, (self.device.index, self.handle), timeout)
+        wait_sliced(self.opened.event_synchronize, (self.handle,), timeout)
         return 0
 
 
@@ -68,10 +69,11 @@ cdef int wait_for_mark(Mark m) except -1:
 cdef Mark new_mark(Device device):
     cdef Mark m = Mark.__new__(Mark)
     m.device = device
+    m.opened = device.calls()
     if device._spare_events:
         m.handle = device._spare_events.pop()
     else:
-        m.handle = device.driver.event_create(device.index)
+        m.handle = m.opened.event_create()
     return m
 
 
@@ -132,7 +134,7 @@ cdef class Timeline:
         self.enter()
         try:
             delay()
-            self.device.driver.stream_wait_event(self.device.index, self.handle, m.handle)
+            self.device.calls().stream_wait_event(self.handle, m.handle)
             delay()
         finally:
             self.leave()
@@ -175,7 +177,7 @@ cdef class Timeline:
             raise errors.ClosedError(
                 f"this stream of {self.device} was made before the process was forked and works in "
                 "the parent only; make a new Stream in the child")
-        raise errors.ClosedError(f"this stream of {self.device} is closed; make a new Stream")
+        raise errors.ClosedError(f"this stream of {self.device} is closed", remedy="make a new Stream")
 
     # Progress
 
@@ -210,7 +212,7 @@ cdef class Timeline:
         self.users += 1
         try:
             delay()
-            self.device.driver.event_record(self.device.index, m.handle, self.handle)
+            m.opened.event_record(m.handle, self.handle)
             delay()
         finally:
             self.leave()
@@ -234,10 +236,9 @@ cdef class Timeline:
     cdef int wait_queue(self, object timeout) except -1:
         delay()
         if self.device.has_streams:
-            wait_sliced(self.device.driver.stream_synchronize, (self.device.index, self.handle),
-                        timeout)
+            wait_sliced(self.device.calls().stream_synchronize, (self.handle,), timeout)
         else:
-            wait_sliced(self.device.driver.synchronize, (self.device.index,), timeout)
+            wait_sliced(self.device.calls().synchronize, (), timeout)
         delay()
         return 0
 
@@ -287,7 +288,7 @@ cdef class Timeline:
         if self.state == LOST and self.done < seq:
             raise errors.DeviceError(
                 f"an array on {self.device} was still being computed by a stream when the process "
-                "was forked, so the child does not have it; synchronize before the fork")
+                "was forked, so the child does not have it", remedy="synchronize before the fork")
         return self.finish(None)
 
     cdef uint64_t poll(self) except? 0:
@@ -314,7 +315,7 @@ cdef class Timeline:
         self.users += 1
         try:
             delay()
-            idle = self.device.driver.stream_query(self.device.index, self.handle)
+            idle = self.device.calls().stream_query(self.handle)
             delay()
         finally:
             self.users -= 1
@@ -375,7 +376,7 @@ cdef class Timeline:
         self.device.forget_timeline(self)
         if self.device.has_streams and not self.is_borrowed:
             delay()
-            self.device.driver.stream_destroy(self.device.index, handle)
+            self.device.calls().stream_destroy(handle)
         self.device.reap_parked()
         return 0
 

@@ -5,10 +5,17 @@ cdef enum:
     MAX_NDIM = 64
     INLINE_NDIM = 6
 
-# One byte each, the order of PHX_BOOL ... in phalanx.h.
-cdef enum:
-    BOOL, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64
-    FLOAT16, BFLOAT16, FLOAT32, FLOAT64, COMPLEX64, COMPLEX128
+# Those of the table's codes that the warm path names.
+cdef extern from "phalanx.h" nogil:
+    enum:
+        BOOL "PHX_BOOL"
+        INT64 "PHX_INT64"
+        FLOAT16 "PHX_FLOAT16"
+        BFLOAT16 "PHX_BFLOAT16"
+        FLOAT32 "PHX_FLOAT32"
+        FLOAT64 "PHX_FLOAT64"
+        COMPLEX64 "PHX_COMPLEX64"
+        COMPLEX128 "PHX_COMPLEX128"
 
 
 @cython.final
@@ -42,36 +49,19 @@ cdef class DType:
         return (self.dl.code, self.dl.bits, self.dl.lanes)
 
 
-cdef DType _make_dtype(str name, str kind, int itemsize, int code, int dl_code):
+cdef DType _make_dtype(facts):
     cdef DType d = DType.__new__(DType)
-    d.name = name
-    d.kind = kind
-    d.itemsize = itemsize
-    d.code = code
-    d.dl.code = dl_code
-    d.dl.bits = 8 * itemsize
+    d.name = facts.name
+    d.kind = facts.kind
+    d.itemsize = facts.size
+    d.code = facts.code
+    d.dl.code = facts.dlpack
+    d.dl.bits = 8 * facts.size
     d.dl.lanes = 1
     return d
 
 
-# DLPack type codes: 0 int, 1 uint, 2 float, 4 bfloat, 5 complex, 6 bool.
-DTYPES = (
-    _make_dtype("bool", "b", 1, BOOL, 6),
-    _make_dtype("int8", "i", 1, INT8, 0),
-    _make_dtype("int16", "i", 2, INT16, 0),
-    _make_dtype("int32", "i", 4, INT32, 0),
-    _make_dtype("int64", "i", 8, INT64, 0),
-    _make_dtype("uint8", "u", 1, UINT8, 1),
-    _make_dtype("uint16", "u", 2, UINT16, 1),
-    _make_dtype("uint32", "u", 4, UINT32, 1),
-    _make_dtype("uint64", "u", 8, UINT64, 1),
-    _make_dtype("float16", "f", 2, FLOAT16, 2),
-    _make_dtype("bfloat16", "f", 2, BFLOAT16, 4),
-    _make_dtype("float32", "f", 4, FLOAT32, 2),
-    _make_dtype("float64", "f", 8, FLOAT64, 2),
-    _make_dtype("complex64", "c", 8, COMPLEX64, 5),
-    _make_dtype("complex128", "c", 16, COMPLEX128, 5),
-)
+DTYPES = tuple([_make_dtype(facts) for facts in SCALAR_TYPES.values()])
 cdef PyObject *_dtypes[N_DTYPES]
 for _i in range(N_DTYPES):
     _dtypes[_i] = <PyObject *>DTYPES[_i]
@@ -94,7 +84,7 @@ cdef class Kernel:
     ``determinism`` is ``"bitwise"``, ``"reproducible"`` or ``"none"``; ``error_bound`` is in ulp of
     the result, negative if not stated; ``provider`` is the distribution it comes from. ``handle``
     belongs to the driver; ``run`` and ``native`` are the addresses of a ``phx_run_fn`` and of its
-    ``phx_kernel``, 0 for kernels that ``Driver.launch`` runs.
+    ``phx_kernel``, 0 for kernels that ``OpenDevice.launch`` runs.
     """
 
     cdef readonly str op
@@ -191,6 +181,7 @@ cdef class Device:
     cdef readonly object driver
     cdef readonly int index
     cdef readonly object info
+    cdef object opened        # the driver's OpenDevice, None while it is closed
     cdef readonly str name
     cdef readonly bint host_addressable
     cdef readonly bint has_streams
@@ -207,7 +198,6 @@ cdef class Device:
     cdef list _parked         # owners of borrowed memory behind work
     cdef int _borrowed        # buffers over memory of others
     cdef KernelTable _table
-    cdef bint _open
     cdef DLDevice dl
     cdef object __weakref__
 
@@ -217,7 +207,6 @@ cdef class Device:
         self.info = info
         self.name = f"{driver.name}:{index}"
         self.host_addressable = bool(info.features & Feature.HOST_ADDRESSABLE)
-        self.has_streams = bool(driver.capabilities & Capability.STREAMS)
         self.synchronous = bool(info.features & Feature.SYNCHRONOUS)
         self.dl.device_type, self.dl.device_id = info.dlpack_device
         self._lock = ForkSafeLock()
@@ -234,25 +223,41 @@ cdef class Device:
         return self.info.kind
 
     def ensure_open(self):
-        """Open the device once; raises the driver's ``DeviceError`` if it cannot be used."""
+        """Open the device once and return the driver's ``OpenDevice``, which the core owns.
+
+        Raises:
+            DeviceError: it cannot be used, or the driver opened something else.
+        """
         cdef Stream stream
-        if self._open:
-            return
+        if self.opened is not None:
+            return self.opened
         with self._lock:
-            if not self._open:
-                self.driver.open(self.index)
+            if self.opened is None:
+                opened = self.driver.open(self.index)
+                if not isinstance(opened, OpenDevice):
+                    raise errors.DeviceError(
+                        f"driver {self.driver.name!r}: open({self.index}) returned {opened!r}",
+                        remedy="return a phalanx.OpenDevice, which has the calls alloc, copy, kernel, ...")
+                self.has_streams = bool(opened.capabilities & Capability.STREAMS)
                 stream = Stream.__new__(Stream, _BARE)
                 self.add_timeline(stream, None)
                 self.default_stream = stream
                 self.pool = Pool(self)
                 phx_pool_add_stream(self.pool.pool, stream.timeline.id)
-                self._open = True
+                self.opened = opened
                 _opened.add(self)
+            return self.opened
+
+    cdef object calls(self):
+        """The driver's ``OpenDevice``; raises ``ClosedError`` if the device is closed."""
+        if self.opened is None:
+            raise errors.ClosedError(f"{self} is closed", remedy="Device.ensure_open() opens it")
+        return self.opened
 
     @property
     def is_open(self):
         """Whether the device has been used in this process."""
-        return self._open
+        return self.opened is not None
 
     def reset_kernels(self):
         """Choose kernels anew, after a policy or the set of plugins changed."""
@@ -305,7 +310,7 @@ cdef class Device:
         cdef Timeline t
         failure = None
         with self._lock:
-            if not self._open:
+            if self.opened is None:
                 return None
             for t in self.timelines():
                 try:
@@ -319,12 +324,12 @@ cdef class Device:
                 return failure
             self.default_stream.timeline.marker = None
             while self._spare_events:
-                self.driver.event_destroy(self.index, self._spare_events.pop())
-            self._open = False
+                self.opened.event_destroy(self._spare_events.pop())
+            opened, self.opened = self.opened, None
             t = self.default_stream.timeline
             t.state = ENDED
             self._timelines.remove(t)
-            self.driver.close(self.index)
+            opened.close()
         return failure
 
     # Timelines

@@ -50,7 +50,6 @@ REQUIRED = (
     "alloc",
     "free",
     "copy",
-    "fill",
     "kernel_table",
 )
 OPTIONAL = {
@@ -67,7 +66,6 @@ OPTIONAL = {
         "event_synchronize",
     ),
     Capability.EVENT_TIMING: ("event_elapsed",),
-    Capability.HOST_CALL: ("stream_host_call",),
     Capability.TRIM: ("device_trim",),
 }
 

@@ -102,7 +102,9 @@ def _from_variable(name: str, whole: str) -> Device:
     try:
         parsed = parse(name)
         if parsed.base in set(DeviceKind) and parsed.base not in host().drivers():
-            raise DeviceNotFoundError(f"{name!r} is an alias; name a driver's device, like 'cpu:0'")
+            raise DeviceNotFoundError(
+                f"{name!r} is an alias", remedy="name a driver's device, like 'cpu:0'"
+            )
         return resolve(parsed)
     except DeviceNotFoundError as error:
         raise DeviceNotFoundError(f"{where} does not say what 'gpu' means: {error}") from None

@@ -58,7 +58,8 @@ class LimitAllocator(Allocator):
             if self.used + size > self.limit:
                 raise OutOfMemoryError(
                     f"{stream.device}: {size} bytes do not fit: {self.used} of {self.limit} bytes "
-                    "are in use through this LimitAllocator; free arrays or raise the limit",
+                    "are in use through this LimitAllocator",
+                    remedy="free arrays or raise the limit",
                     size=size,
                     verdict="limit",
                 )

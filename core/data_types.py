@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ._warm import DTYPES, Array, Device, DType, cast, dtype_from_name, promote_types
 from ._warm import copy as copy_array
+from .optable import DTYPES as SCALAR_TYPES
 
 bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64 = DTYPES[:9]
 float16, bfloat16, float32, float64, complex64, complex128 = DTYPES[9:]
@@ -93,11 +94,6 @@ class IInfo:
     dtype: DType
 
 
-#: Significand bits without the hidden one, and exponent bits: IEEE 754-2019, table 3.5; bfloat16 is
-#: binary32 cut to 7 bits.
-_FLOAT_BITS = {"float16": (10, 5), "bfloat16": (7, 8), "float32": (23, 8), "float64": (52, 11)}
-
-
 def finfo(type: DType | Array, /) -> FInfo:
     """Return the limits of a floating or complex dtype, or of an array's.
 
@@ -105,14 +101,14 @@ def finfo(type: DType | Array, /) -> FInfo:
         TypeError: another dtype.
     """
     dtype = type.dtype if isinstance(type, Array) else as_dtype(type)
-    parts = {"complex64": float32, "complex128": float64}.get(dtype.name, dtype) if dtype else None
-    if parts is None or parts.name not in _FLOAT_BITS:
+    if dtype is None or dtype.kind not in "fc":
         raise TypeError(f"finfo takes a floating dtype, got {type}; for integers use iinfo")
-    fraction, exponent = _FLOAT_BITS[parts.name]
-    bias = 2 ** (exponent - 1) - 1
-    eps = 2.0**-fraction
+    facts = SCALAR_TYPES[SCALAR_TYPES[dtype.name].part or dtype.name]
+    bias = 2 ** (facts.exponent - 1) - 1
+    eps = 2.0**-facts.fraction
     largest = (2.0 - eps) * 2.0**bias
-    return FInfo(8 * parts.itemsize, eps, largest, -largest, 2.0 ** (1 - bias), parts)
+    smallest = 2.0 ** (1 - bias)
+    return FInfo(8 * facts.size, eps, largest, -largest, smallest, dtype_from_name(facts.name))
 
 
 def iinfo(type: DType | Array, /) -> IInfo:

@@ -101,7 +101,8 @@ def devices(kind_or_driver: str | DeviceKind | None = None) -> tuple[Device, ...
     if ":" in kind_or_driver:
         raise DeviceNotFoundError(
             f"devices() takes a driver or a kind such as {name.base!r}, not the device "
-            f"{kind_or_driver!r}; find_device() finds a single one"
+            f"{kind_or_driver!r}",
+            remedy="find_device() finds a single one",
         )
     kind = aliases.alias_kind(name.base)
     if kind is not None:

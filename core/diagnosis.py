@@ -4,58 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 from . import aliases
 from .devices import find_device
 from .driver import Capability, DeviceKind, Driver, Feature
-from .errors import CompileError, DeviceNotFoundError, PhalanxError
-from .guard import Observer, describe, guard, ignore
+from .errors import CompileError, DeviceNotFoundError
+from .guard import Observer, detail_and_remedy, guard, ignore
 from .loading import PluginState
 from .plugins import host
+from .registry import kernels
+from .steps import Status, Step
 
 if TYPE_CHECKING:
-    from ._warm import Device, Kernel
+    from ._warm import Device
     from .aliases import DeviceName
 
 #: The chain, in order: a step is looked at only if those before it did not fail.
 CHAIN = ("installed", "importable", "ABI", "library", "device", "capability")
-
-
-class Status(StrEnum):
-    """How one step went; ``unknown`` where a step before it ended the chain.
-
-    ``absent``: something optional is not installed, which is no fault.
-    """
-
-    OK = "ok"
-    ABSENT = "absent"
-    FAIL = "fail"
-    SKIPPED = "skipped"
-    UNKNOWN = "unknown"
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One step of the chain: what was seen, and what to do about it.
-
-    A step that is ``ok`` has a remedy only if a part of it does not work.
-    """
-
-    name: str
-    status: Status
-    detail: str
-    remedy: str = ""
-
-    def to_dict(self) -> dict[str, str]:
-        """Return plain data for JSON."""
-        return {
-            "name": self.name,
-            "status": self.status.value,
-            "detail": self.detail,
-            "remedy": self.remedy,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,40 +83,6 @@ def _step_lines(step: Step) -> list[str]:
             f"-> {step.remedy}", 80, initial_indent=margin, subsequent_indent=f"{margin}   "
         )
     return lines or [head.rstrip()]
-
-
-@runtime_checkable
-class Explains(Protocol):
-    """A driver that can tell more of itself: the steps ``ABI`` and ``library``."""
-
-    def explain(self) -> Iterable[Step]:
-        """Return the steps that the driver knows of; must not raise.
-
-        ``Status.ABSENT`` tells that an optional library is not installed; ``device_count`` then
-        raises ``DeviceError`` with the same words.
-        """
-
-
-@runtime_checkable
-class CompilesAhead(Protocol):
-    """A driver whose kernels are compiled at first use, and can be before."""
-
-    def compile_ahead(self, index: int, kernel: Kernel) -> tuple[int, int]:
-        """Compile what a kernel of ``Driver.kernels`` needs in the commonest case; blocks.
-
-        Returns how many programs were compiled, and how many were read from a cache.
-
-        Raises:
-            CompileError: with log and source.
-        """
-
-
-@runtime_checkable
-class ShowsSource(Protocol):
-    """A driver whose kernels are compiled from a text that it can show."""
-
-    def sources(self, index: int, kernel: Kernel) -> Iterable[str]:
-        """Return what the compiler gets for a kernel of ``Driver.kernels``: a text a program."""
 
 
 def why(name: str | Device, *, observe: Observer = ignore) -> Diagnosis:
@@ -249,8 +181,7 @@ def _plugin_steps(base: str) -> list[Step]:
         module = plugin.value if plugin else "registered with register_driver"
         return [Step("installed", Status.OK, source), Step("importable", Status.OK, module)]
     if base in plugs.conflicts():
-        conflict = str(plugs.conflicts()[base])
-        return [Step("installed", Status.FAIL, *_split(conflict))]
+        return [_failed("installed", plugs.conflicts()[base])]
     plugin = next((p for p in plugs.plugins() if p.name == base), None)
     if plugin is None:
         detail = f"no installed plugin offers a driver {base!r}"
@@ -275,33 +206,19 @@ def _is_hook_error(error: BaseException) -> bool:
     return type(error).__name__ == "PluginValidationError"
 
 
-def _split(message: str) -> tuple[str, str]:
-    detail, _, remedy = message.partition("; ")
-    return detail, remedy
-
-
 def _failed(name: str, error: BaseException) -> Step:
-    """Return a failed step; our own errors carry the remedy behind the first semicolon."""
-    if isinstance(error, CompileError):
+    detail, remedy = detail_and_remedy(error)
+    if isinstance(error, CompileError) and not remedy:
         remedy = "update the compiler, which comes with the device's driver or runtime"
-        return Step(name, Status.FAIL, describe(error), remedy)
-    if isinstance(error, PhalanxError):
-        return Step(name, Status.FAIL, *_split(describe(error)))
-    return Step(name, Status.FAIL, describe(error))
+    return Step(name, Status.FAIL, detail, remedy)
 
 
 def driver_steps(driver: Driver) -> list[Step]:
     """Return what a driver tells of itself; never raises for what it does."""
-    if isinstance(driver, Explains):
-        outcome = guard(lambda: tuple(driver.explain()), f"driver {driver.name!r}: explain()")
-        if outcome.error is not None:
-            return [_failed("library", outcome.error)]
-        return list(outcome.value or ())
-    kind = f"{type(driver).__module__}.{type(driver).__qualname__}"
-    return [
-        Step("ABI", Status.OK, f"Python driver {kind}"),
-        Step("library", Status.SKIPPED, "the driver does not tell of a library"),
-    ]
+    outcome = guard(lambda: tuple(driver.explain()), f"driver {driver.name!r}: explain()")
+    if outcome.error is not None:
+        return [_failed("library", outcome.error)]
+    return list(outcome.value or ())
 
 
 def missing_part(driver: Driver) -> Step | None:
@@ -331,15 +248,11 @@ def _capability_step(device: Device) -> Step:
 
 def _kernels(device: Device) -> str:
     """Count the kernels; where they are compiled at first use, compile one to see that it works."""
-    driver, first, count = device.driver, None, 0
-    for kernel in driver.kernels(device.index):
-        first, count = first or kernel, count + 1
-    if first is None:
-        return "kernels are compiled at first use"
-    if not isinstance(driver, CompilesAhead):
-        return f"{count} kernels ready"
-    driver.compile_ahead(device.index, first)
-    return f"{count} kernels, compiled at first use"
+    found = kernels(device=device)
+    if not found:
+        return "no kernels"
+    compiled = device.ensure_open().compile_ahead(found[0])
+    return f"{len(found)} kernels{' ready' if compiled is None else ', compiled at first use'}"
 
 
 def size_text(size: int) -> str:
@@ -353,7 +266,9 @@ def feature_names(device: Device) -> list[str]:
 
 
 def _flags(device: Device) -> list[str]:
-    capable = [c.name.lower() for c in Capability if c in device.driver.capabilities and c.name]
+    capable = [
+        c.name.lower() for c in Capability if c in device.ensure_open().capabilities and c.name
+    ]
     return [
         f"features: {', '.join(feature_names(device)) or 'none'}",
         f"driver: {', '.join(capable) or 'synchronous'}",

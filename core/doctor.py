@@ -12,7 +12,7 @@ from typing import Any
 from . import plugins, probe
 from .errors import PluginError
 from .fallback import fallback_policy
-from .guard import time_limit
+from .guard import detail_and_remedy, time_limit
 from .loading import allowed
 
 LEVELS = ("quick", "short")
@@ -117,8 +117,7 @@ def _variables() -> Iterator[Check]:
         time_limit()
         fallback_policy()
     except (PluginError, ValueError) as error:
-        detail, _, remedy = str(error).partition("; ")
-        yield Check("variables", Verdict.CRITICAL, detail, remedy)
+        yield Check("variables", Verdict.CRITICAL, *detail_and_remedy(error))
         return
     yield Check("variables", Verdict.OK, shown or "none of PHALANX_* is set")
 
@@ -168,8 +167,8 @@ def _from_report(label: str, result: dict[str, Any], level: str) -> Iterator[Che
             detail = f"{note['name']}: {note['detail']}"
             yield Check(label, Verdict.WARNING, detail, note["remedy"])
     for error in result["errors"]:
-        detail, _, remedy = error.partition("; ")
-        yield Check(label, Verdict.WARNING, detail, remedy)
+        detail = f"{error['name']}: {error['detail']}"
+        yield Check(label, Verdict.WARNING, detail, error["remedy"])
     for device in result["devices"]:
         yield _device(device, level)
 
@@ -196,8 +195,7 @@ def _default(limit: float, usable: int) -> Iterator[Check]:
         return
     result = report.result
     for conflict in result["conflicts"]:
-        detail, _, remedy = conflict.partition("; ")
-        yield Check("conflict", Verdict.WARNING, detail, remedy)
+        yield Check("conflict", Verdict.WARNING, conflict["detail"], conflict["remedy"])
     for name in result["unknown_allowed"]:
         detail = f"PHALANX_PLUGINS names {name!r}, and no installed plugin is called so"
         yield Check("variables", Verdict.WARNING, detail, "correct or unset PHALANX_PLUGINS")

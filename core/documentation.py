@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import textwrap
 
-from .optable import Op, Structure
+from .optable import INTEGER, Op
+from .optable.words import error, gives, takes
 
 
 def function_signature(row: Op) -> inspect.Signature:
@@ -16,24 +18,47 @@ def function_signature(row: Op) -> inspect.Signature:
 
 def function_doc(row: Op) -> str:
     """Return the docstring of an elementwise function."""
-    dtypes = sorted({s.inputs[-1] for s in row.signatures}, key=_order)
-    lines = [
-        f"{row.summary[0].upper()}{row.summary[1:]}.",
-        "",
-        f"Dtypes: {', '.join(dtypes)}.",
+    first = f"Return {row.summary}, element by element."
+    rules = " ".join((_operands(row), _result(row)))
+    facts = [rules, f"Special values: {row.special}." if row.special else "", _accuracy(row)]
+    paragraphs = [first, "", *(line for fact in facts for line in textwrap.wrap(fact, 96))]
+    return "\n".join((*paragraphs, "", *_raises(row)))
+
+
+def _operands(row: Op) -> str:
+    """Which dtypes, and what becomes of two operands."""
+    dtypes = {s.inputs[row.key] for s in row.signatures}
+    text = f"The dtypes are {takes(row)}"
+    if "float64" in dtypes and not dtypes & set(INTEGER):
+        text += "; integers are converted to float64"
+    if row.arity == 2:
+        text += ". The operands broadcast and are promoted; one may be a Python number"
+    return text + "."
+
+
+def _result(row: Op) -> str:
+    dtype = gives(row)
+    if dtype == "same":
+        return f"The result has {'that dtype' if row.arity == 1 else 'their common dtype'}."
+    if ":" not in dtype:
+        return f"The result is {dtype}."
+    return f"The dtype of the result is, for operands that are {dtype}."
+
+
+def _accuracy(row: Op) -> str:
+    if not row.bound.ulp:
+        return "The result is exact."
+    return f"The largest error in ulp is {error(row)} ({row.bound.source})."
+
+
+def _raises(row: Op) -> list[str]:
+    lines = ["Raises:"]
+    if row.arity == 1:
+        return [*lines, "    TypeError: the operand is no array, or of a dtype not named here."]
+    return [
+        *lines,
+        "    TypeError: no operand is an array, or they have no common dtype of those named here.",
+        "    ValueError: the shapes do not broadcast.",
+        "    DeviceMismatchError: the operands lie on two devices.",
+        "    OverflowError: a Python number is out of bounds for the dtype.",
     ]
-    if row.structure is Structure.ELEMENTWISE and row.arity == 2:
-        lines.append("The operands broadcast and are promoted; one may be a Python number.")
-    if row.special:
-        lines.append(f"Special values: {row.special}.")
-    if row.bound.ulp:
-        bounds = sorted({(v, k) for k, v in row.bound.ulp.items()})
-        text = ", ".join(f"{name} {value:g}" for value, name in bounds)
-        lines.append(f"Largest error in ulp: {text} ({row.bound.source}).")
-    return "\n".join(lines)
-
-
-def _order(name: str) -> int:
-    from .optable import ALL
-
-    return ALL.index(name)

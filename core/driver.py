@@ -1,4 +1,4 @@
-"""What a vendor implements: the driver of one kind of device."""
+"""What a vendor implements: a driver, and the open device with the calls that work on it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag, StrEnum
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from .steps import Status, Step
 
 if TYPE_CHECKING:
     from ._warm import Array, Kernel, Stream
@@ -36,20 +38,11 @@ class Feature(IntFlag):
 
 
 class Capability(IntFlag):
-    """Which optional calls a driver implements; the bits of ``PHX_CAP_*`` in the C ABI."""
+    """Which optional calls an open device has; the bits of ``PHX_CAP_*`` in the C ABI."""
 
     STREAMS = 1
     EVENT_TIMING = 2
-    HOST_CALL = 4
-    TRIM = 8
-
-
-class Direction(IntEnum):
-    """Between which memories a copy goes."""
-
-    HOST_TO_DEVICE = 0
-    DEVICE_TO_HOST = 1
-    DEVICE_TO_DEVICE = 2
+    TRIM = 4
 
 
 class Layout(IntEnum):
@@ -98,22 +91,54 @@ class DeviceInfo:
     driver_version: str = ""
 
 
+class Place(NamedTuple):
+    """Where the bytes of a copy begin: in a block of a device, or in the host's memory.
+
+    ``handle`` is what ``alloc`` returned and ``offset`` the bytes from there on. Without a
+    ``device``, ``handle`` is an address of the host.
+    """
+
+    device: OpenDevice | None
+    handle: int
+    offset: int = 0
+
+    @property
+    def on_host(self) -> bool:
+        """Whether this is an address of the host."""
+        return self.device is None
+
+    @property
+    def address(self) -> int:
+        """``handle`` and ``offset`` added up, where handles are addresses."""
+        return self.handle + self.offset
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a device has no kernel; ``reason`` may be empty if there is nothing to say."""
+
+    reason: str = ""
+
+
 class Driver(ABC):
-    """Access to all devices of one kind, each named by its ``index``.
+    """What reaches all devices of one kind, each named by its ``index``.
 
-    The abstract methods are enough for a first green run: the core adds the caching pool, limits,
-    statistics, stream order, fallbacks and messages. The others belong to the capability that each
-    names; the core calls one only when its bit is set in ``capabilities``.
-
-    A handle is a non-negative integer of up to 64 bits that stands for a block of device memory;
-    the core never looks behind it, unless the device is host addressable: then it is an address.
-    A stream arrives as the core's ``Stream``; ``stream.handle`` is what ``stream_create`` returned,
-    ``None`` for the default stream. Every method may be called from any thread.
+    It lists the devices and opens them; the calls that work on one belong to `OpenDevice`. Every
+    method may be called from any thread.
     """
 
     #: Lower-case letters, digits and underscores; the devices are ``name:0``, ``name:1``, ...
     name: str = ""
-    capabilities: Capability = Capability(0)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        misplaced = sorted(name for name in vars(cls) if name in _CALLS)
+        if misplaced:
+            raise TypeError(
+                f"the driver {cls.__qualname__} has {', '.join(misplaced)}, which belong to the "
+                "phalanx.OpenDevice that Driver.open(index) returns: move them there, without the "
+                "argument index"
+            )
 
     @abstractmethod
     def device_count(self) -> int:
@@ -128,7 +153,46 @@ class Driver(ABC):
         """Describe a device without opening it."""
 
     @abstractmethod
-    def alloc(self, index: int, size: int) -> int:
+    def open(self, index: int) -> OpenDevice:
+        """Prepare a device for use; the caller owns the result and closes it. May block.
+
+        Called again after ``OpenDevice.close``, and never while the core has the device open.
+
+        Raises:
+            DeviceError: with the reason and the remedy if it cannot be used.
+        """
+
+    def explain(self) -> Iterable[Step]:
+        """Return the steps ``ABI`` and ``library`` of ``phalanx why``; opens no device.
+
+        ``Status.ABSENT`` tells that an optional library is not installed; ``device_count`` then
+        raises ``DeviceError`` with the same words.
+        """
+        kind = f"{type(self).__module__}.{type(self).__qualname__}"
+        return (
+            Step("ABI", Status.OK, f"Python driver {kind}"),
+            Step("library", Status.SKIPPED, "the driver does not tell of a library"),
+        )
+
+
+class OpenDevice(ABC):
+    """A device in use: memory, copies, kernels, and what else its ``capabilities`` promise.
+
+    The abstract methods are enough for a first green run: the core adds the caching pool, limits,
+    statistics, stream order, fallbacks and messages. The others have a default, or belong to the
+    capability that each names; the core calls one of those only when its bit is set.
+
+    A handle is a non-negative integer of up to 64 bits that stands for a block of device memory;
+    the core never looks behind it, unless the device is host addressable: then it is an address.
+    A stream arrives as the core's ``Stream``; ``stream.handle`` is what ``stream_create`` returned,
+    ``None`` for the default stream. Every method may be called from any thread; each may raise
+    ``DeviceError`` and, after ``close``, ``ClosedError``.
+    """
+
+    capabilities: Capability = Capability(0)
+
+    @abstractmethod
+    def alloc(self, size: int) -> int:
         """Return the handle of ``size`` > 0 bytes, aligned to ``DeviceInfo.alignment``.
 
         Raises:
@@ -136,50 +200,40 @@ class Driver(ABC):
         """
 
     @abstractmethod
-    def free(self, index: int, handle: int) -> None:
+    def free(self, handle: int) -> None:
         """Give back what ``alloc`` returned; the device has finished with it."""
 
     @abstractmethod
-    def copy(
-        self,
-        index: int,
-        direction: Direction,
-        dst: int,
-        dst_offset: int,
-        src: int,
-        src_offset: int,
-        size: int,
-        *,
-        stream: Stream,
-    ) -> None:
-        """Enqueue a copy of ``size`` bytes; host ends are addresses, valid until it is done."""
+    def copy(self, dst: Place, src: Place, size: int, *, stream: Stream) -> None:
+        """Enqueue a copy of ``size`` bytes from ``src`` to ``dst``; the ranges do not overlap.
 
-    @abstractmethod
-    def kernel(self, index: int, op: str, dtypes: tuple[str, ...], layout: Layout) -> Kernel | None:
-        """Return the kernel for an op, the dtypes of its inputs then outputs, and a layout.
-
-        A kernel of ``Layout.ANY`` may be returned for both others. ``None`` if there is none: the
-        core then decomposes the op or falls back, as the policy says. May compile and block.
-
-        Raises:
-            CompileError: with log and source.
+        At least one place is on this device, none on another. The host's memory stays valid until
+        the copy is done.
         """
 
     @abstractmethod
-    def synchronize(self, index: int, timeout: float | None = None) -> None:
+    def kernel(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Kernel | Refusal:
+        """Return the kernel for an op, the dtypes of its inputs then outputs, and a layout.
+
+        A kernel of ``Layout.ANY`` may be returned for both others. After a `Refusal` the core
+        decomposes the op or falls back, as the policy says. Every listing of kernels comes from
+        this call, so nothing is compiled here: that is for the first launch or `compile_ahead`.
+        """
+
+    @abstractmethod
+    def synchronize(self, timeout: float | None = None) -> None:
         """Wait until all work is done; ``timeout`` in seconds, then TimeoutError."""
 
     # What follows has a default.
 
-    def open(self, index: int) -> None:
-        """Prepare a device for use; called once, before any other call that works on it."""
+    def close(self) -> None:
+        """Undo ``Driver.open``; all work is done, and memory and streams were given back.
 
-    def close(self, index: int) -> None:
-        """Undo ``open``; all memory has been freed."""
+        Events that somebody still holds go with the device. Not called at the end of the process.
+        """
 
     def launch(
         self,
-        index: int,
         kernel: Kernel,
         inputs: Sequence[Operand],
         outputs: Sequence[Array],
@@ -187,100 +241,106 @@ class Driver(ABC):
         *,
         stream: Stream,
     ) -> None:
-        """Enqueue a kernel on a stream.
+        """Enqueue a kernel on a stream; may compile it first, and block for that.
 
         ``inputs`` are arrays in the canonical form of the op's structure, or a Python number for a
         scalar operand; their memory is ``array.buffer.handle`` at ``array.offset`` bytes. Never
         called for kernels that carry a native function.
+
+        Raises:
+            CompileError: with log and source.
         """
-        raise NotImplementedError(f"driver {self.name!r} returned a kernel that it cannot launch")
+        raise NotImplementedError(f"{type(self).__qualname__} cannot launch its own {kernel}")
 
-    def fill(
-        self, index: int, dst: int, offset: int, size: int, pattern: bytes, *, stream: Stream
-    ) -> bool:
-        """Enqueue a fill with a repeated pattern; return False if the driver has no such call."""
-        return False
+    def compile_ahead(self, kernel: Kernel) -> tuple[int, int] | None:
+        """Compile what a kernel needs in the commonest case, for ``phalanx warm``; blocks.
 
-    def adopt_host(self, index: int, address: int, size: int, owner: Any) -> tuple[int, int] | None:
-        """Return a handle for ``size`` > 0 bytes of host memory, for use in place.
+        Returns how many programs were compiled and how many were read from a cache; ``None`` if
+        kernels need no compiler here.
 
-        Beside it the place of the first byte behind the handle's, in bytes. ``None``: the device
-        cannot use this memory, and the core copies. Keep ``owner``, which keeps the memory, until
-        ``release_host`` and the end of the work before it.
+        Raises:
+            CompileError: with log and source.
         """
         return None
 
-    def release_host(self, index: int, handle: int) -> None:
+    def sources(self, kernel: Kernel) -> Iterable[str]:
+        """Return the texts that the compiler gets for a kernel in the commonest case.
+
+        Empty where kernels come compiled. ``phalanx kernels --source`` shows them.
+        """
+        return ()
+
+    def adopt_host(self, address: int, size: int, owner: Any) -> Place | None:
+        """Return where the device finds ``size`` > 0 bytes of host memory, for use in place.
+
+        ``None``: the device cannot use this memory, and the core copies. Keep ``owner``, which
+        keeps the memory, until ``release_host`` and the end of the work before it.
+        """
+        return None
+
+    def release_host(self, handle: int) -> None:
         """Undo ``adopt_host`` without blocking: a destructor calls it, and work may still run."""
 
-    def host_address(self, index: int, handle: int) -> int | None:
+    def host_address(self, handle: int) -> int | None:
         """Return where the host reads and writes a block in place when the work on it is done.
 
         ``None``: the block can only be copied.
         """
         return None
 
-    def memory_info(self, index: int) -> tuple[int, int]:
+    def memory_info(self) -> tuple[int, int]:
         """Return the free and the total bytes of device memory; (0, 0) if unknown."""
         return (0, 0)
 
-    def kernels(self, index: int) -> Iterable[Kernel]:
-        """List the kernels that are there without compiling any."""
-        return ()
-
-    def supports(self, index: int, op: str, dtypes: tuple[str, ...]) -> bool | str:
-        """Tell without compiling whether ``kernel`` would find one; a string says why not."""
-        return any(k.op == op and k.dtypes == dtypes for k in self.kernels(index))
-
     def check_native_error(self, address: int, context: str) -> None:
         """Raise the Python error for a native ``phx_error`` at an address, and destroy it."""
-        raise NotImplementedError(f"driver {self.name!r} has no native kernels")
+        raise NotImplementedError(f"{type(self).__qualname__} has no native kernels")
 
     # Capability.STREAMS
 
-    def stream_create(self, index: int, priority: int) -> Any:
+    def stream_create(self, priority: int) -> Any:
         """Return a handle for a new in-order stream; lower ``priority`` numbers are more urgent."""
         raise NotImplementedError
 
-    def stream_destroy(self, index: int, handle: Any) -> None:
+    def stream_destroy(self, handle: Any) -> None:
         """Finish the stream's work and destroy it."""
         raise NotImplementedError
 
-    def stream_query(self, index: int, handle: Any) -> bool:
+    def stream_query(self, handle: Any) -> bool:
         """Return whether all work of the stream is done; does not block."""
         raise NotImplementedError
 
-    def stream_synchronize(self, index: int, handle: Any, timeout: float | None = None) -> None:
+    def stream_synchronize(self, handle: Any, timeout: float | None = None) -> None:
         """Wait for the stream's work and raise what failed of it, once.
 
         ``timeout`` in seconds, then TimeoutError.
         """
         raise NotImplementedError
 
-    def stream_wait_event(self, index: int, handle: Any, event: Any) -> None:
+    def stream_wait_event(self, handle: Any, event: Any) -> None:
         """Let later work of the stream wait for an event; a stream that runs inline blocks."""
         raise NotImplementedError
 
-    def event_create(self, index: int) -> Any:
+    def event_create(self) -> Any:
         """Return a handle for an event that can be recorded again and again."""
         raise NotImplementedError
 
-    def event_destroy(self, index: int, event: Any) -> None:
+    def event_destroy(self, event: Any) -> None:
         """Destroy an event; a pending one stays in force for those that wait."""
         raise NotImplementedError
 
-    def event_record(self, index: int, event: Any, handle: Any) -> None:
+    def event_record(self, event: Any, handle: Any) -> None:
         """Put the event behind the stream's work so far.
 
         Waits that are in a queue keep the recording that they saw.
         """
         raise NotImplementedError
 
-    def event_query(self, index: int, event: Any) -> bool:
+    def event_query(self, event: Any) -> bool:
         """Return whether the event has been passed; does not block."""
         raise NotImplementedError
 
-    def event_synchronize(self, index: int, event: Any, timeout: float | None = None) -> None:
+    def event_synchronize(self, event: Any, timeout: float | None = None) -> None:
         """Wait for the event; ``timeout`` in seconds, then TimeoutError.
 
         Work before it that failed is raised here, or else by the next ``stream_synchronize``.
@@ -289,12 +349,19 @@ class Driver(ABC):
 
     # Capability.EVENT_TIMING
 
-    def event_elapsed(self, index: int, begin: Any, end: Any) -> float:
+    def event_elapsed(self, begin: Any, end: Any) -> float:
         """Return the seconds between two recorded and passed events of one device."""
         raise NotImplementedError
 
     # Capability.TRIM
 
-    def trim(self, index: int) -> None:
+    def trim(self) -> None:
         """Give memory that the driver keeps for itself back to the system."""
         raise NotImplementedError
+
+
+#: What belongs to an open device: a driver that has one of these is not written for this interface.
+_CALLS = frozenset(name for name in vars(OpenDevice) if not name.startswith("_")) | {
+    "kernels",
+    "supports",
+}

@@ -106,8 +106,8 @@ def _bound(x: Array, bound: Array | int | float | None) -> Array | int | float |
     if isinstance(bound, Array):
         if bound.device is not x.device:
             raise DeviceMismatchError(
-                f"clip of an array on {x.device} with a bound on {bound.device}; "
-                f'move it with bound.to_device("{x.device}")'
+                f"clip of an array on {x.device} with a bound on {bound.device}",
+                remedy=f'move it with bound.to_device("{x.device}")',
             )
         if promote_types(x.dtype, bound.dtype) is None:
             raise TypeError(f"clip: {x.dtype.name} and {bound.dtype.name} have no common dtype")
@@ -153,7 +153,7 @@ def _common(x1: Array | Number, x2: Array | Number, condition: Array) -> DType:
     for x in (x1, x2):
         if isinstance(x, Array) and x.device is not condition.device:
             raise DeviceMismatchError(
-                f"where: the condition is on {condition.device} and a value on {x.device}; "
-                f'move it with x.to_device("{condition.device}")'
+                f"where: the condition is on {condition.device} and a value on {x.device}",
+                remedy=f'move it with x.to_device("{condition.device}")',
             )
     return result_type(x1, x2)

@@ -16,6 +16,7 @@
     │   ├── UnsupportedOpError (NotImplementedError)  no kernel, and the policy forbids a fallback
     │   ├── CompileError (RuntimeError)        with the compiler's log and the source
     │   └── LaunchError (RuntimeError)         a kernel reported a failure
+    ├── SettingError (ValueError)          an environment variable has a value that is not allowed
     ├── FallbackWarning (RuntimeWarning)       an op ran on another device (policy "warn")
     └── ClosedError (ValueError)               use after close()
 """
@@ -24,7 +25,19 @@ from __future__ import annotations
 
 
 class PhalanxError(Exception):
-    """Base of every error that Phalanx raises on its own account."""
+    """Base of every error that Phalanx raises on its own account.
+
+    The text is ``detail``, and ``remedy`` behind a semicolon where there is one.
+
+    Attributes:
+        detail: what is wrong.
+        remedy: what to do about it, empty if nothing can be said.
+    """
+
+    def __init__(self, detail: str = "", *, remedy: str = "") -> None:
+        super().__init__(f"{detail}; {remedy}" if remedy else detail)
+        self.detail = detail
+        self.remedy = remedy
 
 
 class PluginError(PhalanxError):
@@ -56,8 +69,10 @@ class DriverCallError(DeviceError, RuntimeError):
         call: the call that failed.
     """
 
-    def __init__(self, message: str, *, code: int = 0, name: str = "", call: str = "") -> None:
-        super().__init__(message)
+    def __init__(
+        self, detail: str, *, remedy: str = "", code: int = 0, name: str = "", call: str = ""
+    ) -> None:
+        super().__init__(detail, remedy=remedy)
         self.code = code
         self.name = name
         self.call = call
@@ -71,8 +86,10 @@ class OutOfMemoryError(DeviceError, MemoryError):
         verdict: ``"genuine"``, ``"fragmented"``, ``"pending"``, ``"limit"`` or ``"foreign"``.
     """
 
-    def __init__(self, message: str, *, size: int = 0, verdict: str = "genuine") -> None:
-        super().__init__(message)
+    def __init__(
+        self, detail: str, *, remedy: str = "", size: int = 0, verdict: str = "genuine"
+    ) -> None:
+        super().__init__(detail, remedy=remedy)
         self.size = size
         self.verdict = verdict
 
@@ -101,14 +118,18 @@ class CompileError(KernelError, RuntimeError):
         source: the numbered source text.
     """
 
-    def __init__(self, message: str, *, log: str = "", source: str = "") -> None:
-        super().__init__(message)
+    def __init__(self, detail: str, *, remedy: str = "", log: str = "", source: str = "") -> None:
+        super().__init__(detail, remedy=remedy)
         self.log = log
         self.source = source
 
 
 class LaunchError(KernelError, RuntimeError):
     """A launch failed; for an asynchronous failure the message names the launch that caused it."""
+
+
+class SettingError(PhalanxError, ValueError):
+    """An environment variable has a value that is not allowed."""
 
 
 class FallbackWarning(PhalanxError, RuntimeWarning):

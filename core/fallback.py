@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 from typing import Literal, get_args, overload
 
 from ._warm import Array, Device, Stream, empty, launch, launch_elementwise
-from .driver import DeviceKind, Operand
-from .errors import FallbackWarning, UnsupportedOpError
+from .driver import DeviceKind, Operand, Refusal
+from .errors import FallbackWarning, SettingError, UnsupportedOpError
 from .locks import ForkSafeLock
 from .optable import OPS, Structure
+from .registry import find_kernel
 
 Policy = Literal["error", "warn", "allow"]
 
@@ -80,7 +81,7 @@ def _from_environment() -> Policy:
     for known in _POLICIES:
         if name == known:
             return known
-    raise ValueError(f"PHALANX_FALLBACK={name!r}; use error, warn or allow")
+    raise SettingError(f"PHALANX_FALLBACK={name!r}", remedy="use error, warn or allow")
 
 
 def fallback_report(*, reset: bool = False) -> tuple[Entry, ...]:
@@ -147,8 +148,8 @@ def permit(device: Device, op: str, dtypes: tuple[str, ...]) -> Device:
     policy = fallback_policy()
     if policy == "allow" and other is not None:
         return other
-    answer = op in OPS and device.driver.supports(device.index, op, dtypes)
-    reason = f" ({answer})" if isinstance(answer, str) else ""
+    answer = find_kernel(device, op, dtypes) if op in OPS else Refusal()
+    reason = f" ({answer.reason})" if isinstance(answer, Refusal) and answer.reason else ""
     if policy == "error" or other is None:
         remedy = (
             f'allow it to run on {other} with phalanx.fallback_policy("allow") or move the arrays '
@@ -156,7 +157,7 @@ def permit(device: Device, op: str, dtypes: tuple[str, ...]) -> Device:
             if other is not None
             else "no other device is there to run it"
         )
-        raise UnsupportedOpError(f"{device} has no kernel for {what}{reason}; {remedy}")
+        raise UnsupportedOpError(f"{device} has no kernel for {what}{reason}", remedy=remedy)
     if policy == "warn":
         warnings.warn(
             f"{what}: {device} has no kernel{reason}, so it runs on {other} and its operands are "

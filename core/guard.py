@@ -11,13 +11,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from .errors import DeviceError, PluginError, PluginLoadError
+from .errors import DeviceError, PhalanxError, PluginError, PluginLoadError, SettingError
 
 T = TypeVar("T")
 #: Is told each step before it is taken.
 Observer = Callable[[str], None]
 
 _in_guard = threading.local()
+#: Errors whose texts say what they are.
+_PLAIN = (DeviceError, PluginError, SettingError)
 
 
 def ignore(at: str) -> None:
@@ -41,9 +43,18 @@ def describe(error: BaseException) -> str:
     except Exception:  # noqa: BLE001 - a plugin's own __str__ may be broken too
         text = ""
     kind = type(error).__name__
-    if isinstance(error, (DeviceError, PluginError)) and text:
+    if isinstance(error, _PLAIN) and text:
         return text
     return f"{kind}: {text}" if text else kind
+
+
+def detail_and_remedy(error: BaseException) -> tuple[str, str]:
+    """Return one line each for what is wrong and what to do about it, as far as the error says."""
+    remedy = getattr(error, "remedy", "")
+    if not isinstance(error, PhalanxError) or not remedy:
+        return describe(error), ""
+    kind = "" if isinstance(error, _PLAIN) else f"{type(error).__name__}: "
+    return kind + " ".join(error.detail.split()), " ".join(remedy.split())
 
 
 def time_limit() -> float:
@@ -59,8 +70,8 @@ def time_limit() -> float:
         seconds = -1.0
     if not 0 < seconds <= threading.TIMEOUT_MAX:
         raise PluginError(
-            f"PHALANX_PLUGIN_TIMEOUT={text!r} is not a positive number of seconds; "
-            "set it to 30, for example, or unset it"
+            f"PHALANX_PLUGIN_TIMEOUT={text!r} is not a positive number of seconds",
+            remedy="set it to 30, for example, or unset it",
         )
     return seconds
 
@@ -85,11 +96,11 @@ def guard(work: Callable[[], T], what: str, limit: float | None = None) -> Outco
     thread.start()
     thread.join(limit)
     if thread.is_alive():
-        message = (
-            f"{what} did not finish within {limit:g} s; "
-            "a larger PHALANX_PLUGIN_TIMEOUT (seconds) gives it more time"
+        late = PluginLoadError(
+            f"{what} did not finish within {limit:g} s",
+            remedy="a larger PHALANX_PLUGIN_TIMEOUT (seconds) gives it more time",
         )
-        return Outcome(error=PluginLoadError(message), timed_out=True)
+        return Outcome(error=late, timed_out=True)
     if isinstance(outcome.error, KeyboardInterrupt):
         raise outcome.error
     return outcome

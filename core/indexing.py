@@ -129,8 +129,8 @@ def _as_value(x: Array, value: Any) -> Array:
         value = asarray(value, device=x.device)
     if value.device is not x.device:
         raise DeviceMismatchError(
-            f"a value on {value.device} for an array on {x.device}; "
-            f'move it with value.to_device("{x.device}")'
+            f"a value on {value.device} for an array on {x.device}",
+            remedy=f'move it with value.to_device("{x.device}")',
         )
     if value.dtype.kind == "c" and x.dtype.kind != "c":
         raise TypeError(f"complex values do not go into an array of {x.dtype.name}")
@@ -241,8 +241,8 @@ def _count(flags: Array) -> int:
 def _same_device(x: Array, key: Array) -> None:
     if key.device is not x.device:
         raise DeviceMismatchError(
-            f"an index on {key.device} for an array on {x.device}; "
-            f'move it with key.to_device("{x.device}")'
+            f"an index on {key.device} for an array on {x.device}",
+            remedy=f'move it with key.to_device("{x.device}")',
         )
 
 

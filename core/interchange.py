@@ -67,7 +67,7 @@ def _on_host(x: Array) -> Array | None:
     """
     from .devices import devices
 
-    address = x.device.driver.host_address(x.device.index, x.buffer.handle)
+    address = x.device.ensure_open().host_address(x.buffer.handle)
     host = next((device for device in devices() if device.host_addressable), None)
     if address is None or host is None:
         return None

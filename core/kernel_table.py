@@ -11,8 +11,6 @@ from .abi import end_of, ffi, text
 from .driver import Layout
 from .optable import ALL, OPS, Determinism
 
-#: Names of the element types in the order of ``PHX_BOOL``, ...
-DTYPES = ALL
 _DETERMINISM = (Determinism.NONE, Determinism.REPRODUCIBLE, Determinism.BITWISE)
 _MOST_OPERANDS = 32
 _MOST_ROWS = 1 << 20
@@ -94,7 +92,7 @@ def _malformed(row: Any, least: int) -> str:  # noqa: PLR0911 - one line per rul
 
 
 def _out_of_range(row: Any) -> str:
-    unknown = [code for code in _codes(row) if code >= len(DTYPES)]
+    unknown = [code for code in _codes(row) if code >= len(ALL)]
     if unknown:
         return f"unknown element types {unknown}"
     if row.layout not in set(Layout):
@@ -128,7 +126,7 @@ def _codes(row: Any) -> bytes:
 
 
 def _dtypes(row: Any) -> tuple[str, ...]:
-    return tuple(DTYPES[c] if c < len(DTYPES) else f"type {c}" for c in _codes(row))
+    return tuple(ALL[c] if c < len(ALL) else f"type {c}" for c in _codes(row))
 
 
 def _read(row: Any) -> KernelRow:

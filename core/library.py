@@ -127,19 +127,25 @@ class Library:
         self.version = text(info.version)
         self.license = text(info.license)
 
-    def call(self, function: str, *args: Any, context: str = "") -> None:
+    def call(self, function: str, *args: Any, where: str = "", size: int = 0) -> None:
         """Call a function of the table; a native error becomes the Python one.
 
+        Args:
+            function: its name.
+            args: what it takes, as cffi converts it.
+            where: the device or driver that the error names; default: the file.
+            size: bytes that were asked for, if they were.
+
         Raises:
-            NotImplementedError: if the plugin's capability bits promise that it is null.
+            UnsupportedOpError: if the plugin's capability bits promise that it is null.
         """
         target = self.functions.get(function)
         if target is None:
-            raise UnsupportedOpError(f"{context or self.path.name}: the plugin has no {function}")
+            raise UnsupportedOpError(f"{where or self.path.name}: the plugin has no {function}")
         error = target(*args)
         deliver_log()
         if error:
-            self.fail(error, context or f"{function} of {self.path.name}", function)
+            self.fail(error, f"{function} on {where or self.path.name}", function, size)
 
     def fail(self, error: Any, context: str, call: str = "", size: int = 0) -> NoReturn:
         """Raise the Python error for a native one, which is destroyed."""

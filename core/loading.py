@@ -136,8 +136,8 @@ def _register(manager: PluginManager, module: object, plugin: Plugin) -> BaseExc
     """Register a plugin with pluggy; return the reason if it does not fit the hooks."""
     if isinstance(module, type):
         return PluginLoadError(
-            f"entry point {plugin.name!r} names the class {plugin.value}; "
-            "name a module or an instance"
+            f"entry point {plugin.name!r} names the class {plugin.value}",
+            remedy="name a module or an instance",
         )
     name = f"{plugin.name} ({plugin.origin})"
 
@@ -198,8 +198,8 @@ def settle(
             won[name] = claimants[0][1]
             continue
         conflicts[name] = PluginConflictError(
-            f"two drivers are named {name!r}: {' and '.join(parties)}; uninstall one, "
-            "or name the plugins to load in PHALANX_PLUGINS"
+            f"two drivers are named {name!r}: {' and '.join(parties)}",
+            remedy="uninstall one, or name the plugins to load in PHALANX_PLUGINS",
         )
     plugins = []
     for plugin, drivers in loaded:

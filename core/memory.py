@@ -113,7 +113,7 @@ def _segment_lines(device: Device, most: int = 12) -> list[str]:
 def out_of_memory(device: Device, size: int, verdict: str) -> OutOfMemoryError:
     """Return the error for a request that no remedy could serve, with verdict and advice."""
     stats = device.pool.stats()
-    free, total = device.driver.memory_info(device.index)
+    free, total = device.ensure_open().memory_info()
     verdict = verdict or _verdict(size, stats, free, total)
     advice = {
         "limit": f"the limit of {format_size(stats['limit'])} is in force; raise it with "

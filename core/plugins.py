@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from . import loading
 from .driver import Driver
-from .errors import PluginConflictError, PluginError
+from .errors import PluginConflictError, PluginError, SettingError
 from .guard import guarded_work
 from .loading import Listing, Plugin, PluginState
 from .locks import ForkSafeLock
@@ -124,8 +124,8 @@ class PluginHost:
             if driver.name in self._drivers or driver.name in self._conflicts:
                 owner = self._owners.get(driver.name, "two plugins")
                 raise PluginConflictError(
-                    f"register_driver: the name {driver.name!r} is taken by {owner}; "
-                    "unregister that driver or give this one another name"
+                    f"register_driver: the name {driver.name!r} is taken by {owner}",
+                    remedy="unregister that driver or give this one another name",
                 )
             self._drivers[driver.name] = driver
             self._owners[driver.name] = "this process"
@@ -153,8 +153,8 @@ class PluginHost:
     def _refuse_reentry(self) -> None:
         if what := guarded_work():
             raise PluginError(
-                f"{what} asks for the devices, which are being listed just now; "
-                "a plugin may do so only after its import and its hooks have returned"
+                f"{what} asks for the devices, which are being listed just now",
+                remedy="a plugin may do so only after its import and its hooks have returned",
             )
 
     def _discover(self) -> None:
@@ -204,7 +204,7 @@ def _log_to_stderr() -> None:
     """Show the log of Phalanx from the level that ``PHALANX_LOG`` names: debug, info, warning, ...
 
     Raises:
-        ValueError: another level.
+        SettingError: another level.
     """
     name = os.environ.get("PHALANX_LOG", "").strip().upper()
     if not name:
@@ -213,7 +213,9 @@ def _log_to_stderr() -> None:
 
     level = logging.getLevelNamesMapping().get(name)
     if level is None:
-        raise ValueError(f"PHALANX_LOG={name.lower()!r}: use debug, info, warning or error")
+        raise SettingError(
+            f"PHALANX_LOG={name.lower()!r}", remedy="use debug, info, warning or error"
+        )
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(name)s %(levelname)s: %(message)s"))
     logger = logging.getLogger("phalanx")

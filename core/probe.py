@@ -87,9 +87,9 @@ def _how_it_ended(code: int) -> str:
 
 def _plugins(observe: Observer, level: str) -> dict[str, Any]:
     """Load the plugins that PHALANX_PLUGINS allows, and diagnose each of their devices."""
-    from .diagnosis import Status, driver_steps, why
-    from .guard import describe
+    from .diagnosis import driver_steps, why
     from .plugins import host
+    from .steps import Status
 
     observe("its import")
     plugins = [
@@ -115,8 +115,8 @@ def _plugins(observe: Observer, level: str) -> dict[str, Any]:
         observe(f"the listing of the devices of driver {name!r}")
         listing = host().listing(name)
         if listing.error is not None:
-            errors.append(f"{name}: {describe(listing.error)}")
-        errors += [f"{name}:{index}: {describe(error)}" for index, error in listing.broken.items()]
+            errors.append(_error(name, listing.error))
+        errors += [_error(f"{name}:{index}", error) for index, error in listing.broken.items()]
         for device in listing.devices:
 
             def watch(step: str, where: str = device.name) -> None:
@@ -128,6 +128,13 @@ def _plugins(observe: Observer, level: str) -> dict[str, Any]:
                 found["computed"] = _compute(device.name)
             devices.append(found)
     return {"plugins": plugins, "devices": devices, "errors": errors, "notes": notes}
+
+
+def _error(name: str, error: BaseException) -> dict[str, str]:
+    from .guard import detail_and_remedy
+
+    detail, remedy = detail_and_remedy(error)
+    return {"name": name, "detail": detail, "remedy": remedy}
 
 
 def _compute(name: str) -> str:
@@ -169,7 +176,7 @@ def _default(observe: Observer) -> dict[str, Any]:
         "default": default,
         "reason": reason,
         "gpu": default != "" and is_available("gpu"),
-        "conflicts": [str(error) for error in host().conflicts().values()],
+        "conflicts": [_error(name, error) for name, error in host().conflicts().items()],
         "unknown_allowed": list(host().unknown_allowed()),
     }
 

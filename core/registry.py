@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ._warm import Device, Kernel
-from .driver import Layout
-from .errors import UnsupportedOpError
-from .optable import OPS, Determinism
+from .driver import Layout, Refusal
+from .errors import DeviceError, UnsupportedOpError
+from .optable import OPS, Structure
 
 _RANK = {"none": 0, "reproducible": 1, "bitwise": 2}
 _mode: str | None = None
@@ -59,24 +59,60 @@ def forget_choices() -> None:
         device.reset_kernels()
 
 
-def find_kernel(device: Device, op: str, dtypes: tuple[str, ...], layout: Layout) -> Kernel | None:
+def choose_kernel(
+    device: Device, op: str, dtypes: tuple[str, ...], layout: Layout
+) -> Kernel | None:
     """Return the device's own kernel, or ``None`` if the core must look elsewhere.
 
     Raises:
         UnsupportedOpError: the kernel is below the demanded determinism class.
-        CompileError: the driver cannot compile it.
+        DeviceError: the driver answered with something else than what was asked for.
     """
-    device.ensure_open()
-    kernel = device.driver.kernel(device.index, op, dtypes, layout)
-    if kernel is None:
+    kernel = ask_for_kernel(device, op, dtypes, layout)
+    if isinstance(kernel, Refusal):
         return None
     if _mode is not None and _RANK[kernel.determinism] < _RANK[_mode]:
         raise UnsupportedOpError(
             f"{op}({', '.join(dtypes)}) on {device}: the kernel is of class "
-            f"{kernel.determinism!r}, and use_deterministic_algorithms({_mode!r}) is in force. "
-            f"Run it on another device (x.to_device('cpu:0')), or lower the mode."
+            f"{kernel.determinism!r}, and use_deterministic_algorithms({_mode!r}) is in force",
+            remedy="run it on another device (x.to_device('cpu:0')), or lower the mode",
         )
     return kernel
+
+
+def ask_for_kernel(
+    device: Device, op: str, dtypes: tuple[str, ...], layout: Layout
+) -> Kernel | Refusal:
+    """Return what the driver answers; opens the device, compiles nothing.
+
+    Raises:
+        DeviceError: the driver answered with something else than what was asked for.
+    """
+    found: object = device.ensure_open().kernel(op, dtypes, layout)
+    if isinstance(found, Refusal):
+        return found
+    if (
+        isinstance(found, Kernel)
+        and (found.op, found.dtypes) == (op, dtypes)
+        and found.layout in (layout, Layout.ANY)
+    ):
+        return found
+    raise DeviceError(
+        f"{device}: kernel({op!r}, {dtypes!r}, {layout.name}) returned {found!r}",
+        remedy="return a phalanx.Kernel for just these, or a phalanx.Refusal with the reason",
+    )
+
+
+def layouts_of(op: str) -> tuple[Layout, ...]:
+    """Return the layouts that the core asks for: two for elementwise ops, else ``ANY``."""
+    elementwise = OPS[op].structure is Structure.ELEMENTWISE
+    return (Layout.CONTIGUOUS, Layout.STRIDED) if elementwise else (Layout.ANY,)
+
+
+def find_kernel(device: Device, op: str, dtypes: tuple[str, ...]) -> Kernel | Refusal:
+    """Return the first kernel of an op of the table in any layout, else the first refusal."""
+    answers = [ask_for_kernel(device, op, dtypes, layout) for layout in layouts_of(op)]
+    return next((answer for answer in answers if isinstance(answer, Kernel)), answers[0])
 
 
 def kernels(op: str | None = None, device: str | Device | None = None) -> tuple[Kernel, ...]:
@@ -94,9 +130,15 @@ def kernels(op: str | None = None, device: str | Device | None = None) -> tuple[
 
     check_op(op)
     where = get_device() if device is None else find_device(device)
-    where.ensure_open()
-    found = where.driver.kernels(where.index)
-    return tuple(k for k in found if op is None or k.op == op)
+    rows = [OPS[op]] if op is not None else list(OPS.values())
+    found = [
+        ask_for_kernel(where, row.name, signature.dtypes, layout)
+        for row in rows
+        for signature in row.signatures
+        for layout in layouts_of(row.name)
+    ]
+    # One of Layout.ANY may be the answer for both layouts.
+    return tuple(dict.fromkeys(answer for answer in found if isinstance(answer, Kernel)))
 
 
 def check_op(op: str | None) -> None:
@@ -115,32 +157,22 @@ def support(device: Device, op: str | None = None) -> Iterator[Support]:
     from .fallback import fallback_device
 
     check_op(op)
-    device.ensure_open()
     rows = [OPS[op]] if op is not None else list(OPS.values())
-    native = {(k.op, k.dtypes): k for k in device.driver.kernels(device.index)}
     other = fallback_device(device)
-    if other is not None:
-        other.ensure_open()
     for row in rows:
         for signature in row.signatures:
-            kernel = native.get((row.name, signature.dtypes))
-            if kernel is not None:
-                yield Support(
-                    row.name, signature.dtypes, "native", kernel.determinism, kernel.provider
-                )
-                continue
-            answer = device.driver.supports(device.index, row.name, signature.dtypes)
-            reason = answer if isinstance(answer, str) else ""
-            if answer is True:
-                how, cls = "native", str(Determinism.NONE)
+            name, dtypes = row.name, signature.dtypes
+            answer = find_kernel(device, name, dtypes)
+            if isinstance(answer, Kernel):
+                yield Support(name, dtypes, "native", answer.determinism, answer.provider)
             else:
-                how, cls = _elsewhere(row.name, row.decomposition, signature.dtypes, other), ""
-            yield Support(row.name, signature.dtypes, how, cls, reason=reason)
+                how = _elsewhere(name, row.decomposition, dtypes, other)
+                yield Support(name, dtypes, how, reason=answer.reason)
 
 
 def _elsewhere(op: str, decomposition: str, dtypes: tuple[str, ...], other: Device | None) -> str:
     if decomposition:
         return "decomposed"
-    if other is not None and other.driver.supports(other.index, op, dtypes) is True:
+    if other is not None and isinstance(find_kernel(other, op, dtypes), Kernel):
         return "fallback"
     return "unsupported"

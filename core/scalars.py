@@ -5,27 +5,14 @@ from __future__ import annotations
 import math
 import struct
 
-_FORMATS = {
-    "bool": "?",
-    "int8": "b",
-    "int16": "h",
-    "int32": "i",
-    "int64": "q",
-    "uint8": "B",
-    "uint16": "H",
-    "uint32": "I",
-    "uint64": "Q",
-    "float16": "e",
-    "float32": "f",
-    "float64": "d",
-}
+from .optable import DTYPES
 
 
 def to_half_bits(value: float, brain: bool) -> int:
     """Return the bits of the nearest float16, or bfloat16 if ``brain``; ties to even."""
-    fraction_bits, least_exponent = (7, -126) if brain else (10, -14)
-    width = 15 - fraction_bits
-    top = ((1 << width) - 1) << fraction_bits
+    facts = DTYPES["bfloat16" if brain else "float16"]
+    fraction_bits, least_exponent = facts.fraction, 2 - (1 << (facts.exponent - 1))
+    top = ((1 << facts.exponent) - 1) << fraction_bits
     sign = 0x8000 if math.copysign(1.0, value) < 0 else 0
     if math.isnan(value):
         return sign | top | (1 << (fraction_bits - 1))
@@ -42,10 +29,10 @@ def to_half_bits(value: float, brain: bool) -> int:
 
 def from_bytes(data: bytes, dtype: str) -> bool | int | float | complex:
     """Return the Python number of one little-endian element."""
+    facts = DTYPES[dtype]
     if dtype == "bfloat16":
         return float(struct.unpack("<f", b"\0\0" + data)[0])
-    if dtype.startswith("complex"):
-        part = "<2f" if dtype == "complex64" else "<2d"
-        return complex(*struct.unpack(part, data))
-    value: bool | int | float = struct.unpack("<" + _FORMATS[dtype], data)[0]
+    if facts.part:
+        return complex(*struct.unpack(f"<2{DTYPES[facts.part].format}", data))
+    value: bool | int | float = struct.unpack(f"<{facts.format}", data)[0]
     return value

@@ -25,7 +25,6 @@ from ._warm import (
     wait_for_others,
     wrap_host,
 )
-from .driver import Direction
 from .scalars import from_bytes
 
 if TYPE_CHECKING:
@@ -64,16 +63,7 @@ def copy_to_host(x: Array, address: int, owner: object) -> None:
         return
     stream = current_stream(x.device)
     wait_for_others(x.buffer, stream)
-    enqueue_copy(
-        stream,
-        Direction.DEVICE_TO_HOST,
-        address,
-        0,
-        x.buffer.handle,
-        x.offset,
-        x.nbytes,
-        read=x.buffer,
-    )
+    enqueue_copy(stream, address, x, x.nbytes)
     _finish_copy(stream, owner)
 
 
@@ -85,16 +75,7 @@ def copy_from_host(x: Array, address: int, owner: object, *, stream: Stream | No
     if x.nbytes == 0:
         return
     stream = stream or current_stream(x.device)
-    enqueue_copy(
-        stream,
-        Direction.HOST_TO_DEVICE,
-        x.buffer.handle,
-        x.offset,
-        address,
-        0,
-        x.nbytes,
-        written=x.buffer,
-    )
+    enqueue_copy(stream, x, address, x.nbytes)
     if not (stream.is_default and x.device.synchronous):
         _finish_copy(stream, owner)
 
@@ -155,17 +136,7 @@ def write_back(x: Array, copied: Array, *, whole: bool = False) -> int:
     raw = reinterpret(copied, uint8, (high - low,), (1,), low - x.offset)
     back = to_device(raw, x.device)
     target = reinterpret(x, uint8, (high - low,), (1,), low - x.offset)
-    enqueue_copy(
-        current_stream(x.device),
-        Direction.DEVICE_TO_DEVICE,
-        target.buffer.handle,
-        target.offset,
-        back.buffer.handle,
-        back.offset,
-        high - low,
-        read=back.buffer,
-        written=x.buffer,
-    )
+    enqueue_copy(current_stream(x.device), target, back, high - low)
     return high - low
 
 
@@ -339,7 +310,7 @@ def share_host(
 
     ``address`` is that of the first element, ``strides`` are in elements.
     """
-    device.ensure_open()
+    opened = device.ensure_open()
     if device.host_addressable:
         return wrap_host(owner, address, dtype, shape, strides, device, readonly)
     if 0 in shape:
@@ -347,13 +318,13 @@ def share_host(
     reaches = [(n - 1) * s * dtype.itemsize for n, s in zip(shape, strides, strict=True)]
     low = sum(r for r in reaches if r < 0)
     size = sum(r for r in reaches if r > 0) - low + dtype.itemsize
-    adopted = device.driver.adopt_host(device.index, address + low, size, owner)
+    adopted = opened.adopt_host(address + low, size, owner)
     if adopted is None:
         return None
-    handle, offset = adopted
+    handle, offset = adopted.handle, adopted.offset
     uint8 = dtype_from_name("uint8")
     whole = wrap_host(owner, handle, uint8, (offset + size,), (1,), device, readonly)
-    whole.buffer.on_release(partial(device.driver.release_host, device.index, handle))
+    whole.buffer.on_release(partial(opened.release_host, handle))
     note_host_range(whole.buffer, address + low, size)
     return reinterpret(whole, dtype, shape, strides, offset - low)
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 
-from phalanx import kernels_cpu
-from phalanx.driver import Driver
+from phalanx import hookimpl, kernels_cpu
 from phalanx.errors import DeviceError, PhalanxError, PluginLoadError
-from phalanx.hookspecs import hookimpl
 from phalanx.library import Library, open_library
+from phalanx.vendor import Driver
 
 from .native import NativeDriver
 
@@ -31,8 +30,8 @@ def _selected() -> dict[str, str]:
     installed = _installed()
     if not installed:
         raise PluginLoadError(
-            "phalanx.kernels_cpu has no library: the package was not built; "
-            "install it with `pip install .` (a C compiler is needed)"
+            "phalanx.kernels_cpu has no library: the package was not built",
+            remedy="install it with `pip install .` (a C compiler is needed)",
         )
     text = os.environ.get("PHALANX_CPU_ISA", "")
     names = [part.strip() for part in text.split(",") if part.strip()]
@@ -40,7 +39,8 @@ def _selected() -> dict[str, str]:
     if unknown or (text.strip() and not names):
         wrong = f"{', '.join(unknown)} is not installed" if unknown else "it names nothing"
         raise DeviceError(
-            f"PHALANX_CPU_ISA={text!r}: {wrong}; choose from {', '.join(installed)}, or unset it"
+            f"PHALANX_CPU_ISA={text!r}: {wrong}",
+            remedy=f"choose from {', '.join(installed)}, or unset it",
         )
     return {name: path for name, path in installed.items() if not names or name in names}
 
@@ -72,7 +72,7 @@ def best_library() -> Library:
         if forced:
             choice = f", or choose from {others}" if others else ""
             remedy = f"unset PHALANX_CPU_ISA, which is {forced!r}{choice}"
-        raise DeviceError(f"no CPU library runs here ({'; '.join(reasons)}); {remedy}")
+        raise DeviceError(f"no CPU library runs here ({'; '.join(reasons)})", remedy=remedy)
     return max(runnable, key=lambda library: library.score)
 
 

@@ -1,32 +1,65 @@
-"""An open OpenCL device: context, queues, memory, programs and kernels."""
+"""An open OpenCL device: context, queues, memory, programs, kernels and launches."""
 
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from functools import cached_property
 from types import ModuleType
 from typing import Any
 
 from phalanx.device_code.cache import DiskCache
 from phalanx.device_code.recipe import Program, Recipe
-from phalanx.driver import Direction, Feature, Layout
-from phalanx.errors import DeviceError, DeviceLostError, OutOfMemoryError, UnsupportedOpError
+from phalanx.device_code.source import full_text
+from phalanx.errors import (
+    ClosedError,
+    DeviceError,
+    DeviceLostError,
+    OutOfMemoryError,
+    UnsupportedOpError,
+)
 from phalanx.kernels_opencl import find, refusal
+from phalanx.kernels_opencl.dialect import DIALECT
 from phalanx.kernels_opencl.folder import default_folder
 from phalanx.kernels_opencl.programs import ProgramStore
-from phalanx.locks import ForkSafeLock
+from phalanx.optable import OPS, Structure
+from phalanx.vendor import (
+    Array,
+    Capability,
+    Feature,
+    ForkSafeLock,
+    Kernel,
+    Layout,
+    Operand,
+    Place,
+    Refusal,
+    Stream,
+)
 
 from .opencl_errors import translate, translated
+from .opencl_launch import LaunchEnv
 from .opencl_listing import Found
 from .opencl_memory import HostMemory, host_bytes, works_in_place
 from .opencl_pocl import is_pocl
 from .opencl_queue import Queue
 from .opencl_staging import LEAST, Staging
+from .opencl_streams import OpenCLStreams
 
 _CONTENT_UNDEFINED = 1 << 1  # CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED
 #: Queue properties (OpenCL 3.0 API specification, section 5.1; extension cl_khr_priority_hints).
 _QUEUE_PROPERTIES, _QUEUE_PRIORITY = 0x1093, 0x1096
 _PRIORITY_HIGH, _PRIORITY_LOW = 1 << 0, 1 << 2
+
+_PROVIDER = "phalanx.kernels_opencl"
+
+
+def fork_error(driver: str) -> DeviceError:
+    """Return the error of a process that has what its parent opened."""
+    return DeviceError(
+        f"{driver} was used before this process was forked, and no OpenCL runtime survives a fork",
+        remedy="start processes with the method 'spawn' or 'forkserver' of multiprocessing, or use "
+        "OpenCL devices in the children only",
+    )
 
 
 class BoundKernel:
@@ -43,8 +76,10 @@ class BoundKernel:
         self.set_bytes = getattr(raw, "_set_arg_buf", raw.set_arg)
 
 
-class OpenDevice:
+class OpenCLDevice(OpenCLStreams):
     """Everything of one device that exists while it is open. Safe from any thread."""
+
+    capabilities = Capability.STREAMS | Capability.EVENT_TIMING | Capability.TRIM
 
     def __init__(self, cl: ModuleType, found: Found, name: str, context: Any = None) -> None:
         self.cl = cl
@@ -56,6 +91,7 @@ class OpenDevice:
         self.lock = ForkSafeLock()
         self.memory: dict[int, Any] = {}
         self.lost = ""
+        self.is_closed = self.is_forked = False
         self._queues: weakref.WeakSet[Queue] = weakref.WeakSet()
         self._queues_lock = ForkSafeLock()  # a destructor may want it while it is held
         try:
@@ -63,8 +99,8 @@ class OpenDevice:
             self.queue = self.new_queue()
         except cl.Error as error:
             raise DeviceError(
-                f"{name} ({found.info.name}) cannot be opened: {translate(cl, error, name, 'it')}; "
-                "another device may work (`phalanx devices`), or reinstall this one's runtime"
+                f"{name} ({found.info.name}) cannot be opened: {translate(cl, error, name, 'it')}",
+                remedy="another device may work (`phalanx devices`), or reinstall its runtime",
             ) from error
         identity = (
             found.device.name,
@@ -77,7 +113,8 @@ class OpenDevice:
         # To hand out a binary, PoCL compiles once more, and it has a cache on disk of its own.
         disk = None if is_pocl(found.device) else DiskCache(default_folder())
         self.programs = ProgramStore(cl, self.context, found.device, found.traits, identity, disk)
-        self._kernels: dict[tuple[Program, str], BoundKernel] = {}
+        self.bound: dict[tuple[Program, str], BoundKernel] = {}
+        self._kernels: dict[tuple[str, tuple[str, ...], Layout], Kernel | Refusal] = {}
         self._host = HostMemory(cl, self.context, found.info.alignment, self.queues)
         shares = found.traits.is_cpu or Feature.UNIFIED_MEMORY in found.info.features
         self.staging = None if shares else Staging(cl, self.context, found.device)
@@ -110,17 +147,39 @@ class OpenDevice:
         with self._queues_lock:
             return tuple(self._queues)
 
+    @property
+    def is_usable(self) -> bool:
+        """Whether the device is open, in this process, and not lost."""
+        return not (self.is_closed or self.is_forked or self.lost)
+
+    def close(self) -> None:
+        """Finish the work and let no more come; does nothing if the device is closed."""
+        if self.is_usable:
+            for queue in self.queues():
+                queue.finish(None)
+        self.is_closed = True
+
+    def check_open(self) -> None:
+        """Raise an error if the device was closed, or opened by another process."""
+        if self.is_forked:
+            raise fork_error(self.name.partition(":")[0])
+        if self.is_closed:
+            raise ClosedError(f"{self.name} is closed", remedy="Device.ensure_open() opens it")
+
     def check(self) -> None:
-        """Raise ``DeviceLostError`` if the device was lost before."""
+        """Raise an error if the device cannot be used, be it that it was lost before."""
+        self.check_open()
         if self.lost:
-            raise DeviceLostError(f"{self.name} was lost before ({self.lost}); start anew")
+            raise DeviceLostError(f"{self.name} was lost before ({self.lost})", remedy="start anew")
 
     def failure(self, error: Any, what: str, size: int = 0) -> Exception:
         """Return our error for the runtime's, and remember a loss: it is told in full once."""
         found = translate(self.cl, error, self.name, what, size)
         if isinstance(found, DeviceLostError):
             if self.lost:
-                return DeviceLostError(f"{self.name} was lost before ({self.lost}); start anew")
+                return DeviceLostError(
+                    f"{self.name} was lost before ({self.lost})", remedy="start anew"
+                )
             self.lost = f"during {what}"
         return found
 
@@ -161,8 +220,8 @@ class OpenDevice:
         self.memory[handle] = buffer
         return handle
 
-    def adopt(self, address: int, size: int, owner: Any) -> tuple[int, int] | None:
-        """Return a handle for host memory and an offset in bytes; ``None`` if it is not shared."""
+    def adopt_host(self, address: int, size: int, owner: Any) -> Place | None:
+        """Return where the device finds host memory; ``None`` if it does not share the host's."""
         self.check()
         self.collect()
         if not self.shares_host or size + 2 * self.info.alignment > self.info.max_allocation:
@@ -173,14 +232,24 @@ class OpenDevice:
             raise self.failure(error, f"the use of {size} bytes of the host", size) from error
         handle: int = buffer.int_ptr
         self.memory[handle] = buffer
-        return handle, offset
+        return Place(self, handle, offset)
+
+    def release_host(self, handle: int) -> None:
+        """Give up adopted memory; its owner is kept until the work so far is done."""
+        self.free(handle)
 
     def host_address(self, handle: int) -> int | None:
         """Return where the host reaches a buffer in place, ``None`` if it does not."""
+        self.check_open()
         return self._host.address(handle)
 
     def free(self, handle: int) -> None:
-        """Release a buffer; it is kept until its commands are done."""
+        """Release a buffer; it is kept until its commands are done.
+
+        In a forked child nothing is there to release.
+        """
+        if self.is_forked:
+            return
         self._host.release(handle, self.memory.pop(handle, None))
 
     def collect(self) -> None:
@@ -192,78 +261,114 @@ class OpenDevice:
         found = self.memory.get(handle)
         return found if found is not None else self.cl.Buffer.from_int_ptr(handle, retain=True)
 
-    def copy(
-        self,
-        direction: Direction,
-        target: tuple[int, int],
-        source: tuple[int, int],
-        size: int,
-        queue: Queue,
-    ) -> None:
-        """Enqueue a copy; an end is a handle or a host address, and an offset in bytes.
+    def trim(self) -> None:
+        """Give the pinned memory for large copies back to the system."""
+        self.check_open()
+        if self.staging is not None:
+            self.staging.trim()
 
-        A large copy between the host and a device with its own memory goes through `Staging`.
+    def copy(self, dst: Place, src: Place, size: int, *, stream: Stream) -> None:
+        """Enqueue a copy."""
+        self.move(dst, src, size, stream.handle or self.queue)
+
+    def move(self, dst: Place, src: Place, size: int, queue: Queue) -> None:
+        """Enqueue a copy.
+
+        A large one between the host and a device with its own memory goes through `Staging`.
         """
         self.check()
         if size == 0:
             return
-        cl = self.cl
-        (dst, dst_offset), (src, src_offset) = target, source
         try:
-            if direction is Direction.DEVICE_TO_DEVICE:
+            if dst.on_host:
+                self._fetch(dst.address, src, size, queue)
+            elif src.on_host:
+                self._send(dst, src.address, size, queue)
+            else:
                 queue.put(
                     f"copy of {size} bytes",
-                    cl.enqueue_copy,
-                    self.buffer(dst),
-                    self.buffer(src),
-                    src_offset=src_offset,
-                    dst_offset=dst_offset,
+                    self.cl.enqueue_copy,
+                    self.buffer(dst.handle),
+                    self.buffer(src.handle),
+                    src_offset=src.offset,
+                    dst_offset=dst.offset,
                     byte_count=size,
                 )
-            elif direction is Direction.HOST_TO_DEVICE:
-                address = src + src_offset
-                self._copy_host(direction, self.buffer(dst), dst_offset, address, size, queue)
-            else:
-                address = dst + dst_offset
-                self._copy_host(direction, self.buffer(src), src_offset, address, size, queue)
-        except cl.Error as error:
+        except self.cl.Error as error:
             raise self.failure(error, f"a copy of {size} bytes") from error
         except DeviceLostError:  # found by the wait for a piece
             self.lost = self.lost or f"during a copy of {size} bytes"
             raise
 
-    def _copy_host(
-        self,
-        direction: Direction,
-        buffer: Any,
-        offset: int,
-        address: int,
-        size: int,
-        queue: Queue,
-    ) -> None:
-        staged = self.staging if size >= LEAST else None
-        if staged and staged.copy(direction, buffer, offset, address, size, queue):
+    def _send(self, dst: Place, address: int, size: int, queue: Queue) -> None:
+        buffer, staged = self.buffer(dst.handle), self.staging if size >= LEAST else None
+        if staged and staged.send(buffer, dst.offset, address, size, queue):
             return
-        what, host, copy = f"copy of {size} bytes", host_bytes(address, size), self.cl.enqueue_copy
-        if direction is Direction.HOST_TO_DEVICE:
-            queue.put(what, copy, buffer, host, dst_offset=offset, is_blocking=False)
-        else:
-            queue.put(what, copy, host, buffer, src_offset=offset, is_blocking=False)
+        what, host = f"copy of {size} bytes", host_bytes(address, size)
+        copy = self.cl.enqueue_copy
+        queue.put(what, copy, buffer, host, dst_offset=dst.offset, is_blocking=False)
 
-    def fill(self, dst: int, offset: int, size: int, pattern: bytes, queue: Queue) -> bool:
-        """Enqueue a fill; False if the runtime cannot: it wants whole patterns, aligned."""
-        self.check()
-        length = len(pattern)
-        if length not in (1, 2, 4, 8, 16) or offset % length or size % length:
-            return False
-        try:
-            fill = self.cl.enqueue_fill_buffer
-            queue.put(f"fill of {size} bytes", fill, self.buffer(dst), pattern, offset, size)
-        except self.cl.Error as error:
-            raise self.failure(error, f"a fill of {size} bytes") from error
-        return True
+    def _fetch(self, address: int, src: Place, size: int, queue: Queue) -> None:
+        buffer, staged = self.buffer(src.handle), self.staging if size >= LEAST else None
+        if staged and staged.fetch(buffer, src.offset, address, size, queue):
+            return
+        what, host = f"copy of {size} bytes", host_bytes(address, size)
+        copy = self.cl.enqueue_copy
+        queue.put(what, copy, host, buffer, src_offset=src.offset, is_blocking=False)
 
     # Kernels
+
+    def kernel(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Kernel | Refusal:
+        """Return the kernel for an op; its program is compiled when a launch needs it."""
+        if op in OPS and OPS[op].structure is not Structure.ELEMENTWISE:
+            layout = Layout.ANY
+        key = (op, dtypes, layout)
+        if key not in self._kernels:
+            self.check()
+            self._kernels[key] = self._answer(op, dtypes, layout)
+        return self._kernels[key]
+
+    def _answer(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Kernel | Refusal:
+        recipe = self.recipe(op, dtypes, layout)
+        if recipe is None:
+            return Refusal(refusal(op, dtypes, self.traits) or "")
+        return Kernel(
+            op,
+            dtypes,
+            layout,
+            determinism=recipe.determinism,
+            error_bound=recipe.error_bound,
+            provider=_PROVIDER,
+            handle=recipe,
+        )
+
+    def compile_ahead(self, kernel: Kernel) -> tuple[int, int]:
+        """Compile a kernel's commonest programs, or find them in the cache on disk."""
+        self.check()
+        store = self.programs
+        compiled, loaded = store.compiled, store.loaded
+        for program in kernel.handle.programs:
+            store.build(program, f"{kernel.op}({', '.join(kernel.dtypes)}) on {self.name}")
+        return store.compiled - compiled, store.loaded - loaded
+
+    def launch(
+        self,
+        kernel: Kernel,
+        inputs: Sequence[Operand],
+        outputs: Sequence[Array],
+        params: tuple[int, ...],
+        *,
+        stream: Stream,
+    ) -> None:
+        """Enqueue a kernel on a stream."""
+        if not self.is_usable:
+            self.check()
+        env = LaunchEnv(self, stream.handle or self.queue, stream, kernel)
+        kernel.handle.launch(env, inputs, outputs, params)
+
+    def sources(self, kernel: Kernel) -> tuple[str, ...]:
+        """Return the texts of a kernel's commonest programs."""
+        return tuple(full_text(each, DIALECT, self.traits) for each in kernel.handle.programs)
 
     def recipe(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Recipe | None:
         """Return how an op is computed, ``None`` if it is not."""
@@ -285,9 +390,9 @@ class OpenDevice:
             raise UnsupportedOpError(f"{op}({', '.join(dtypes)}) on {self.name}: {reason}")
         return recipe
 
-    def kernel(self, program: Program, name: str, what: str) -> BoundKernel:
+    def bound_kernel(self, program: Program, name: str, what: str) -> BoundKernel:
         """Return a kernel of a program; ``what`` names it in errors."""
-        found = self._kernels.get((program, name))
+        found = self.bound.get((program, name))
         if found is None:
             built = self.programs.build(program, f"{what} on {self.name}")
             with translated(self.cl, self.name, f"the kernel {name} of {what}"):
@@ -295,5 +400,5 @@ class OpenDevice:
                 limit = raw.get_work_group_info(
                     self.cl.kernel_work_group_info.WORK_GROUP_SIZE, self.device
                 )
-            found = self._kernels.setdefault((program, name), BoundKernel(raw, name, int(limit)))
+            found = self.bound.setdefault((program, name), BoundKernel(raw, name, int(limit)))
         return found

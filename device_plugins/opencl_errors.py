@@ -39,8 +39,9 @@ def code_name(cl: ModuleType, code: int) -> str:
 def lost(device: str, what: str, name: str) -> DeviceLostError:
     """Return the error for a device that does not answer any more."""
     return DeviceLostError(
-        f"{device} is lost: {what} failed with {name}. Arrays on it are gone; save what is on "
-        "other devices and start the process anew. The system's log (dmesg) may say why."
+        f"{device} is lost: {what} failed with {name}. Arrays on it are gone",
+        remedy="save what is on "
+        "other devices and start the process anew. The system's log (dmesg) may say why.",
     )
 
 

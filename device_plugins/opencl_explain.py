@@ -5,9 +5,9 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 
-from phalanx.diagnosis import Status, Step
 from phalanx.errors import DeviceError
 from phalanx.kernels_opencl.folder import default_folder
+from phalanx.vendor import Status, Step
 
 from .opencl_listing import Listing, NotInstalledError, import_pyopencl
 
@@ -26,8 +26,7 @@ def explain(listed: Callable[[], Listing]) -> tuple[Step, Step]:
 
 
 def _ended(status: Status, error: DeviceError) -> Step:
-    detail, _, remedy = str(error).partition("; ")
-    return Step("library", status, detail, remedy)
+    return Step("library", status, error.detail, error.remedy)
 
 
 def _library(listing: Listing) -> Step:

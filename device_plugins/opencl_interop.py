@@ -6,19 +6,25 @@ device use yours (`use_context`) before anything else does.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from phalanx._warm import Array, Stream, begin_use, current_stream, view, wrap_host
-from phalanx.data_types import as_dtype
-from phalanx.devices import find_device
 from phalanx.errors import DeviceError, DeviceMismatchError
 from phalanx.plugins import host
+from phalanx.vendor import (
+    Array,
+    Device,
+    DType,
+    Stream,
+    as_dtype,
+    begin_use,
+    current_stream,
+    find_device,
+    view,
+    wrap_host,
+)
 
 from .opencl import OpenCLDriver
-from .opencl_device import OpenDevice
-
-if TYPE_CHECKING:
-    from phalanx._warm import Device, DType
+from .opencl_device import OpenCLDevice
 
 
 def use_context(context: Any) -> Device:
@@ -65,8 +71,9 @@ def wrap_queue(queue: Any, device: str | Device) -> Stream:
     opened = _open_device(where)
     if queue.context != opened.context or queue.device != opened.device:
         raise DeviceMismatchError(
-            f"the queue belongs to another context or device than {where}; make it in "
-            "context_of(device), or call use_context(context) before the device is used"
+            f"the queue belongs to another context or device than {where}",
+            remedy="make it in "
+            "context_of(device), or call use_context(context) before the device is used",
         )
     if queue.properties & opened.cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE:
         raise ValueError("a stream is in order and this queue is not; make it without that mode")
@@ -111,8 +118,9 @@ def wrap_buffer(
         count *= extent
     if buffer.context != opened.context:
         raise DeviceMismatchError(
-            f"the buffer was made in another context than that of {where}; make it in "
-            "context_of(device), or call use_context(context) before the device is used"
+            f"the buffer was made in another context than that of {where}",
+            remedy="make it in "
+            "context_of(device), or call use_context(context) before the device is used",
         )
     if min(offset, *shape, 0) < 0 or (offset + count) * kind.itemsize > buffer.size:
         raise ValueError(
@@ -129,14 +137,9 @@ def wrap_buffer(
     return view(whole, shape, tuple(steps), offset)
 
 
-def _open_device(device: str | Device) -> OpenDevice:
+def _open_device(device: str | Device) -> OpenCLDevice:
     where = find_device(device)
-    driver = _driver_of(where)
-    where.ensure_open()
-    return driver.opened(where.index)
-
-
-def _driver_of(device: Device) -> OpenCLDriver:
-    if not isinstance(device.driver, OpenCLDriver):
-        raise DeviceMismatchError(f"{device} is not a device of the driver 'opencl'")
-    return device.driver
+    opened = where.ensure_open()
+    if not isinstance(opened, OpenCLDevice):
+        raise DeviceMismatchError(f"{where} is not a device of the driver 'opencl'")
+    return opened

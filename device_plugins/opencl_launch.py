@@ -5,17 +5,14 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Any
 
-from phalanx._warm import Array
 from phalanx.device_code.env import Env
 from phalanx.device_code.recipe import Program, Recipe
-from phalanx.driver import Direction, Layout
+from phalanx.vendor import Array, Kernel, Layout, Place, Stream
 
-from .opencl_device import BoundKernel, OpenDevice
 from .opencl_queue import Queue
-from .opencl_streams import noting_loss
 
 if TYPE_CHECKING:
-    from phalanx._warm import Kernel, Stream
+    from .opencl_device import BoundKernel, OpenCLDevice
 
 _pack_signed = struct.Struct("<q").pack
 _pack_unsigned = struct.Struct("<Q").pack
@@ -26,7 +23,7 @@ class LaunchEnv(Env):
 
     __slots__ = ("_device", "_label", "_queue")
 
-    def __init__(self, device: OpenDevice, queue: Queue, stream: Stream, label: Kernel) -> None:
+    def __init__(self, device: OpenCLDevice, queue: Queue, stream: Stream, label: Kernel) -> None:
         super().__init__(device.traits, stream)
         self._device = device
         self._queue = queue
@@ -37,8 +34,8 @@ class LaunchEnv(Env):
 
     def kernel(self, program: Program, name: str) -> BoundKernel:
         """Return a kernel of a program, compiled at first use."""
-        found = self._device._kernels.get((program, name))
-        return self._device.kernel(program, name, self._what()) if found is None else found
+        found = self._device.bound.get((program, name))
+        return self._device.bound_kernel(program, name, self._what()) if found is None else found
 
     def enqueue(
         self,
@@ -102,14 +99,10 @@ class LaunchEnv(Env):
 
         size = array.itemsize
         room = ctypes.create_string_buffer(size)
-        self._device.copy(
-            Direction.DEVICE_TO_HOST,
-            (ctypes.addressof(room), 0),
-            (array.buffer.handle, array.offset + index * size),
-            size,
-            self._queue,
-        )
-        with noting_loss(self._device):
+        host = Place(None, ctypes.addressof(room))
+        source = Place(self._device, array.buffer.handle, array.offset + index * size)
+        self._device.move(host, source, size, self._queue)
+        with self._device.noting_loss():
             self._queue.finish(None)
         return int.from_bytes(room.raw, "little", signed=array.dtype.kind == "i")
 

@@ -13,8 +13,8 @@ from types import ModuleType
 from typing import Any
 
 from phalanx.device_code.recipe import Traits
-from phalanx.driver import DeviceInfo, DeviceKind, Feature
 from phalanx.errors import DeviceError
+from phalanx.vendor import DeviceInfo, DeviceKind, Feature
 
 from .opencl_pocl import name_processor
 
@@ -71,13 +71,17 @@ def import_pyopencl() -> ModuleType:
         import pyopencl
     except ModuleNotFoundError as error:
         if error.name != "pyopencl":
-            raise DeviceError(f"pyopencl needs the module {error.name!r}; {_INSTALL}") from error
-        raise NotInstalledError(f"pyopencl is not installed; {_INSTALL}") from error
+            raise DeviceError(
+                f"pyopencl needs the module {error.name!r}", remedy=_INSTALL
+            ) from error
+        raise NotInstalledError("pyopencl is not installed", remedy=_INSTALL) from error
     except (ImportError, OSError) as error:
         text = " ".join(str(error).split())
         if "libOpenCL" in text:
-            raise DeviceError(f"there is no OpenCL loader ({text}); {_LOADER}") from error
-        raise DeviceError(f"pyopencl does not import ({text}); reinstall it: {_INSTALL}") from error
+            raise DeviceError(f"there is no OpenCL loader ({text})", remedy=_LOADER) from error
+        raise DeviceError(
+            f"pyopencl does not import ({text})", remedy=f"reinstall it: {_INSTALL}"
+        ) from error
     module: ModuleType = pyopencl
     return module
 
@@ -109,7 +113,7 @@ def list_devices() -> Listing:
             except (cl.Error, DeviceError) as error:
                 problems.append(f"a device of platform {name}: {error_text(error)}")
     if not devices:
-        raise DeviceError(f"{'; '.join(problems).replace(';', ',')}; {_INSTALL}")
+        raise DeviceError("; ".join(problems), remedy=_INSTALL)
     return Listing(tuple(devices), tuple(names), tuple(problems))
 
 
@@ -119,13 +123,15 @@ def _platforms(cl: ModuleType) -> list[Any]:
     except cl.Error as error:
         if "PLATFORM_NOT_FOUND" not in error_text(error):
             raise DeviceError(
-                f"the OpenCL loader fails to list its platforms ({error_text(error)}); {_INSTALL}"
+                f"the OpenCL loader fails to list its platforms ({error_text(error)})",
+                remedy=_INSTALL,
             ) from error
         platforms = []
     if not platforms:
         broken = "".join(f", and {problem}" for problem in broken_runtimes())
         raise DeviceError(
-            f"the OpenCL loader finds no platform, that is no vendor's runtime{broken}; {_INSTALL}"
+            f"the OpenCL loader finds no platform, that is no vendor's runtime{broken}",
+            remedy=_INSTALL,
         )
     return platforms
 

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from phalanx.errors import DriverCallError
-from phalanx.locks import ForkSafeLock
+from phalanx.vendor import ForkSafeLock
 
 from .opencl_errors import code_name, translate
 
@@ -221,8 +221,8 @@ class Marker:
         if status < 0:
             name = code_name(self._cl, status)
             raise DriverCallError(
-                f"an event of {self._device}: the work before it failed with {name}; synchronize "
-                "its stream to see which launch it was",
+                f"an event of {self._device}: the work before it failed with {name}",
+                remedy="synchronize its stream to see which launch it was",
                 code=status,
                 name=name,
             )

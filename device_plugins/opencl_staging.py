@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
 import numpy as np
-from phalanx.driver import Direction
-from phalanx.locks import ForkSafeLock
+from phalanx.vendor import ForkSafeLock
 
 from .opencl_queue import Queue, still_runs
 
@@ -67,28 +66,36 @@ class Staging:
         self._free: list[_Pair] = []
         self._made = 0
 
-    def copy(
+    def send(self, buffer: Any, offset: int, address: int, size: int, queue: Queue) -> bool:
+        """Copy to a buffer; False if there is no pinned memory at the moment.
+
+        The host's memory has been read on return, and all but the last two pieces are done.
+
+        Raises:
+            pyopencl.Error: a command was refused. What is on its way goes on; nothing is lost.
+            LaunchError: an earlier command of the queue failed; the message names it.
+        """
+        return self._move(self._send, buffer, offset, address, size, queue)
+
+    def fetch(self, buffer: Any, offset: int, address: int, size: int, queue: Queue) -> bool:
+        """Copy to the host; False if there is no pinned memory at the moment. Done on return.
+
+        Raises: as `send`.
+        """
+        return self._move(self._fetch, buffer, offset, address, size, queue)
+
+    def _move(
         self,
-        direction: Direction,
+        move: Callable[[_Pair, Any, int, int, int, Queue], None],
         buffer: Any,
         offset: int,
         address: int,
         size: int,
         queue: Queue,
     ) -> bool:
-        """Copy between a buffer and the host; False if there is no pinned memory at the moment.
-
-        A copy to the device has read the host's memory on return, and all but its last two pieces
-        are done; one to the host is done on return.
-
-        Raises:
-            pyopencl.Error: a command was refused. What is on its way goes on; nothing is lost.
-            LaunchError: an earlier command of the queue failed; the message names it.
-        """
         pair = self._take()
         if pair is None:
             return False
-        move = self._send if direction is Direction.HOST_TO_DEVICE else self._fetch
         try:
             move(pair, buffer, offset, address, size, queue)
         finally:

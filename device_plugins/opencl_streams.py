@@ -5,118 +5,136 @@ from __future__ import annotations
 import contextlib
 from abc import abstractmethod
 from collections.abc import Iterator
+from types import ModuleType
 
-from phalanx.driver import Driver
 from phalanx.errors import DeviceLostError
+from phalanx.vendor import OpenDevice
 
-from .opencl_device import OpenDevice
 from .opencl_queue import Marker, Queue, check_timeout
 
 
-@contextlib.contextmanager
-def noting_loss(device: OpenDevice) -> Iterator[None]:
-    """Remember a loss that a wait found, so that later calls say so at once."""
-    try:
-        yield
-    except DeviceLostError:
-        device.lost = device.lost or "while waiting for work"
-        raise
-
-
-class OpenCLStreams(Driver):
-    """The calls of ``Capability.STREAMS`` and ``EVENT_TIMING``.
+class OpenCLStreams(OpenDevice):
+    """The calls that wait, and those of ``Capability.STREAMS`` and ``EVENT_TIMING``.
 
     The handle of a stream is a `Queue`, ``None`` the device's default queue; that of an event is a
     `Marker`.
     """
 
-    @abstractmethod
-    def _device(self, index: int) -> OpenDevice:
-        """Return an open device; raises where it is not open or the process was forked."""
+    cl: ModuleType
+    name: str
+    queue: Queue
+    #: What was going on when the device was lost; empty if it is there.
+    lost: str
 
     @abstractmethod
-    def _find(self, index: int) -> OpenDevice | None:
-        """Return an open device or ``None``."""
+    def new_queue(self, priority: int = 0) -> Queue:
+        """Return a new in-order queue."""
 
-    def stream_create(self, index: int, priority: int) -> Queue:
-        """Return a new in-order queue; its priority is a hint that few runtimes take."""
-        device = self._device(index)
-        device.check()
+    @property
+    @abstractmethod
+    def is_usable(self) -> bool:
+        """Whether the device is open and there."""
+
+    @abstractmethod
+    def check_open(self) -> None:
+        """Raise an error if the device was closed, or opened by another process."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise an error if the device cannot be used, be it that it was lost before."""
+
+    @abstractmethod
+    def failure(self, error: Exception, what: str, size: int = 0) -> Exception:
+        """Return our error for the runtime's."""
+
+    @abstractmethod
+    def collect(self) -> None:
+        """Drop the released memory whose commands are done."""
+
+    @contextlib.contextmanager
+    def noting_loss(self) -> Iterator[None]:
+        """Remember a loss that a wait found, so that later calls say so at once."""
         try:
-            return device.new_queue(priority)
-        except device.cl.Error as error:
-            raise device.failure(error, "making a stream") from error
+            yield
+        except DeviceLostError:
+            self.lost = self.lost or "while waiting for work"
+            raise
 
-    def stream_destroy(self, index: int, handle: Queue) -> None:
+    def synchronize(self, timeout: float | None = None) -> None:
+        """Wait for the default stream, which is the one that the core does not count."""
+        self.stream_synchronize(None, timeout)
+
+    def stream_create(self, priority: int) -> Queue:
+        """Return a new in-order queue; its priority is a hint that few runtimes take."""
+        self.check()
+        try:
+            return self.new_queue(priority)
+        except self.cl.Error as error:
+            raise self.failure(error, "making a stream") from error
+
+    def stream_destroy(self, handle: Queue) -> None:
         """Finish the work; the queue goes with its last reference."""
-        device = self._find(index)
-        if device is not None and not device.lost:
-            with noting_loss(device):
+        if self.is_usable:
+            with self.noting_loss():
                 handle.finish(None)
 
-    def stream_query(self, index: int, handle: Queue | None) -> bool:
+    def stream_query(self, handle: Queue | None) -> bool:
         """Return whether a queue is idle."""
-        device = self._device(index)
-        with noting_loss(device):
-            return (handle or device.queue).is_idle()
+        self.check_open()
+        with self.noting_loss():
+            return (handle or self.queue).is_idle()
 
-    def stream_synchronize(
-        self, index: int, handle: Queue | None, timeout: float | None = None
-    ) -> None:
+    def stream_synchronize(self, handle: Queue | None, timeout: float | None = None) -> None:
         """Wait for a queue."""
-        device = self._device(index)
-        device.check()
-        with noting_loss(device):
-            (handle or device.queue).finish(timeout)
-        device.collect()
+        self.check()
+        with self.noting_loss():
+            (handle or self.queue).finish(timeout)
+        self.collect()
 
-    def stream_wait_event(self, index: int, handle: Queue | None, event: Marker) -> None:
+    def stream_wait_event(self, handle: Queue | None, event: Marker) -> None:
         """Let later work of a queue wait for a marker."""
-        device = self._device(index)
-        device.check()
+        self.check()
         if event.raw is None:
             return
-        queue = handle or device.queue
+        queue = handle or self.queue
         try:
-            queue.put("wait for an event", device.cl.enqueue_barrier, wait_for=[event.raw])
-        except device.cl.Error as error:
-            raise device.failure(error, "letting a stream wait for an event") from error
+            queue.put("wait for an event", self.cl.enqueue_barrier, wait_for=[event.raw])
+        except self.cl.Error as error:
+            raise self.failure(error, "letting a stream wait for an event") from error
 
-    def event_create(self, index: int) -> Marker:
+    def event_create(self) -> Marker:
         """Return a new event."""
-        device = self._device(index)
-        return Marker(device.cl, device.name)
+        self.check_open()
+        return Marker(self.cl, self.name)
 
-    def event_destroy(self, index: int, event: Marker) -> None:  # noqa: ARG002 - the core's
+    def event_destroy(self, event: Marker) -> None:
         """Forget the marker; those that wait for it hold it themselves."""
         event.raw = None
 
-    def event_record(self, index: int, event: Marker, handle: Queue | None) -> None:
+    def event_record(self, event: Marker, handle: Queue | None) -> None:
         """Put an event behind a queue's work."""
-        device = self._device(index)
-        device.check()
+        self.check()
         try:
-            event.record(handle or device.queue)
-        except device.cl.Error as error:
-            raise device.failure(error, "recording an event") from error
+            event.record(handle or self.queue)
+        except self.cl.Error as error:
+            raise self.failure(error, "recording an event") from error
 
-    def event_query(self, index: int, event: Marker) -> bool:
+    def event_query(self, event: Marker) -> bool:
         """Return whether an event has been passed."""
-        self._device(index).check()
+        self.check()
         return event.is_passed()
 
-    def event_synchronize(self, index: int, event: Marker, timeout: float | None = None) -> None:
+    def event_synchronize(self, event: Marker, timeout: float | None = None) -> None:
         """Wait for an event."""
-        device = self._device(index)
-        device.check()
+        self.check()
         check_timeout(timeout)
-        with noting_loss(device):
+        with self.noting_loss():
             event.synchronize(timeout)
 
-    def event_elapsed(self, index: int, begin: Marker, end: Marker) -> float:
+    def event_elapsed(self, begin: Marker, end: Marker) -> float:
         """Return the seconds between two events."""
-        device = self._device(index)
+        self.check_open()
         try:
             return end.seconds() - begin.seconds()
-        except device.cl.Error as error:
-            raise device.failure(error, "reading the time of an event") from error
+        except self.cl.Error as error:
+            raise self.failure(error, "reading the time of an event") from error

@@ -117,14 +117,10 @@ def _write(path: Path, text: str) -> None:
     partial.replace(path)
 
 
-def _headers(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.glob("*.h"))
-
-
 def generate() -> list[Path]:
     """Write the generated sources that all libraries share and return every C source, in order."""
     render = _load_render()
-    texts = render.Renderer(render.load_optable(ROOT)).render(_headers(ROOT / "core" / "scalar"))
+    texts = render.Renderer(render.load_optable(ROOT)).render()
     paths = sorted(SOURCES.glob("*.c"))
     for group, text in texts.items():
         path = GENERATED / f"elementwise_{group}.c"

@@ -62,6 +62,7 @@ PHX_FN u64 phx_bits64(f64 x) { return (u64)__double_as_longlong(x); }
 PHX_FN f64 phx_from_bits64(u64 u) { return __longlong_as_double((i64)u); }
 PHX_FN f64 phx_fma(f64 a, f64 b, f64 c) { return __fma_rn(a, b, c); }
 PHX_FN f64 phx_sqrt(f64 x) { return __dsqrt_rn(x); }
+PHX_FN f64 phx_divide(f64 a, f64 b) { return __ddiv_rn(a, b); }
 PHX_FN f64 phx_floor(f64 x) { return floor(x); }
 PHX_FN f64 phx_ceil(f64 x) { return ceil(x); }
 PHX_FN f64 phx_trunc(f64 x) { return trunc(x); }

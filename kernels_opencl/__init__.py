@@ -16,7 +16,7 @@ from phalanx.optable import OPS, Structure
 
 if TYPE_CHECKING:
     from phalanx.device_code.recipe import Recipe, Traits
-    from phalanx.driver import Layout
+    from phalanx.vendor import Layout
 
 #: The module of this folder that has the forms for cores of a structure.
 MODULES = {

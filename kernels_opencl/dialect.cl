@@ -113,6 +113,7 @@ PHX_FN u64 phx_bits64(f64 x) { return as_ulong(x); }
 PHX_FN f64 phx_from_bits64(u64 u) { return as_double(u); }
 PHX_FN f64 phx_fma(f64 a, f64 b, f64 c) { return PHX_BUILTIN(fma, )(a, b, c); }
 PHX_FN f64 phx_sqrt(f64 x) { return PHX_BUILTIN(sqrt, )(x); }
+PHX_FN f64 phx_divide(f64 a, f64 b) { return a / b; }
 PHX_FN f64 phx_floor(f64 x) { return PHX_BUILTIN(floor, )(x); }
 PHX_FN f64 phx_ceil(f64 x) { return PHX_BUILTIN(ceil, )(x); }
 PHX_FN f64 phx_trunc(f64 x) { return PHX_BUILTIN(trunc, )(x); }

@@ -14,12 +14,11 @@ import struct
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from phalanx._warm import Array
 from phalanx.device_code.elementwise import Argument, Contiguous, Strided, loads, parameter, recipe
-from phalanx.device_code.expressions import Expression, expression
 from phalanx.device_code.recipe import Program, Recipe, Traits, divide_up
-from phalanx.driver import Layout
-from phalanx.optable import OPS
+from phalanx.optable import OPS, kind_of
+from phalanx.optable.expressions import Expression, expression
+from phalanx.vendor import Array, Layout
 
 if TYPE_CHECKING:
     from phalanx.device_code.env import Env
@@ -113,7 +112,9 @@ class _Loop(Contiguous):
     """Contiguous operands: ``guarded``, ``both`` kernels, or ``blocks``."""
 
     def __init__(self, text: Expression, dtypes: tuple[str, ...], traits: Traits) -> None:
-        self._small = "blocks" if text.rare and traits.fp64 else "guarded"
+        # Intel's runtime makes no vectors of loops with complex results
+        looks = text.rare and kind_of(dtypes[-1]) != "c"
+        self._small = "blocks" if looks and traits.fp64 else "guarded"
         super().__init__(text, dtypes, traits)
         self.group = min(_GROUP, traits.max_work_group)
 

@@ -12,9 +12,8 @@ from phalanx.device_code.generation import Arange
 from phalanx.device_code.recipe import Recipe, Traits
 
 if TYPE_CHECKING:
-    from phalanx._warm import Array
     from phalanx.device_code.env import Env
-    from phalanx.driver import Layout
+    from phalanx.vendor import Array, Layout
 
 #: Elements from which whole groups have a kernel of their own, and the most that it takes.
 _LARGE, _LARGEST = 2**16, 2**31

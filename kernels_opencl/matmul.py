@@ -11,7 +11,7 @@ from phalanx.device_code.recipe import Recipe, Traits
 from .cores import template
 
 if TYPE_CHECKING:
-    from phalanx.driver import Layout
+    from phalanx.vendor import Layout
 
 
 def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Recipe | None:

@@ -11,7 +11,7 @@ from typing import Any
 from phalanx.device_code.cache import DiskCache
 from phalanx.device_code.recipe import Program, Traits
 from phalanx.device_code.source import compile_error, full_text
-from phalanx.locks import ForkSafeLock
+from phalanx.vendor import ForkSafeLock
 
 from .dialect import DIALECT
 

@@ -15,7 +15,7 @@ from .cores import GRAIN, items, serial, template
 from .wide import Wide, vector, wide_of
 
 if TYPE_CHECKING:
-    from phalanx.driver import Layout
+    from phalanx.vendor import Layout
 
 
 class SerialReducer(Reducer):

@@ -12,9 +12,8 @@ from phalanx.optable.structured import SCAN_BLOCK as BLOCK
 from .cores import GRAIN, items, serial, template
 
 if TYPE_CHECKING:
-    from phalanx._warm import Array
     from phalanx.device_code.env import Env
-    from phalanx.driver import Layout
+    from phalanx.vendor import Array, Layout
 
 #: Tasks that a core takes side by side; CHAINS in scan_serial.cl.
 _CHAINS = 4

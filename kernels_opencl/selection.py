@@ -10,7 +10,7 @@ from phalanx.device_code.selection import Selector, recipe
 from .cores import GRAIN, items, serial, template
 
 if TYPE_CHECKING:
-    from phalanx.driver import Layout
+    from phalanx.vendor import Layout
 
 #: Words that a core passes over at once where nothing is true: few if elements need not be read,
 #: else about a page, as memory is slow to begin anew.

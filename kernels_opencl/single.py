@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from phalanx.device_code.expressions import bound
 from phalanx.device_code.recipe import Recipe, Traits
 from phalanx.optable import Op, kind_of
 
@@ -18,7 +17,7 @@ _SINGLE = {
 
 def single_bound(op: Op, dtypes: tuple[str, ...]) -> float:
     """Return the largest error in ulp on a device without double."""
-    exact = bound(op, dtypes)
+    exact = op.error(dtypes)
     floating = kind_of(dtypes[0]) == "f" and op.name in _SINGLE
     if not floating:
         return exact
@@ -29,5 +28,5 @@ def as_single(op: Op, dtypes: tuple[str, ...], recipe: Recipe, traits: Traits) -
     """Return an elementwise recipe with the bound and the class that it has without double."""
     error = single_bound(op, dtypes)
     kept = traits.subnormals or all(kind_of(d) in "biu" for d in dtypes)
-    same = kept and error <= bound(op, dtypes)
+    same = kept and error <= op.error(dtypes)
     return replace(recipe, determinism="bitwise" if same else "reproducible", error_bound=error)

@@ -16,7 +16,7 @@ from .wide import Wide, wide_of
 
 if TYPE_CHECKING:
     from phalanx.device_code.rows import Plan
-    from phalanx.driver import Layout
+    from phalanx.vendor import Layout
 
 #: Columns of a task.
 _WIDTH = 256

@@ -10,9 +10,8 @@ from phalanx.device_code.sort import Form, Sorting
 from .cores import template
 
 if TYPE_CHECKING:
-    from phalanx._warm import Array
     from phalanx.device_code.env import Env
-    from phalanx.driver import Layout
+    from phalanx.vendor import Array, Layout
 
 #: What is sorted by digits: elements of a row, as counts have 32 bits, and least in all.
 _BY_DIGITS, _LEAST_BY_DIGITS = range(2**8, 2**32), 2**12

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from phalanx.device_code.dtypes import ITEMSIZE, PART
-from phalanx.device_code.reduction_rules import FLOAT_BITS, float_key, nonzero
+from phalanx.device_code.reduction_rules import float_order, nonzero
+from phalanx.optable import kind_of
 
 #: Names of the types of arithmetic in OpenCL C, as its vectors and conversions have them.
 _NAMES = {"f32": "float", "f64": "double"}
@@ -50,8 +51,7 @@ def wide_of(op: str, dtype: str) -> Wide:
         text = f"(as_u{kind}16(convert_{kind}16({test})) & (A)1)"
         return Wide("" if memory == "u128" else text)
     if op in ("max", "min", "argmax", "argmin"):
-        take, helpers = ("reduce_keys(v)", _keys(op, dtype)) if dtype in FLOAT_BITS else ("(v)", "")
-        return Wide(take, helpers, _FOUND if op.startswith("arg") else {})
+        return _extreme(op, dtype)
     if dtype in PART:
         return Wide()
     if "float" in dtype:
@@ -63,13 +63,11 @@ def wide_of(op: str, dtype: str) -> Wide:
     return Wide("as_ulong16(convert_long16(v))" if signed else "convert_ulong16(v)")
 
 
-def _keys(op: str, dtype: str) -> str:
-    """Return the function that turns 16 floats into integers of the same order."""
-    code = float_key(op, dtype)
-    kind = vector(code.kind)
-    return f"""
-PHX_FN {kind} reduce_keys({kind} bits) {{
-    const {kind} ordered = bits < (T)0 ? {code.negative} : bits;
-    return (bits & (T){code.magnitude}) > (T){code.infinity} ? ({kind})({code.nan}) : ordered;
-}}
-"""
+def _extreme(op: str, dtype: str) -> Wide:
+    """Floats are ordered by their keys, as one by one."""
+    found = _FOUND if op.startswith("arg") else {}
+    if kind_of(dtype) != "f":
+        return Wide("(v)", "", found)
+    order, kind = float_order(op, dtype), vector(f"i{8 * ITEMSIZE[dtype]}")
+    keys = f"PHX_ORDER_TYPE_(keys, {kind}, {order.largest})\n"
+    return Wide(f"phx_order_keys(v, {order.masks})", keys, found)

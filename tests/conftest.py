@@ -26,10 +26,10 @@ for name in ("PHALANX_DEVICE", "PHALANX_GPU"):
     os.environ.pop(name, None)
 
 import phalanx as px  # noqa: E402 - after the environment is set
-from fake_driver import FakeDriver  # noqa: E402 - after the path is set
 from phalanx.driver import DeviceKind, Driver  # noqa: E402
 from phalanx.errors import DeviceError, PluginError  # noqa: E402
 from phalanx.plugins import PluginHost, host, use_host  # noqa: E402
+from phalanx.testing import ReferenceDriver  # noqa: E402 - after the path is set
 
 #: Opaque handles and emulated streams; opaque handles and real streams; addresses, inline, a CPU.
 FAKES = ("fake:0", "fakestream:0", "fakehost:0")
@@ -53,9 +53,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _test_host() -> PluginHost:
     """A host with the installed plugins and the fake drivers."""
     found = PluginHost()
-    found.register_driver(FakeDriver("fake"))
-    found.register_driver(FakeDriver("fakestream", streams=True))
-    found.register_driver(FakeDriver("fakehost", host_addressable=True, kind=DeviceKind.CPU))
+    found.register_driver(ReferenceDriver("fake"))
+    found.register_driver(ReferenceDriver("fakestream", streams=True))
+    found.register_driver(ReferenceDriver("fakehost", host_addressable=True, kind=DeviceKind.CPU))
     return found
 
 
@@ -68,23 +68,21 @@ def drivers(_test_host: PluginHost) -> Iterator[dict[str, Driver]]:
 
 
 @pytest.fixture
-def make_driver(drivers: dict[str, Driver]) -> Iterator[Callable[..., FakeDriver]]:
+def make_driver(drivers: dict[str, Driver]) -> Iterator[Callable[..., ReferenceDriver]]:
     """Make and register fake drivers of one's own; they are gone after the test."""
-    made: list[FakeDriver] = []
+    made: list[ReferenceDriver] = []
 
-    def make(name: str = "own", **options: Any) -> FakeDriver:
-        driver = FakeDriver(name, **options)
+    def make(name: str = "own", **options: Any) -> ReferenceDriver:
+        driver = ReferenceDriver(name, **options)
         host().register_driver(driver)
         made.append(driver)
         return driver
 
     yield make
     for driver in made:
-        found = host().listing(driver.name).devices
         host().unregister_driver(driver)
-        for device in found:
-            if device.is_open:
-                driver.close(device.index)
+        for opened in list(driver.open_devices.values()):
+            opened.close()  # arrays kept it open
 
 
 def cpu_or_skip() -> px.Device:

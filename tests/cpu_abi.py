@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,15 @@ def declarations() -> str:
 
 ffi = FFI()
 ffi.cdef(declarations())
+#: As in kernels_cpu/src/kernel.h, up to what a kernel of the tests fills.
+ffi.cdef("""
+    typedef struct cpu_kernel {
+        phx_kernel base;
+        phx_error *(*fn)(const struct cpu_kernel *self, const phx_call *call);
+        void *loop;
+        int32_t cost;
+    } cpu_kernel;
+""")
 ffi.cdef(
     "phx_error *phalanx_plugin_get_api(uint32_t, uint32_t, const phx_host *, const phx_api **);"
 )
@@ -85,6 +94,7 @@ class Library:
         check(self.api.device_open(0, device))
         self.device = device[0]
         self._kernels: dict[tuple[str, tuple[int, ...], int], Any] = {}
+        self._called: list[Any] = []
 
     def get_api(self, major: int, minor: int, host: Any = ffi.NULL) -> Any:
         out = ffi.new("phx_api **")
@@ -122,6 +132,32 @@ class Library:
         if stream is not None:
             check(self.api.event_record(out[0], stream))
         return out[0]
+
+    def copy(
+        self,
+        dst: np.ndarray[Any, Any],
+        src: np.ndarray[Any, Any],
+        size: int,
+        stream: Any = ffi.NULL,
+    ) -> None:
+        """Copy bytes between two arrays, which are places of the host."""
+        places = [(ffi.NULL, ffi.cast("void *", x.ctypes.data), 0) for x in (dst, src)]
+        check(self.api.copy(self.device, stream, *places, size))
+
+    def call_in(self, stream: Any, function: Callable[[], object]) -> None:
+        """Call a Python function in a stream's order: launch a kernel that does."""
+
+        @ffi.callback("phx_error *(const cpu_kernel *, const phx_call *)")
+        def fn(_kernel: Any, _call: Any) -> Any:
+            function()
+            return ffi.NULL
+
+        row = next(iter(self.kernels.values()))
+        kernel = ffi.new("cpu_kernel *")
+        kernel.base, kernel.fn = row[0], fn
+        self._called.append((kernel, fn))
+        call = ffi.new("phx_call *", {"struct_size": ffi.sizeof("phx_call")})
+        check(row.run(ffi.addressof(kernel, "base"), stream, call))
 
     def synchronize(self, stream: Any, timeout_ns: int = FOREVER) -> None:
         check(self.api.stream_synchronize(stream, timeout_ns))

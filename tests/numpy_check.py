@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import phalanx as px
-from fake_kernels import numpy_type
+from phalanx.testing.kernels import numpy_type
 
 
 def dtype(name: str) -> px.DType:

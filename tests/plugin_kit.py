@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from phalanx.abi_build import HEADER
-from phalanx.driver import Capability, DeviceInfo, DeviceKind, Direction, Driver, Feature, Layout
+from phalanx.driver import DeviceInfo, DeviceKind, Driver, Feature
+from phalanx.optable import OPS
 from phalanx.plugins import PluginHost, use_host
+from phalanx.testing import ReferenceDriver
 
 ACME = Path(__file__).parent / "acme" / "acme.c"
 
@@ -25,18 +27,15 @@ def info(name: str = "Fake One", kind: DeviceKind = DeviceKind.CPU, **fields: An
     return DeviceInfo(name, kind, features, 2**30, 2**30, **fields)
 
 
-class FakeDriver(Driver):
-    """A driver of devices that are only described; ``infos`` may hold errors in their place."""
-
-    capabilities = Capability(0)
+class FakeDriver(ReferenceDriver):
+    """Devices as they are described; ``infos`` may hold errors in their place."""
 
     def __init__(
         self, name: str, infos: Iterable[DeviceInfo | BaseException] | BaseException = ()
     ) -> None:
-        self.name = name
+        super().__init__(name, missing=OPS)
         self.infos = infos if isinstance(infos, BaseException) else list(infos)
         self.listed = 0
-        self.opened: list[int] = []
 
     def device_count(self) -> int:
         self.listed += 1
@@ -50,35 +49,6 @@ class FakeDriver(Driver):
         if isinstance(found, BaseException):
             raise found
         return found
-
-    def open(self, index: int) -> None:
-        self.opened.append(index)
-
-    def alloc(self, index: int, size: int) -> int:
-        raise NotImplementedError
-
-    def free(self, index: int, handle: int) -> None:
-        raise NotImplementedError
-
-    def copy(
-        self,
-        index: int,
-        direction: Direction,
-        dst: int,
-        dst_offset: int,
-        src: int,
-        src_offset: int,
-        size: int,
-        *,
-        stream: Any,
-    ) -> None:
-        raise NotImplementedError
-
-    def kernel(self, index: int, op: str, dtypes: tuple[str, ...], layout: Layout) -> None:
-        return None
-
-    def synchronize(self, index: int, timeout: float | None = None) -> None:
-        return None
 
 
 @contextmanager

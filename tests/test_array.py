@@ -13,9 +13,9 @@ import ml_dtypes
 import numpy as np
 import phalanx as px
 import pytest
-from fake_driver import FakeDriver
-from fake_kernels import numpy_type
 from phalanx.optable import ALL
+from phalanx.testing import ReferenceDriver
+from phalanx.testing.kernels import numpy_type
 
 
 def dtype(name: str) -> px.DType:
@@ -285,7 +285,7 @@ class TestCopies:
         assert pickle.loads(pickle.dumps(px.zeros((3, 0)))).shape == (3, 0)
 
     def test_pickle_of_an_array_whose_device_is_gone(
-        self, make_driver: Callable[..., FakeDriver]
+        self, make_driver: Callable[..., ReferenceDriver]
     ) -> None:
         make_driver()
         data = pickle.dumps(px.ones(2, device="own:0")).replace(b"own:0", b"owm:0")
@@ -315,7 +315,7 @@ class TestPrinting:
         )
 
     def test_repr_of_a_large_array_is_short_and_copies_little(
-        self, make_driver: Callable[..., FakeDriver]
+        self, make_driver: Callable[..., ReferenceDriver]
     ) -> None:
         driver = make_driver()
         x = px.reshape(px.arange(1_000_000, device="own:0"), (1000, 1000))

@@ -65,7 +65,7 @@ def test_a_set_capability_bit_means_functions(library):
     api = library.api
     assert api.struct_size == ffi.sizeof("phx_api")
     assert (api.built_abi_major, api.built_abi_minor) == (1, 0)
-    assert api.capabilities == 1 | 2 | 4 | 8
+    assert api.capabilities == 1 | 2 | 4
     table = ffi.typeof("phx_api").fields
     functions = [
         name for name, field in table if field.type.kind == "pointer" and name != "extensions"
@@ -159,37 +159,28 @@ def test_memory_info(library):
 def test_copy(library, size):
     source = np.random.default_rng(size).integers(0, 256, size + 11, np.uint8)
     target = np.zeros(size + 7, np.uint8)
-    for direction, stream in itertools.product((0, 1, 2), (ffi.NULL, library.stream())):
+    sides, stream = (ffi.NULL, library.device), library.stream()
+    for to, origin, queue in itertools.product(sides, sides, (ffi.NULL, stream)):
         target[:] = 0
-        args = (ffi.from_buffer(target), 3, ffi.from_buffer(source), 11, size)
-        check(library.api.copy(library.device, stream, direction, *args))
-        library.synchronize(stream)
+        dst = (to, ffi.cast("void *", target.ctypes.data), 3)
+        src = (origin, ffi.cast("void *", source.ctypes.data), 11)
+        check(library.api.copy(library.device, queue, dst, src, size))
+        library.synchronize(queue)
         assert np.array_equal(target[3 : 3 + size], source[11:])
         assert not target[:3].any()
         assert not target[3 + size :].any()
-        if direction == 2:
-            check(library.api.stream_destroy(stream))
+    check(library.api.stream_destroy(stream))
 
 
-@pytest.mark.parametrize("pattern_size", [1, 2, 4, 8, 16])
-@pytest.mark.parametrize("count", [0, 1, 3, 64, 1001, 300_000])
-def test_fill(library, pattern_size, count):
-    pattern = np.arange(1, pattern_size + 1, dtype=np.uint8)
-    target = np.zeros(count * pattern_size + 32, np.uint8)
-    handle = ffi.from_buffer(target)
-    size = count * pattern_size
-    args = (handle, 16, size, ffi.from_buffer(pattern), pattern_size)
-    check(library.api.fill(library.device, ffi.NULL, *args))
-    assert np.array_equal(target[16 : 16 + size], np.tile(pattern, count))
-    assert not target[:16].any()
-    assert not target[16 + size :].any()
-
-
-@pytest.mark.parametrize(("size", "pattern_size"), [(8, 3), (8, 32), (8, 0), (6, 4)])
-def test_fill_refuses(library, size, pattern_size):
-    target = ffi.new("char[64]")
-    with pytest.raises(PluginError, match="fill: "):
-        check(library.api.fill(library.device, ffi.NULL, target, 0, size, target, pattern_size))
+def test_copy_refuses(library):
+    here = (library.device, ffi.cast("void *", 64), 0)
+    for place, why in (
+        ((ffi.cast("phx_device *", 64), here[1], 0), "device"),
+        ((ffi.NULL, ffi.NULL, 0), "null pointer"),
+    ):
+        for places in ((place, here), (here, place)):
+            with pytest.raises(PluginError, match=f"copy.*{why}"):
+                check(library.api.copy(library.device, ffi.NULL, *places, 8))
 
 
 def test_every_elementwise_overload_has_both_layouts(library):

@@ -41,8 +41,9 @@ def test_a_crash_in_a_worker_leaves_a_trace():
             import faulthandler
             faulthandler.enable()
             stream = L.stream()
-            nowhere, zero = ffi.cast("void *", 64), ffi.new("char[16]")
-            check(L.api.fill(L.device, stream, nowhere, 0, 16, zero, 16))
+            nowhere, here = ffi.cast("void *", 64), ffi.new("char[16]")
+            places = [(ffi.NULL, at, 0) for at in (nowhere, here)]
+            check(L.api.copy(L.device, stream, *places, 16))
             L.synchronize(stream)
             """
         )
@@ -133,9 +134,10 @@ def test_exit_with_work_in_flight(leave):
         out = ffi.new("void **")
         check(L.api.alloc(L.device, 1 << 24, 64, out))
         stream = L.stream()
-        zero = ffi.new("char[16]")
+        half = 1 << 23
+        places = [(L.device, out[0], offset) for offset in (0, half)]
         for _ in range(2000):
-            check(L.api.fill(L.device, stream, out[0], 0, 1 << 24, zero, 16))
+            check(L.api.copy(L.device, stream, *places, half))
         event = L.event(stream)
         {leave}
         """

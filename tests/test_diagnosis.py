@@ -7,10 +7,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from phalanx import Kernel
 from phalanx.devices import find_device
-from phalanx.diagnosis import CHAIN, Diagnosis, Status, Step, why
+from phalanx.diagnosis import CHAIN, Diagnosis, why
 from phalanx.driver import DeviceKind
 from phalanx.errors import CompileError, DeviceError, DeviceNotFoundError
+from phalanx.optable import OPS
+from phalanx.steps import Status, Step
+from phalanx.testing import ReferenceDevice, ReferenceDriver
 from plugin_kit import FakeDriver, fresh_host, info, make_distribution, plugin_source
 
 
@@ -129,7 +133,7 @@ def test_two_plugins_of_one_name(plugged: Path) -> None:
 
 
 def test_a_driver_without_devices_and_one_that_cannot_list() -> None:
-    sick = FakeDriver("sick", DeviceError("no loader; pip install acme-icd"))
+    sick = FakeDriver("sick", DeviceError("no loader", remedy="pip install acme-icd"))
     with fresh_host(FakeDriver("none"), sick):
         assert failing(why("none")).detail == "the driver works and found no device"
         assert failing(why("sick")).detail == "no loader"
@@ -169,7 +173,9 @@ def test_an_optional_library_that_is_absent_ends_the_chain() -> None:
         def explain(self) -> Iterable[Step]:
             return (Step("library", Status.ABSENT, "libbare is not installed", "install libbare"),)
 
-    with fresh_host(Bare("acme", DeviceError("libbare is not installed; install libbare"))):
+    with fresh_host(
+        Bare("acme", DeviceError("libbare is not installed", remedy="install libbare"))
+    ):
         found = why("acme")
         alias = str(why("gpu"))
         with pytest.raises(DeviceNotFoundError, match="libbare is not installed; install libbare"):
@@ -186,23 +192,21 @@ def test_an_optional_library_that_is_absent_ends_the_chain() -> None:
 
 
 def test_a_kernel_is_compiled_where_they_are_compiled_at_first_use() -> None:
-    class Lazy(FakeDriver):
+    class Lazy(ReferenceDevice):
         fault = ""
 
-        def kernels(self, index: int) -> list[str]:
-            return ["first", "second"]
-
-        def compile_ahead(self, index: int, kernel: str) -> tuple[int, int]:
-            assert (index, kernel) == (0, "first")
+        def compile_ahead(self, kernel: Kernel) -> tuple[int, int]:
+            assert kernel.op == "exp"
             if self.fault:
                 raise CompileError(self.fault, log="", source="")
             return 1, 0
 
-    lazy = Lazy("acme", [info()])
-    with fresh_host(lazy):
+    missing = OPS.keys() - {"exp"}
+    with fresh_host(ReferenceDriver("acme", missing=missing, device=Lazy)):
         (step,) = [step for step in why("acme").steps if step.name == "capability"]
-        assert step.detail.startswith("2 kernels, compiled at first use")
-        lazy.fault = "no compiler"
+        count = 2 * len(OPS["exp"].signatures)
+        assert step.detail.startswith(f"{count} kernels, compiled at first use")
+        Lazy.fault = "no compiler"
         assert failing(why("acme")).detail == "CompileError: no compiler"
         assert "update the compiler" in failing(why("acme")).remedy
 
@@ -219,7 +223,7 @@ def test_a_driver_whose_explanation_breaks() -> None:
 def test_an_alias_without_a_device_explains_every_plugin() -> None:
     drivers = (
         FakeDriver("cpu", [info("Processor")]),
-        FakeDriver("sick", DeviceError("no loader; pip install acme-icd")),
+        FakeDriver("sick", DeviceError("no loader", remedy="pip install acme-icd")),
     )
     with fresh_host(*drivers):
         found = why("gpu:0")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import phalanx as px
 import pytest
-from fake_driver import FakeDriver
+from phalanx.testing import ReferenceDriver
 
 CPU = (1, 0)
 DTYPES = [
@@ -97,7 +97,9 @@ class TestImport:
         assert data.tolist() == [-1, 8, 7, 6, 5, 4, 3, 2, 1, -1]
         assert px.asnumpy(x[px.asarray([1, -2])]).tolist() == [8, 1]
 
-    def test_imported_views_fall_back_whole(self, make_driver: Callable[..., FakeDriver]) -> None:
+    def test_imported_views_fall_back_whole(
+        self, make_driver: Callable[..., ReferenceDriver]
+    ) -> None:
         """Memory that lies before the first element travels too."""
         make_driver(host_addressable=True, missing=["gather", "scatter", "add"])
         data = np.arange(10.0)[::-2]
@@ -367,7 +369,7 @@ class TestExport:
         with pytest.raises(ValueError, match="stream must be None"):
             px.zeros(1).__dlpack__(stream=1)
 
-    def test_pending_work_is_waited_for(self, make_driver: Callable[..., FakeDriver]) -> None:
+    def test_pending_work_is_waited_for(self, make_driver: Callable[..., ReferenceDriver]) -> None:
         driver = make_driver(streams=True, delay=0.05)
         x = px.zeros(3, device="own:0") + 1
         px.from_dlpack(x)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import phalanx as px
 import pytest
-from fake_driver import FakeDriver
+from phalanx.testing import ReferenceDriver
 
 
 def values(x: px.Array) -> list[float]:
@@ -18,7 +18,7 @@ def values(x: px.Array) -> list[float]:
 
 class TestEvents:
     def test_elapsed_seconds_cover_the_work_between(
-        self, make_driver: Callable[..., FakeDriver]
+        self, make_driver: Callable[..., ReferenceDriver]
     ) -> None:
         make_driver(streams=True, delay=0.03)
         stream = px.Stream("own:0")
@@ -47,9 +47,10 @@ class TestEvents:
             with pytest.raises(ValueError, match="not recorded"):
                 begin.elapsed_time(px.Event())
 
-    def test_driver_without_timing(self, make_driver: Callable[..., FakeDriver]) -> None:
+    def test_driver_without_timing(self, make_driver: Callable[..., ReferenceDriver]) -> None:
         driver = make_driver(streams=True)
-        driver.capabilities = px.Capability.STREAMS
+        px.devices("own")[0].ensure_open()
+        driver.open_devices[0].capabilities = px.Capability.STREAMS
         stream = px.Stream("own:0")
         begin, end = stream.record(), stream.record()
         end.synchronize()
@@ -84,12 +85,12 @@ class TestEvents:
             px.Stream(device).wait(event)
         assert "new" in repr(event)
 
-    def test_event_of_another_device(self, drivers: dict[str, FakeDriver]) -> None:
+    def test_event_of_another_device(self, drivers: dict[str, ReferenceDriver]) -> None:
         with pytest.raises(px.DeviceMismatchError, match=r"fakestream:1.*fake:0"):
             px.Event("fakestream:1").record(px.Stream("fake:0"))
 
     def test_wait_for_an_event_of_another_device_blocks_the_host(
-        self, drivers: dict[str, FakeDriver]
+        self, drivers: dict[str, ReferenceDriver]
     ) -> None:
         first, second = px.devices("fakestream")
         producer, consumer = px.Stream(first), px.Stream(second)
@@ -133,7 +134,7 @@ class TestEvents:
 
 class TestFailures:
     def test_asynchronous_failure_names_the_launch(
-        self, make_driver: Callable[..., FakeDriver]
+        self, make_driver: Callable[..., ReferenceDriver]
     ) -> None:
         driver = make_driver(streams=True)
         x = px.ones(4, device="own:0")
@@ -146,7 +147,9 @@ class TestFailures:
         driver.faults.launch.clear()
         assert values(x + 1) == [2.0] * 4
 
-    def test_inline_failure_raises_at_once(self, make_driver: Callable[..., FakeDriver]) -> None:
+    def test_inline_failure_raises_at_once(
+        self, make_driver: Callable[..., ReferenceDriver]
+    ) -> None:
         driver = make_driver()
         x = px.ones(4, device="own:0")
         driver.faults.launch["exp"] = RuntimeError("illegal address")
@@ -162,7 +165,7 @@ class TestFailures:
         stream.synchronize()
         assert values(x[px.asarray([1, 9])]) == [1, 9]
 
-    def test_copy_failure(self, make_driver: Callable[..., FakeDriver]) -> None:
+    def test_copy_failure(self, make_driver: Callable[..., ReferenceDriver]) -> None:
         driver = make_driver()
         x = px.ones(4, device="own:0")
         driver.faults.copy = px.DriverCallError("DMA failed", code=7, name="E_DMA", call="copy")
@@ -171,7 +174,9 @@ class TestFailures:
         driver.faults.copy = None
         assert values(x) == [1.0] * 4
 
-    def test_open_failure_and_later_success(self, make_driver: Callable[..., FakeDriver]) -> None:
+    def test_open_failure_and_later_success(
+        self, make_driver: Callable[..., ReferenceDriver]
+    ) -> None:
         driver = make_driver()
         driver.faults.open = px.DeviceError("own:0 is in use by another process")
         with pytest.raises(px.DeviceError, match="in use"):

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import phalanx as px
 import pytest
-from fake_driver import FakeDriver
 from phalanx.fallback import fallback_device, recorded
 from phalanx.optable import OPS
+from phalanx.testing import ReferenceDriver
 
-Make = Callable[..., FakeDriver]
+Make = Callable[..., ReferenceDriver]
 
 
 @pytest.fixture(params=[False, True], ids=["emulated", "streams"])
@@ -128,7 +128,7 @@ class TestPolicy:
         ):
             px.exp(x)
 
-    def test_stand_in_is_another_cpu(self, drivers: dict[str, FakeDriver]) -> None:
+    def test_stand_in_is_another_cpu(self, drivers: dict[str, ReferenceDriver]) -> None:
         for device in px.devices():
             found = fallback_device(device)
             assert found is not None

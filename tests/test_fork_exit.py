@@ -18,10 +18,10 @@ import gc, os, signal, sys, threading, time, warnings
 import phalanx as px
 from phalanx.driver import DeviceKind
 from phalanx.plugins import host
-from fake_driver import FakeDriver
-host().register_driver(FakeDriver("fake"))
-host().register_driver(FakeDriver("fakestream", streams=True, delay={delay}))
-host().register_driver(FakeDriver("fakehost", host_addressable=True, kind=DeviceKind.CPU))
+from phalanx.testing import ReferenceDriver
+host().register_driver(ReferenceDriver("fake"))
+host().register_driver(ReferenceDriver("fakestream", streams=True, delay={delay}))
+host().register_driver(ReferenceDriver("fakehost", host_addressable=True, kind=DeviceKind.CPU))
 device = px.set_device("{device}")
 x = px.arange(1000.0)
 stream = px.Stream()

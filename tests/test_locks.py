@@ -140,7 +140,6 @@ def everything():
     abi.ffi()
     plugins.host().drivers()
     plugins.host().listed()
-    driver.close(0)
     try:
         driver.device_count()
     except PluginLoadError:

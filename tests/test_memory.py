@@ -8,11 +8,11 @@ from itertools import pairwise
 
 import phalanx as px
 import pytest
-from fake_driver import FakeDriver
 from phalanx.memory import format_size
+from phalanx.testing import ReferenceDriver
 
 MIB = 1 << 20
-Make = Callable[..., FakeDriver]
+Make = Callable[..., ReferenceDriver]
 
 
 def place(x: px.Array) -> tuple[int, int]:
@@ -155,7 +155,7 @@ class TestStatistics:
         px.set_memory_limit(64 * MIB, device)
         text = px.memory_summary(device)
         assert "own:0" in text
-        assert "Fake device 0" in text
+        assert "Reference device 0" in text
         assert "limit 64.0 MiB" in text
         assert "3.0 MiB" in text
         rows = [line for line in text.splitlines() if line.startswith("segment")]

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import phalanx as px
 import pytest
-from fake_driver import FakeDriver
 from numpy_check import compare, run
+from phalanx.testing import ReferenceDriver
 
 A = np.arange(24.0).reshape(2, 3, 4)
 M = np.array([[4.0, 1.0, 0.5], [1.0, 3.0, 0.25], [0.5, 0.25, 2.0]])
@@ -485,7 +485,7 @@ def test_softmax(device: px.Device) -> None:
     compare(px.softmax(px.asarray(A), axis=1), e / e.sum(1, keepdims=True))
 
 
-def test_random_fallback_devices(make_driver: Callable[..., FakeDriver]) -> None:
+def test_random_fallback_devices(make_driver: Callable[..., ReferenceDriver]) -> None:
     """A device without any structured kernel still gives every result, through the stand-in."""
     make_driver(
         missing=["sum", "sort", "argsort", "gather", "scatter", "matmul", "compress", "nonzero"]

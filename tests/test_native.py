@@ -15,14 +15,15 @@ from phalanx import device_plugins
 from phalanx.abi import ffi
 from phalanx.abi_check import check_library
 from phalanx.device_plugins import cpu
-from phalanx.device_plugins.native import NativeDriver, load_library
+from phalanx.device_plugins.native import NativeDevice, NativeDriver, load_library
 from phalanx.devices import find_device
 from phalanx.diagnosis import why
-from phalanx.driver import Direction, Driver, Feature, Layout
+from phalanx.driver import Driver, Feature, Layout, Place
 from phalanx.errors import (
     ClosedError,
     DeviceError,
     DeviceLostError,
+    DeviceMismatchError,
     DriverCallError,
     OutOfMemoryError,
     PluginLoadError,
@@ -51,11 +52,15 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
 
 
 @pytest.fixture
-def acme(build: Build) -> Iterator[NativeDriver]:
-    driver = load_library(build())
-    driver.open(0)
-    yield driver
-    driver.close(0)
+def acme(build: Build) -> NativeDriver:
+    return load_library(build())
+
+
+@pytest.fixture
+def opened(acme: NativeDriver) -> Iterator[NativeDevice]:
+    device = acme.open(0)
+    yield device
+    device.close()
 
 
 def live_errors(path: Path) -> int:
@@ -68,11 +73,11 @@ def live_errors(path: Path) -> int:
 
 
 class TestStranger:
-    def test_it_tells_of_itself(self, acme: NativeDriver) -> None:
+    def test_it_tells_of_itself(self, acme: NativeDriver, opened: NativeDevice) -> None:
         library = acme.library
         assert (acme.name, library.vendor, library.version) == ("acme", "Acme Corporation", "1.2.3")
         assert library.score == 10
-        assert acme.capabilities == 0
+        assert opened.capabilities == 0
         assert acme.device_count() == 1
         info = acme.device_info(0)
         assert (info.name, info.kind, info.alignment) == ("Acme Model T", "accelerator", 64)
@@ -85,100 +90,109 @@ class TestStranger:
     def test_a_second_load_is_the_same_library(self, build: Build) -> None:
         assert load_library(build()).library is load_library(str(build())).library
 
-    def test_memory_goes_there_and_back(self, acme: NativeDriver) -> None:
-        free, total = acme.memory_info(0)
-        block = acme.alloc(0, 1000)
+    def test_memory_goes_there_and_back(self, opened: NativeDevice) -> None:
+        free, total = opened.memory_info()
+        block = opened.alloc(1000)
         assert block % 64 == 0
-        assert acme.memory_info(0) == (free - 1000, total)
+        assert opened.memory_info() == (free - 1000, total)
         source, target = bytearray(range(200)), bytearray(200)
         host = [int(ffi().cast("uintptr_t", ffi().from_buffer(b))) for b in (source, target)]
-        acme.copy(0, Direction.HOST_TO_DEVICE, block, 100, host[0], 20, 180, stream=STREAM)
-        acme.copy(0, Direction.DEVICE_TO_DEVICE, block, 500, block, 100, 180, stream=STREAM)
-        acme.copy(0, Direction.DEVICE_TO_HOST, host[1], 0, block, 500, 180, stream=STREAM)
+        inside = [Place(opened, block, offset) for offset in (100, 500)]
+        opened.copy(inside[0], Place(None, host[0], 20), 180, stream=STREAM)
+        opened.copy(inside[1], inside[0], 180, stream=STREAM)
+        opened.copy(Place(None, host[1]), inside[1], 180, stream=STREAM)
         assert target[:180] == source[20:]
-        assert acme.fill(0, block, 8, 12, b"\1\2\3\4", stream=STREAM) is True
-        assert bytes(ffi().buffer(ffi().cast("char *", block + 8), 12)) == b"\1\2\3\4" * 3
-        assert acme.fill(0, block, 0, 12, b"\1\2\3", stream=STREAM) is False
-        acme.free(0, block)
-        assert acme.memory_info(0) == (free, total)
+        opened.free(block)
+        assert opened.memory_info() == (free, total)
 
-    def test_the_kernel_table(self, acme: NativeDriver) -> None:
-        kernels = {k.op: k for k in acme.kernels(0)}
+    def test_the_kernel_table(self, acme: NativeDriver, opened: NativeDevice) -> None:
+        with fresh_host(acme):
+            kernels = {k.op: k for k in px.kernels(device="acme:0")}
         assert sorted(kernels) == ["add", "multiply", "negative", "wrap_index"]
-        add = kernels["add"]
+        add = opened.kernel("add", F32 * 3, Layout.ANY)
+        assert repr(add) == repr(kernels["add"])
         assert (add.dtypes, add.layout, add.determinism) == (F32 * 3, Layout.ANY, "bitwise")
         assert add.provider.endswith("1.2.3")
         assert add.is_native
         for layout in Layout:
-            assert acme.kernel(0, "add", F32 * 3, layout) is add
-        assert acme.kernel(0, "add", ("float64",) * 3, Layout.CONTIGUOUS) is None
-        assert acme.supports(0, "add", F32 * 3) is True
-        assert acme.supports(0, "exp", F32 * 2) is False
+            assert opened.kernel("add", F32 * 3, layout) is add
+        none = opened.kernel("add", ("float64",) * 3, Layout.CONTIGUOUS)
+        assert isinstance(none, px.Refusal)
+        assert opened.kernel("add", F32 * 3, Layout.STRIDED) is opened.kernel(
+            "add", F32 * 3, Layout.ANY
+        )
+        assert isinstance(opened.kernel("exp", F32 * 2, Layout.STRIDED), px.Refusal)
 
-    def test_a_kernel_runs(self, acme: NativeDriver) -> None:
-        row = kernel_row(acme, "add")
+    def test_a_kernel_runs(self, opened: NativeDevice) -> None:
+        row = kernel_row(opened, "add")
         a, b, out = tensor("float", [1, 2, 3]), tensor("float", [10]), tensor("float", [0, 0, 0])
         assert not run(row, [a[0], b[0], out[0]])
         assert list(out[1]) == [11, 12, 13]
 
-    def test_a_kernel_s_error_becomes_the_builtin(self, acme: NativeDriver, build: Build) -> None:
-        row = kernel_row(acme, "wrap_index")
+    def test_a_kernel_s_error_becomes_the_builtin(self, opened: NativeDevice, build: Build) -> None:
+        row = kernel_row(opened, "wrap_index")
         index, out = tensor("int64_t", [7]), tensor("int64_t", [0])
         error = run(row, [index[0], out[0]], [5, 1])
         with pytest.raises(
             IndexError, match=r"take on acme:0: an index is out of range for extent 5"
         ):
-            acme.check_native_error(int(ffi().cast("uintptr_t", error)), "take on acme:0")
+            opened.check_native_error(int(ffi().cast("uintptr_t", error)), "take on acme:0")
         assert live_errors(build()) == 0
-        acme.check_native_error(0, "nothing happened")
+        opened.check_native_error(0, "nothing happened")
 
     def test_errors_have_their_builtin_and_are_destroyed_once(
-        self, acme: NativeDriver, build: Build
+        self, acme: NativeDriver, opened: NativeDevice, build: Build
     ) -> None:
         with pytest.raises(ValueError, match=r"there is no device 3 \(ACME_E_RANGE -7\)"):
             acme.device_info(3)
         with pytest.raises(TimeoutError, match="device_synchronize on acme:0"):
-            acme.synchronize(0, 0)
-        acme.synchronize(0)
+            opened.synchronize(0)
+        opened.synchronize()
         with pytest.raises(OutOfMemoryError, match="no block of bytes: 1073741824") as caught:
-            acme.alloc(0, 2**30)
+            opened.alloc(2**30)
         assert caught.value.size == 2**30
-        with pytest.raises(ValueError, match="unknown direction"):
-            acme.copy(0, 9, 0, 0, 0, 0, 0, stream=STREAM)  # type: ignore[arg-type]
         with pytest.raises(ValueError, match="timeout"):
-            acme.synchronize(0, -1)
+            opened.synchronize(-1)
         assert live_errors(build()) == 0
 
     @pytest.mark.parametrize("size", [0, -1, 2**63, 2**70])
-    def test_absurd_sizes(self, acme: NativeDriver, size: int) -> None:
+    def test_absurd_sizes(self, opened: NativeDevice, size: int) -> None:
         with pytest.raises(ValueError, match="cannot allocate"):
-            acme.alloc(0, size)
+            opened.alloc(size)
 
     def test_a_closed_device(self, build: Build) -> None:
-        driver = load_library(build())
-        with pytest.raises(ClosedError, match="acme:0 is not open"):
-            driver.alloc(0, 10)
-        driver.open(0)
-        driver.open(0)
-        driver.close(0)
-        driver.close(0)
-        with pytest.raises(ClosedError):
-            driver.memory_info(0)
-
-    def test_calls_without_the_capability(self, acme: NativeDriver) -> None:
+        opened = load_library(build()).open(0)
+        opened.close()
+        opened.close()
+        place = Place(opened, 4096)
         for call in (
-            lambda: acme.stream_create(0, 0),
-            lambda: acme.trim(0),
-            lambda: acme.event_create(0),
+            lambda: opened.alloc(10),
+            lambda: opened.memory_info(),
+            lambda: opened.copy(place, Place(None, 4096), 1, stream=STREAM),
         ):
-            with pytest.raises(NotImplementedError, match="the library has no"):
+            with pytest.raises(ClosedError, match="acme:0 is closed"):
+                call()
+
+    def test_a_place_of_another_device(self, acme: NativeDriver, opened: NativeDevice) -> None:
+        block, other = opened.alloc(64), acme.open(0)
+        with pytest.raises(DeviceMismatchError, match="acme:0"):
+            opened.copy(Place(other, block), Place(None, 4096), 1, stream=STREAM)
+        opened.free(block)
+        other.close()
+
+    def test_calls_without_the_capability(self, opened: NativeDevice) -> None:
+        for call in (
+            lambda: opened.stream_create(0),
+            lambda: opened.trim(),
+            lambda: opened.event_create(),
+        ):
+            with pytest.raises(NotImplementedError, match="the plugin has no"):
                 call()
 
     def test_the_host_services(self, build: Build, caplog: pytest.LogCaptureFixture) -> None:
         driver = load_library(build())
         with caplog.at_level(logging.INFO):
-            driver.open(0)
-        driver.close(0)
+            driver.open(0).close()
         (record,) = caplog.records
         assert record.name == "phalanx.libacme"
         assert (record.levelno, record.message) == (logging.INFO, "acme device 0 is open")
@@ -232,9 +246,9 @@ class TestArrays:
         assert px.asnumpy(px.asarray([1.0], dtype=px.float32)) == 1
 
 
-def kernel_row(driver: NativeDriver, op: str) -> Any:
+def kernel_row(opened: NativeDevice, op: str) -> Any:
     rows, count = ffi().new("const phx_kernel *const **"), ffi().new("uint64_t *")
-    driver.library.call("kernel_table", driver._opened[0], rows, count)
+    opened._library.call("kernel_table", opened._device, rows, count)
     good, problems = read_table(rows[0], count[0])
     assert problems == []
     (address,) = [row.address for row in good if row.op == op]
@@ -295,12 +309,12 @@ class TestFaults:
     @pytest.mark.parametrize("define", ["NEWER_MINOR", "OLDER_TABLE"])
     def test_a_newer_and_an_older_minor_version_work(self, build: Build, define: str) -> None:
         driver = load_library(build(define))
-        driver.open(0)
-        driver.free(0, driver.alloc(0, 64))
-        assert len(list(driver.kernels(0))) == 4
+        opened = driver.open(0)
+        opened.free(opened.alloc(64))
+        assert isinstance(opened.kernel("multiply", F32 * 3, Layout.STRIDED), px.Kernel)
         with pytest.raises(UnsupportedOpError):
-            driver.stream_create(0, 0)
-        driver.close(0)
+            opened.stream_create(0)
+        opened.close()
 
     @pytest.mark.parametrize(
         ("define", "reason"),
@@ -312,11 +326,11 @@ class TestFaults:
     )
     def test_a_wrong_row_refuses_the_table(self, build: Build, define: str, reason: str) -> None:
         driver = load_library(build(define))
-        driver.open(0)
+        opened = driver.open(0)
         for _ in range(2):
             with pytest.raises(PluginLoadError, match=reason):
-                driver.kernel(0, "multiply", F32 * 3, Layout.CONTIGUOUS)
-        driver.close(0)
+                opened.kernel("multiply", F32 * 3, Layout.CONTIGUOUS)
+        opened.close()
         with fresh_host(driver):
             assert not why("acme").usable
 
@@ -339,21 +353,21 @@ class TestFaults:
 
     @pytest.mark.parametrize("what", ["stream", "event"])
     def test_a_handle_that_is_null(
-        self, acme: NativeDriver, what: str, monkeypatch: pytest.MonkeyPatch
+        self, acme: NativeDriver, opened: NativeDevice, what: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """It would stand for the default stream, which nobody asked for."""
         function = f"{what}_create"
         monkeypatch.setitem(acme.library.functions, function, lambda *_: ffi().NULL)
         with pytest.raises(DriverCallError, match=f"returned no {what} and no error") as caught:
-            acme.stream_create(0, 0) if what == "stream" else acme.event_create(0)
+            opened.stream_create(0) if what == "stream" else opened.event_create()
         assert caught.value.call == function
 
     def test_a_lost_device(self, build: Build) -> None:
         driver = load_library(build("FAULT_LOST"))
-        driver.open(0)
+        opened = driver.open(0)
         with pytest.raises(DeviceLostError, match="stays unusable"):
-            driver.synchronize(0, 1.5)
-        driver.close(0)
+            opened.synchronize(1.5)
+        opened.close()
 
     def test_a_library_for_another_machine(self, build: Build) -> None:
         driver = load_library(build("FAULT_SCORE"))

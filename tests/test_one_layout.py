@@ -7,27 +7,29 @@ from collections.abc import Iterator
 import numpy as np
 import phalanx as px
 import pytest
-from fake_driver import FakeDriver
-from phalanx.driver import Layout
+from phalanx import Kernel
+from phalanx.driver import Layout, Refusal
 from phalanx.plugins import host
+from phalanx.testing import ReferenceDevice, ReferenceDriver
 
 
-class OneLayout(FakeDriver):
-    """A fake without elementwise kernels of one layout; ``copy`` keeps both."""
+class OneLayout(ReferenceDevice):
+    """A device without elementwise kernels of one layout; ``copy`` keeps both."""
 
-    def __init__(self, name: str, lacks: Layout) -> None:
-        super().__init__(name)
-        self.lacks = lacks
+    lacks: Layout
 
-    def kernel(self, index: int, op: str, dtypes: tuple[str, ...], layout: Layout) -> object:
+    def kernel(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Kernel | Refusal:
         if layout is self.lacks and op != "copy":
-            return None
-        return super().kernel(index, op, dtypes, layout)
+            return Refusal(f"no kernel is {layout.name.lower()}")
+        return super().kernel(op, dtypes, layout)
 
 
 @pytest.fixture(params=[Layout.CONTIGUOUS, Layout.STRIDED], ids=["no_contiguous", "no_strided"])
 def device(request: pytest.FixtureRequest, drivers: object) -> Iterator[str]:
-    driver = OneLayout("onelayout", request.param)
+    class Lacking(OneLayout):
+        lacks = request.param
+
+    driver = ReferenceDriver("onelayout", device=Lacking)
     host().register_driver(driver)
     yield "onelayout:0"
     host().unregister_driver(driver)

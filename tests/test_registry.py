@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 
 import phalanx as px
 import pytest
-from fake_driver import FakeDriver
 from phalanx.optable import OPS
 from phalanx.registry import support
+from phalanx.testing import ReferenceDriver
 
-Make = Callable[..., FakeDriver]
+Make = Callable[..., ReferenceDriver]
 
 
 @pytest.fixture(autouse=True)
@@ -47,13 +47,14 @@ class TestKernels:
         with pytest.raises(ValueError, match="phalanx ops"):
             px.kernels("qqqqqq")
 
-    def test_unknown_device(self, drivers: dict[str, FakeDriver]) -> None:
+    def test_unknown_device(self, drivers: dict[str, ReferenceDriver]) -> None:
         with pytest.raises(px.DeviceNotFoundError):
             px.kernels("exp", "nothing:0")
 
     def test_repr_shows_provenance(self, fake: px.Device) -> None:
         assert (
-            repr(px.kernels("sum")[0]) == "<Kernel sum(int8, int64) any bitwise from phalanx tests>"
+            repr(px.kernels("sum")[0])
+            == "<Kernel sum(int8, int64) any bitwise from phalanx.testing>"
         )
         assert "unknown" in repr(px.Kernel("sum", ("int8", "int64"), px.Layout.ANY))
         assert not px.kernels("sum")[0].is_native
@@ -155,13 +156,6 @@ class TestSupport:
         monkeypatch.setattr("phalanx.fallback.fallback_device", lambda device: None)
         assert set(self.how(px.devices("own")[0], "exp").values()) == {"unsupported"}
 
-    def test_driver_that_compiles_lists_nothing_but_supports(
-        self, make_driver: Make, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        driver = make_driver()
-        monkeypatch.setattr(driver, "kernels", lambda index: ())
-        assert set(self.how(px.devices("own")[0], "exp").values()) == {"native"}
-
     def test_unknown_op(self, fake: px.Device) -> None:
         with pytest.raises(ValueError, match="did you mean"):
             list(support(fake, "additon"))
@@ -194,36 +188,64 @@ class TestDriverErrors:
         driver = make_driver()
         x = px.ones(3, device="own:0")
 
-        def fails(*args: object) -> None:
+        def fails(*args: object, **options: object) -> None:
             raise px.CompileError("exp does not compile", log="line 3: error", source="3: x")
 
-        monkeypatch.setattr(driver, "kernel", fails)
+        monkeypatch.setattr(driver.open_devices[0], "launch", fails)
         with pytest.raises(px.CompileError) as caught:
             px.exp(x)
         assert (caught.value.log, caught.value.source) == ("line 3: error", "3: x")
         monkeypatch.undo()
         assert px.asnumpy(px.exp(x * 0)).tolist() == [1.0] * 3
 
-    def test_kernel_that_cannot_be_launched(self, make_driver: Make) -> None:
+    @pytest.mark.parametrize(
+        "answer",
+        [
+            None,
+            True,
+            px.Kernel("log", ("float64", "float64"), px.Layout.ANY),
+            px.Kernel("exp", ("float32", "float32"), px.Layout.ANY),
+        ],
+        ids=["nothing", "yes", "another op", "other dtypes"],
+    )
+    def test_an_answer_to_another_question(
+        self, make_driver: Make, monkeypatch: pytest.MonkeyPatch, answer: object
+    ) -> None:
         driver = make_driver()
         x = px.ones(3, device="own:0")
-        with pytest.raises(
-            NotImplementedError, match="'own' returned a kernel that it cannot launch"
-        ):
-            px.Driver.launch(
-                driver, 0, px.kernels("exp", "own:0")[0], [x], [x], (), stream=px.Stream("own:0")
-            )
+        monkeypatch.setattr(driver.open_devices[0], "kernel", lambda *_: answer)
+        with pytest.raises(px.DeviceError, match=r"own:0: kernel\('exp'.*returned") as caught:
+            px.exp(x)
+        assert "phalanx.Refusal" in caught.value.remedy
+        with pytest.raises(px.DeviceError, match="returned"):
+            px.kernels("exp", "own:0")
 
-    def test_defaults_of_optional_calls(self, make_driver: Make) -> None:
+    def test_a_kernel_of_the_other_layout(
+        self, make_driver: Make, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         driver = make_driver()
-        stream = px.Stream("own:0")
-        assert px.Driver.fill(driver, 0, 0, 0, 8, b"\0", stream=stream) is False
-        assert px.Driver.memory_info(driver, 0) == (0, 0)
-        assert tuple(px.Driver.kernels(driver, 0)) == ()
-        assert px.Driver.supports(driver, 0, "exp", ("float32", "float32")) is True
-        assert px.Driver.supports(driver, 0, "exp", ("int8", "int8")) is False
-        assert px.Driver.open(driver, 0) is None
-        assert px.Driver.close(driver, 0) is None
+        x = px.ones(3, device="own:0")
+        one = px.Kernel("exp", ("float64", "float64"), px.Layout.STRIDED)
+        monkeypatch.setattr(driver.open_devices[0], "kernel", lambda *_: one)
+        with pytest.raises(px.DeviceError, match="CONTIGUOUS"):
+            px.exp(x)
+
+    @pytest.mark.needs_cpu
+    def test_kernel_that_cannot_be_launched(self) -> None:
+        opened = bare()
+        x, kernel = px.ones(3, device="cpu:0"), px.Kernel("exp", ("float64",) * 2, px.Layout.ANY)
+        with pytest.raises(NotImplementedError, match="Bare cannot launch its own <Kernel exp"):
+            opened.launch(kernel, [x], [x], (), stream=px.current_stream("cpu:0"))
+
+    def test_defaults_of_optional_calls(self) -> None:
+        opened = bare()
+        assert opened.capabilities == 0
+        assert opened.memory_info() == (0, 0)
+        assert opened.adopt_host(4096, 64, None) is None
+        assert opened.host_address(1) is None
+        assert opened.compile_ahead(px.Kernel("exp", ("float64",) * 2, px.Layout.ANY)) is None
+        opened.release_host(1)
+        opened.close()
         optional = {
             "stream_create": (0,),
             "stream_destroy": (1,),
@@ -240,6 +262,25 @@ class TestDriverErrors:
         }
         for name, arguments in optional.items():
             with pytest.raises(NotImplementedError):
-                getattr(px.Driver, name)(driver, 0, *arguments)
+                getattr(opened, name)(*arguments)
         with pytest.raises(NotImplementedError, match="native"):
-            px.Driver.check_native_error(driver, 0, "exp")
+            opened.check_native_error(0, "exp")
+
+
+def bare() -> px.OpenDevice:
+    """An open device of nothing but the calls that must be there."""
+
+    class Bare(px.OpenDevice):
+        def alloc(self, size: int) -> int:
+            return 0
+
+        def free(self, handle: int) -> None: ...
+
+        def copy(self, dst: px.Place, src: px.Place, size: int, *, stream: px.Stream) -> None: ...
+
+        def kernel(self, op: str, dtypes: tuple[str, ...], layout: px.Layout) -> px.Refusal:
+            return px.Refusal()
+
+        def synchronize(self, timeout: float | None = None) -> None: ...
+
+    return Bare()

@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 import phalanx as px
 import pytest
-from fake_driver import FakeDriver
+from phalanx.testing import ReferenceDriver
 from plugin_kit import run_python
 
-Make = Callable[..., FakeDriver]
+Make = Callable[..., ReferenceDriver]
 
 
 def values(x: px.Array) -> list[float]:
@@ -105,8 +105,8 @@ class TestRelease:
         code = (
             "import phalanx as px\n"
             "from phalanx.plugins import host\n"
-            "from fake_driver import FakeDriver\n"
-            "host().register_driver(FakeDriver('fake'))\n"
+            "from phalanx.testing import ReferenceDriver\n"
+            "host().register_driver(ReferenceDriver('fake'))\n"
             "x = px.ones(3, device='fake:0')\n"
             "def fail(): raise KeyError('hook failed')\n"
             "x.buffer.on_release(fail)\n"
@@ -127,8 +127,9 @@ class TestRelease:
             px.Array()
 
     def test_borrowed_memory_is_not_freed(self, make_driver: Make) -> None:
-        driver = make_driver()
-        handle = driver.alloc(0, 64)
+        make_driver()
+        opened = px.devices("own")[0].ensure_open()
+        handle = opened.alloc(64)
         owner = type("Owner", (), {})()
         gone = weakref.ref(owner)
         buffer = px.Buffer.from_handle(px.devices("own")[0], handle, 64, owner=owner, readonly=True)
@@ -139,4 +140,4 @@ class TestRelease:
         del buffer
         gc.collect()
         assert gone() is None
-        driver.free(0, handle)
+        opened.free(handle)

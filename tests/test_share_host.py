@@ -9,55 +9,58 @@ from typing import Any
 import numpy as np
 import phalanx as px
 import pytest
-from fake_driver import FakeDriver
+from phalanx.driver import Place
 from phalanx.plugins import host
+from phalanx.testing import ReferenceDevice, ReferenceDriver
 
 #: The driver reaches back to a multiple of this, as devices do.
 ALIGNMENT = 64
 
 
-class Sharing(FakeDriver):
+class Sharing(ReferenceDevice):
     """Opaque handles, also for memory of the host; ``refuses`` makes it say no."""
 
-    def __init__(self) -> None:
-        super().__init__("sharing")
+    def __init__(self, driver: ReferenceDriver, index: int) -> None:
+        super().__init__(driver, index)
         self.refuses = False
         self.adopted: dict[int, tuple[int, int, Any]] = {}
 
-    def adopt_host(self, index: int, address: int, size: int, owner: Any) -> tuple[int, int] | None:
+    def adopt_host(self, address: int, size: int, owner: Any) -> Place | None:
         assert size > 0
         if self.refuses:
             return None
         offset = address % ALIGNMENT
         room = (ctypes.c_uint8 * (offset + size)).from_address(address - offset)
-        with self._lock:
-            handle = self._next_handle
-            self._next_handle += 1
-            self._blocks[handle] = np.frombuffer(room, np.uint8)
+        with self.driver.lock:
+            handle = self.driver.next_handle
+            self.driver.next_handle += 1
+            self.blocks[handle] = np.frombuffer(room, np.uint8)
         self.adopted[handle] = (address, size, owner)
-        return handle, offset
+        return Place(self, handle, offset)
 
-    def release_host(self, index: int, handle: int) -> None:
-        del self.adopted[handle], self._blocks[handle]
+    def release_host(self, handle: int) -> None:
+        del self.adopted[handle], self.blocks[handle]
 
-    def host_address(self, index: int, handle: int) -> int | None:
-        return None if self.refuses else int(self._blocks[handle].ctypes.data)
+    def host_address(self, handle: int) -> int | None:
+        return None if self.refuses else int(self.blocks[handle].ctypes.data)
 
 
 @pytest.fixture
-def driver() -> Iterator[Sharing]:
-    """The driver, registered, with its first device as the current one."""
-    made = Sharing()
+def opened() -> Iterator[Sharing]:
+    """An open device that is the current one."""
+    made = ReferenceDriver("sharing", device=Sharing)
     host().register_driver(made)
     try:
-        with px.device("sharing:0"):
-            yield made
+        with px.device("sharing:0") as device:
+            opened = device.ensure_open()
+            assert isinstance(opened, Sharing)
+            yield opened
     finally:
         host().unregister_driver(made)
 
 
 @pytest.mark.parametrize("part", [np.s_[:], np.s_[3:], np.s_[::-2], np.s_[5:5], np.s_[7]])
-def test_numpy_array(driver: Sharing, part: Any) -> None:
+def test_numpy_array(opened: Sharing, part: Any) -> None:
     data = np.arange(20, dtype=np.float32)
     want = data.copy()
     want[part] += 1
@@ -68,28 +71,28 @@ def test_numpy_array(driver: Sharing, part: Any) -> None:
     assert np.array_equal(px.asnumpy(x), view)
 
 
-def test_only_the_bytes_of_the_array_are_adopted(driver: Sharing) -> None:
+def test_only_the_bytes_of_the_array_are_adopted(opened: Sharing) -> None:
     data = np.zeros((4, 6), dtype=np.int16)
     part = data[2:0:-1, 1:5:2]
     x = px.asarray(part, copy=False)
     assert x.shape == (2, 2)
-    ((address, size, owner),) = driver.adopted.values()
+    ((address, size, owner),) = opened.adopted.values()
     assert (address, size) == (data[1, 1:].ctypes.data, 12 + 4 + 2)
     assert owner is part
 
 
-def test_adopted_memory_is_released_with_the_last_view(driver: Sharing) -> None:
+def test_adopted_memory_is_released_with_the_last_view(opened: Sharing) -> None:
     x = px.asarray(np.ones(8), copy=False)
     y = x[2:4]
-    assert len(driver.adopted) == 1
+    assert len(opened.adopted) == 1
     del x
-    assert len(driver.adopted) == 1
+    assert len(opened.adopted) == 1
     assert px.asnumpy(y).tolist() == [1.0, 1.0]
     del y
-    assert driver.adopted == {}
+    assert opened.adopted == {}
 
 
-def test_read_only_stays_read_only(driver: Sharing) -> None:
+def test_read_only_stays_read_only(opened: Sharing) -> None:
     data = np.ones(3)
     data.flags.writeable = False
     x = px.asarray(data, copy=False)
@@ -97,8 +100,8 @@ def test_read_only_stays_read_only(driver: Sharing) -> None:
         x += 1
 
 
-def test_refusal_copies_or_says_so(driver: Sharing) -> None:
-    driver.refuses = True
+def test_refusal_copies_or_says_so(opened: Sharing) -> None:
+    opened.refuses = True
     data = np.ones(3)
     with pytest.raises(ValueError, match="cannot be shared between the host and sharing:0"):
         px.asarray(data, copy=False)
@@ -108,8 +111,8 @@ def test_refusal_copies_or_says_so(driver: Sharing) -> None:
 
 
 @pytest.mark.needs_cpu
-def test_dlpack_refusal_copies_or_says_so(driver: Sharing) -> None:
-    driver.refuses = True
+def test_dlpack_refusal_copies_or_says_so(opened: Sharing) -> None:
+    opened.refuses = True
     data = np.ones(3)
     with pytest.raises(BufferError, match="copy=False"):
         px.from_dlpack(data, device="sharing:0", copy=False)
@@ -122,7 +125,7 @@ def test_dlpack_refusal_copies_or_says_so(driver: Sharing) -> None:
 
 
 @pytest.mark.needs_cpu
-def test_dlpack_both_ways(driver: Sharing) -> None:
+def test_dlpack_both_ways(opened: Sharing) -> None:
     source = px.asarray(np.arange(12.0).reshape(3, 4), device="cpu:0")
     x = px.from_dlpack(source[::-1, 1:], device="sharing:0", copy=False)
     x *= 2
@@ -137,12 +140,12 @@ def test_dlpack_both_ways(driver: Sharing) -> None:
 
 
 @pytest.mark.needs_cpu
-def test_export_keeps_the_array(driver: Sharing) -> None:
+def test_export_keeps_the_array(opened: Sharing) -> None:
     x = px.ones(5)
     seen = np.from_dlpack(x, device="cpu", copy=False)
     handle = x.buffer.handle
     x += 1
     del x
     px.empty_cache("sharing:0")
-    assert handle in driver._blocks
+    assert handle in opened.blocks
     assert seen.tolist() == [2.0] * 5

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 import phalanx as px
 import pytest
-from fake_driver import FakeDriver
+from phalanx.testing import ReferenceDriver
 
 
 def values(x: px.Array) -> list[float]:
@@ -175,7 +175,9 @@ class TestHazards:
             y = x + 1
         assert values(y) == [2.0] * 16
 
-    def test_two_devices_meet_only_through_the_host(self, drivers: dict[str, FakeDriver]) -> None:
+    def test_two_devices_meet_only_through_the_host(
+        self, drivers: dict[str, ReferenceDriver]
+    ) -> None:
         first, second = px.devices("fakestream")
         stream = px.Stream(first)
         x = px.zeros(4, device=first)
@@ -227,7 +229,7 @@ class TestScope:
             raise KeyError
         assert px.current_stream().is_default
 
-    def test_scope_holds_for_its_device_only(self, drivers: dict[str, FakeDriver]) -> None:
+    def test_scope_holds_for_its_device_only(self, drivers: dict[str, ReferenceDriver]) -> None:
         with px.Stream("fake:0"):
             assert px.current_stream("fake:1").is_default
 
@@ -321,7 +323,7 @@ class TestClose:
         assert values(x + 1) == [2.0] * 4
 
     def test_error_of_pending_work_is_not_lost(
-        self, make_driver: Callable[..., FakeDriver]
+        self, make_driver: Callable[..., ReferenceDriver]
     ) -> None:
         driver = make_driver(streams=True)
         driver.faults.launch["add"] = ValueError("broken on purpose")
@@ -402,7 +404,7 @@ class TestFromHandle:
         gc.collect()
         px.synchronize()
         assert alive() is None
-        assert asynchronous.driver.stream_query(asynchronous.index, maker.handle)
+        assert asynchronous.ensure_open().stream_query(maker.handle)
         maker.close()
 
     def test_other_streams_wait_for_its_work(self, asynchronous: px.Device) -> None:
@@ -456,7 +458,7 @@ class TestEmulated:
         second.synchronize(timeout=1)
         assert values(x) == [3.0] * 4
 
-    def test_stream_of_an_unknown_device(self, drivers: dict[str, FakeDriver]) -> None:
+    def test_stream_of_an_unknown_device(self, drivers: dict[str, ReferenceDriver]) -> None:
         with pytest.raises(px.DeviceNotFoundError, match="fakestream"):
             px.Stream("fakestream:7")
 

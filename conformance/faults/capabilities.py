@@ -5,40 +5,54 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
-from phalanx._warm import Device, Kernel
-from phalanx.driver import Capability, DeviceInfo, Feature, Layout
 from phalanx.errors import LaunchError
+from phalanx.testing import EventHandle, Work
+from phalanx.vendor import (
+    Array,
+    Capability,
+    Device,
+    DeviceInfo,
+    Feature,
+    Kernel,
+    Layout,
+    Refusal,
+    Stream,
+)
 
-from .device import SoundDriver
+from .device import SoundDevice, SoundDriver
 from .fault import driver_fault, kernel_fault
-from .streams import EventHandle
-from .work import REDUCTIONS, Work
+from .work import REDUCTIONS
 
 
 @driver_fault("runtime")
-class TimingStatedButMissing(SoundDriver):
+class TimingStatedButMissing(SoundDevice):
     """The bit for the timing of events is set, but the call is not there."""
 
-    def event_elapsed(self, index: int, begin: EventHandle, end: EventHandle) -> float:
+    def event_elapsed(self, begin: EventHandle, end: EventHandle) -> float:
         raise NotImplementedError(f"{self.name}: event_elapsed")
 
 
 @driver_fault("runtime")
-class TrimStatedButMissing(SoundDriver):
+class TrimStatedButMissing(SoundDevice):
     """The bit for trimming is set, but the call is not there."""
 
-    capabilities = SoundDriver.capabilities | Capability.TRIM
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
+        self.capabilities |= Capability.TRIM
 
 
 @driver_fault("runtime")
-class StreamsThereButNotStated(SoundDriver):
+class StreamsThereButNotStated(SoundDevice):
     """The bit for streams is clear, but the calls are there and work."""
 
-    capabilities = Capability(0)
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
+        self.capabilities = Capability(0)
 
 
 @driver_fault("runtime")
@@ -51,25 +65,37 @@ class SynchronousButIsNot(SoundDriver):
 
 
 @driver_fault("ops", "hypot")
-class SupportsMoreThanItHas(SoundDriver):
-    """The device says that it supports `hypot`, but has no kernel for it."""
+class KernelThatCannotBeLaunched(SoundDevice):
+    """The device has a kernel for `hypot`, but does not launch it."""
 
-    def kernel(self, index: int, op: str, dtypes: tuple[str, ...], layout: Layout) -> Kernel | None:
-        return None if op == "hypot" else super().kernel(index, op, dtypes, layout)
+    def launch(
+        self,
+        kernel: Kernel,
+        inputs: Sequence[Any],
+        outputs: Sequence[Array],
+        params: tuple[int, ...],
+        *,
+        stream: Stream,
+    ) -> None:
+        if kernel.op == "hypot":
+            raise LaunchError(f"{self.name}: hypot is not there yet")
+        super().launch(kernel, inputs, outputs, params, stream=stream)
 
-    def kernels(self, index: int) -> Iterable[Kernel]:
-        return [kernel for kernel in super().kernels(index) if kernel.op != "hypot"]
 
+@driver_fault("runtime", "atan2")
+class AnswersOnKernelsChange(SoundDevice):
+    """The device has kernels for `atan2` at every other question."""
 
-@driver_fault("ops", "atan2")
-class ListsKernelsItLacks(SoundDriver):
-    """The list of kernels has some for `atan2` that are not found when they are asked for."""
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
+        self._asked = 0
 
-    def kernel(self, index: int, op: str, dtypes: tuple[str, ...], layout: Layout) -> Kernel | None:
-        return None if op == "atan2" else super().kernel(index, op, dtypes, layout)
-
-    def supports(self, index: int, op: str, dtypes: tuple[str, ...]) -> bool | str:
-        return "not yet" if op == "atan2" else super().supports(index, op, dtypes)
+    def kernel(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Kernel | Refusal:
+        if op == "atan2":
+            self._asked += 1
+            if self._asked % 4 > 1:
+                return Refusal("not yet")
+        return super().kernel(op, dtypes, layout)
 
 
 @driver_fault("runtime")
@@ -86,7 +112,7 @@ class PropertiesChange(SoundDriver):
 
 
 @driver_fault("ops", "add", "multiply", "divide")
-class SubnormalsStatedButFlushed(SoundDriver):
+class SubnormalsStatedButFlushed(SoundDevice):
     """Subnormals are stated to be kept; sums and products of float64 that are such are 0."""
 
     def run(self, work: Work) -> None:
@@ -97,7 +123,7 @@ class SubnormalsStatedButFlushed(SoundDriver):
 
 
 @driver_fault("bitwise", "hypot")
-class BitwiseStatedButContracted(SoundDriver):
+class BitwiseStatedButContracted(SoundDevice):
     """Float32 kernels of class `bitwise` for `hypot` end in another bit in some places."""
 
     def run(self, work: Work) -> None:

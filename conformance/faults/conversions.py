@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from phalanx.testing import Work
 
 from .fault import kernel_fault
-from .work import Work
 
 Compute = Callable[[Work], None]
 _FLOATS = ("float16", "float32", "float64")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
-from phalanx._warm import Device
-from phalanx.driver import Driver
+from phalanx.testing import Work
+from phalanx.vendor import Device, Driver
 
-from .device import SoundDriver
-from .work import Work
+from .device import SoundDevice, SoundDriver
 
 #: The name of the device without a fault.
 NONE = "none"
@@ -38,7 +38,7 @@ class Fault:
 
 
 FAULTS: dict[str, Fault] = {}
-_Driver = TypeVar("_Driver", bound=type[SoundDriver])
+_Class = TypeVar("_Class", bound=type[SoundDevice] | type[SoundDriver])
 #: Computes a work in another way; the second argument is the right way.
 Patch = Callable[[Work, Callable[[Work], None]], None]
 
@@ -53,11 +53,18 @@ def _add(
     FAULTS[name] = Fault(name, summary, group, build, ops)
 
 
-def driver_fault(group: str, *ops: str) -> Callable[[_Driver], _Driver]:
-    """Add a class, a driver, as a fault: its name with dashes; the docstring is the summary."""
+def driver_fault(group: str, *ops: str) -> Callable[[_Class], _Class]:
+    """Add a class as a fault, that of an open device or of a driver.
 
-    def add(cls: _Driver) -> _Driver:
-        _add(cls.__name__, cls.__doc__, group, cls, *ops)
+    The fault has the class's name with dashes; the docstring is the summary.
+    """
+
+    def add(cls: _Class) -> _Class:
+        if issubclass(cls, SoundDevice):
+            build: Callable[[Device], Driver] = partial(SoundDriver, device=cls)
+        else:
+            build = cls
+        _add(cls.__name__, cls.__doc__, group, build, *ops)
         return cls
 
     return add
@@ -67,7 +74,7 @@ def kernel_fault(*ops: str, group: str = "ops") -> Callable[[Patch], Patch]:
     """Add a function that computes some ops, or all if none is named, in a wrong way."""
 
     def add(patch: Patch) -> Patch:
-        class Patched(SoundDriver):
+        class Patched(SoundDevice):
             def run(self, work: Work) -> None:
                 if ops and work.op not in ops:
                     super().run(work)
@@ -75,7 +82,8 @@ def kernel_fault(*ops: str, group: str = "ops") -> Callable[[Patch], Patch]:
                 with np.errstate(all="ignore"):
                     patch(work, super().run)
 
-        _add(patch.__name__, patch.__doc__, group, Patched, *ops)
+        build = partial(SoundDriver, device=Patched)
+        _add(patch.__name__, patch.__doc__, group, build, *ops)
         return patch
 
     return add

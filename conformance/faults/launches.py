@@ -7,15 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from phalanx._warm import Array, Device, Kernel, Stream
 from phalanx.conformance.reference.formats import host_dtype
-from phalanx.driver import Layout
 from phalanx.optable import OPS
+from phalanx.testing import HostArray, Task, Work, Worker
+from phalanx.vendor import Array, Kernel, Layout, Stream
 
-from .device import SoundDriver
+from .device import SoundDevice, SoundDriver
 from .fault import driver_fault, kernel_fault
-from .streams import Task, Worker
-from .work import REDUCTIONS, HostArray, Work
+from .work import REDUCTIONS
 
 Compute = Callable[[Work], None]
 
@@ -81,12 +80,11 @@ def strided_loop_ends_early(work: Work, right: Compute) -> None:
 
 
 @driver_fault("ops")
-class VectorWritesPastEnd(SoundDriver):
+class VectorWritesPastEnd(SoundDevice):
     """Contiguous kernels write whole vectors of 4, past the end of the output."""
 
     def launch(
         self,
-        index: int,
         kernel: Kernel,
         inputs: Sequence[Any],
         outputs: Sequence[Array],
@@ -94,17 +92,17 @@ class VectorWritesPastEnd(SoundDriver):
         *,
         stream: Stream,
     ) -> None:
-        super().launch(index, kernel, inputs, outputs, params, stream=stream)
+        super().launch(kernel, inputs, outputs, params, stream=stream)
         out = outputs[0]
         handle, end = out.buffer.handle, out.offset + out.nbytes
         rest = -out.size % 4 * out.itemsize
 
         def spill() -> None:
-            size = min(rest, self._blocks[handle].size - end)
+            size = min(rest, self.blocks[handle].size - end)
             self.bytes_at(handle, end, size)[:] = 0
 
         if kernel.layout is Layout.CONTIGUOUS and out.is_contiguous and rest:
-            self.submit(index, stream.handle, spill, "the end of a vector")
+            self.submit(stream.handle, spill, "the end of a vector")
 
 
 @kernel_fault()
@@ -185,38 +183,36 @@ def sixth_axis_ignored(work: Work, right: Compute) -> None:
         right(work)
 
 
-class _CacheFault(SoundDriver):
+class _CacheFault(SoundDevice):
     """A device whose kernel cache may return other code."""
+
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
+        self._coded: dict[tuple[str, tuple[str, ...], Layout], Kernel] = {}
 
     def code(self, op: str, dtypes: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
         """Return what is computed for a kernel that is asked for."""
         return op, dtypes
 
     def wrapped(self, found: Kernel) -> Kernel:
-        return found
-
-    def kernel(self, index: int, op: str, dtypes: tuple[str, ...], layout: Layout) -> Kernel | None:
-        found = super().kernel(index, op, dtypes, layout)
-        if found is None:
-            return None
-        key = (op, dtypes, found.layout)
-        if key not in self._kernels:
-            self._kernels[key] = Kernel(
+        key = (found.op, found.dtypes, found.layout)
+        if key not in self._coded:
+            self._coded[key] = Kernel(
                 *key,
                 determinism=found.determinism,
                 error_bound=found.error_bound,
                 provider=found.provider,
-                handle=self.code(op, dtypes),
+                handle=self.code(found.op, found.dtypes),
             )
-        return self._kernels[key]
+        return self._coded[key]
 
 
 @driver_fault("ops")
 class CacheIgnoresDtype(_CacheFault):
     """The cache knows kernels by op and size of the elements: the second dtype gets the first's."""
 
-    def __init__(self, cpu: Device) -> None:
-        super().__init__(cpu)
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
         self._codes: dict[tuple[object, ...], tuple[str, ...]] = {}
 
     def code(self, op: str, dtypes: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
@@ -228,8 +224,8 @@ class CacheIgnoresDtype(_CacheFault):
 class CacheOfHundredKernels(_CacheFault):
     """When a hundred kernels are cached, the next one takes the code of an older one."""
 
-    def __init__(self, cpu: Device) -> None:
-        super().__init__(cpu)
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
         self._codes: list[tuple[str, tuple[str, ...]]] = []
 
     def code(self, op: str, dtypes: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
@@ -245,8 +241,8 @@ class CacheOfHundredKernels(_CacheFault):
 class KernelNameCutShort(_CacheFault):
     """Kernels are found by the first 7 letters: `bitwise_and`, `_or` and `_xor` are one."""
 
-    def __init__(self, cpu: Device) -> None:
-        super().__init__(cpu)
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
         self._codes: dict[tuple[object, ...], str] = {}
 
     def code(self, op: str, dtypes: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
@@ -254,11 +250,11 @@ class KernelNameCutShort(_CacheFault):
 
 
 @driver_fault("ops")
-class ScalarOperandsCached(SoundDriver):
+class ScalarOperandsCached(SoundDevice):
     """Scalar operands lie in one place for all launches; every eighth takes the one before."""
 
-    def __init__(self, cpu: Device) -> None:
-        super().__init__(cpu)
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
         self._before: dict[str, HostArray] = {}
 
     def run(self, work: Work) -> None:
@@ -272,20 +268,18 @@ class ScalarOperandsCached(SoundDriver):
 
 
 @driver_fault("runtime")
-class LongQueueDropsWork(SoundDriver):
+class LongQueueDropsWork(SoundDevice):
     """Of more than 1024 launches without a wait between them, those above are dropped."""
 
-    def __init__(self, cpu: Device) -> None:
-        super().__init__(cpu)
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
         self._queued = 0
 
-    def submit(self, index: int, stream: Worker | None, task: Task, what: str) -> None:
+    def submit(self, stream: Worker | None, task: Task, what: str) -> None:
         self._queued += not what.startswith("copy of")
         if self._queued <= 1024:
-            super().submit(index, stream, task, what)
+            super().submit(stream, task, what)
 
-    def stream_synchronize(
-        self, index: int, handle: Worker | None, timeout: float | None = None
-    ) -> None:
-        super().stream_synchronize(index, handle, timeout)
+    def stream_synchronize(self, handle: Worker | None, timeout: float | None = None) -> None:
+        super().stream_synchronize(handle, timeout)
         self._queued = 0

@@ -4,48 +4,48 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from phalanx._warm import Array, Stream
-from phalanx.driver import DeviceInfo, Direction, Layout
 from phalanx.errors import OutOfMemoryError
+from phalanx.testing import Tensor
+from phalanx.vendor import Array, DeviceInfo, Layout, Place, Stream
 
-from .device import MEMORY, SoundDriver, Tensor
+from .device import MEMORY, SoundDevice, SoundDriver
 from .fault import driver_fault
 
 
 @driver_fault("runtime")
-class OutOfMemoryIsRuntimeError(SoundDriver):
+class OutOfMemoryIsRuntimeError(SoundDevice):
     """Too large a request raises RuntimeError, so that the core does not trim and try again."""
 
-    def alloc(self, index: int, size: int) -> int:
+    def alloc(self, size: int) -> int:
         try:
-            return super().alloc(index, size)
+            return super().alloc(size)
         except OutOfMemoryError as error:
             raise RuntimeError(f"error 2: {error}") from None
 
 
 @driver_fault("runtime")
-class MemoryOvercommitted(SoundDriver):
+class MemoryOvercommitted(SoundDevice):
     """Too large a request succeeds, and only its use fails."""
 
-    def alloc(self, index: int, size: int) -> int:
+    def alloc(self, size: int) -> int:
         try:
-            return super().alloc(index, size)
+            return super().alloc(size)
         except OutOfMemoryError:
-            return super().alloc(index, 4096)
+            return super().alloc(4096)
 
 
 @driver_fault("runtime")
-class LargestAllocationOverstated(SoundDriver):
+class LargestAllocationOverstated(SoundDevice):
     """No block above an eighth of the stated largest allocation can be had."""
 
-    def alloc(self, index: int, size: int) -> int:
-        if size > self.device_info(index).max_allocation // 8:
-            raise OutOfMemoryError(f"{self.name}:{index}: no {size} bytes", size=size)
-        return super().alloc(index, size)
+    def alloc(self, size: int) -> int:
+        if size > self.driver.device_info(self.index).max_allocation // 8:
+            raise OutOfMemoryError(f"{self.name}: no {size} bytes", size=size)
+        return super().alloc(size)
 
 
 @driver_fault("runtime")
-class AlignmentUnderstated(SoundDriver):
+class AlignmentUnderstated(SoundDevice):
     """Kernels need addresses of 256 bytes, but 64 are stated; lower bits are dropped."""
 
     def tensor(self, x: Array, dtype: str, layout: Layout) -> Tensor:
@@ -53,7 +53,7 @@ class AlignmentUnderstated(SoundDriver):
 
 
 @driver_fault("ops")
-class MisalignedOffsetRoundedDown(SoundDriver):
+class MisalignedOffsetRoundedDown(SoundDevice):
     """Vector loads of contiguous kernels drop the lower four bits of an address."""
 
     def tensor(self, x: Array, dtype: str, layout: Layout) -> Tensor:
@@ -64,7 +64,7 @@ class MisalignedOffsetRoundedDown(SoundDriver):
 
 
 @driver_fault("ops")
-class ViewOffsetIgnored(SoundDriver):
+class ViewOffsetIgnored(SoundDevice):
     """Contiguous kernels begin at the start of an array's memory, wherever the view begins."""
 
     def tensor(self, x: Array, dtype: str, layout: Layout) -> Tensor:
@@ -75,19 +75,19 @@ class ViewOffsetIgnored(SoundDriver):
 
 
 @driver_fault("runtime")
-class FreedMemoryNeverReturns(SoundDriver):
+class FreedMemoryNeverReturns(SoundDevice):
     """Memory that is given back is not available again."""
 
-    def free(self, index: int, handle: int) -> None:
+    def free(self, handle: int) -> None:
         pass
 
 
 @driver_fault("runtime")
-class MemoryInfoSwapped(SoundDriver):
+class MemoryInfoSwapped(SoundDevice):
     """Free and total memory are reported in each other's place."""
 
-    def memory_info(self, index: int) -> tuple[int, int]:
-        free, total = super().memory_info(index)
+    def memory_info(self) -> tuple[int, int]:
+        free, total = super().memory_info()
         return total, free
 
 
@@ -100,19 +100,15 @@ class TotalMemoryOfAllDevices(SoundDriver):
 
 
 @driver_fault("runtime")
-class DevicesShareMemory(SoundDriver):
+class DevicesShareMemory(SoundDevice):
     """The device number is ignored: memory of device 1 is that of device 0."""
 
-    def alloc(self, index: int, size: int) -> int:
-        handle = super().alloc(index, size)
-        with self._lock:
-            same = [
-                h
-                for h, owner in self._owners.items()
-                if owner != index and self._blocks[h].size == size
-            ]
+    def alloc(self, size: int) -> int:
+        handle = super().alloc(size)
+        for other in self.driver.open_devices.values():
+            same = [b for b in other.blocks.values() if b.size == size and other is not self]
             if same:
-                self._blocks[handle] = self._blocks[same[0]]
+                self.blocks[handle] = same[0]
         return handle
 
 
@@ -124,110 +120,84 @@ class DevicesShareIdentity(SoundDriver):
         return super().device_info(0)
 
 
-class _CopyFault(SoundDriver):
+class _CopyFault(SoundDevice):
     """A device whose copies get other arguments than were given."""
 
-    def changed(
-        self, direction: Direction, dst_offset: int, src_offset: int, size: int
-    ) -> tuple[int, int, int]:
-        """Return the offsets and the size that are used."""
-        return dst_offset, src_offset, size
+    def changed(self, dst: Place, src: Place, size: int) -> tuple[Place, Place, int]:
+        """Return what is used."""
+        return dst, src, size
 
-    def copy(
-        self,
-        index: int,
-        direction: Direction,
-        dst: int,
-        dst_offset: int,
-        src: int,
-        src_offset: int,
-        size: int,
-        *,
-        stream: Stream,
-    ) -> None:
-        dst_offset, src_offset, size = self.changed(direction, dst_offset, src_offset, size)
-        super().copy(index, direction, dst, dst_offset, src, src_offset, size, stream=stream)
+    def copy(self, dst: Place, src: Place, size: int, *, stream: Stream) -> None:
+        dst, src, size = self.changed(dst, src, size)
+        super().copy(dst, src, size, stream=stream)
 
 
 @driver_fault("runtime")
 class CopyIgnoresTargetOffset(_CopyFault):
     """A copy inside the device writes to the start of its target."""
 
-    def changed(
-        self, direction: Direction, dst_offset: int, src_offset: int, size: int
-    ) -> tuple[int, int, int]:
-        inside = direction is Direction.DEVICE_TO_DEVICE
-        return (0 if inside else dst_offset), src_offset, size
+    def changed(self, dst: Place, src: Place, size: int) -> tuple[Place, Place, int]:
+        inside = not (dst.on_host or src.on_host)
+        return (dst._replace(offset=0) if inside else dst), src, size
 
 
 @driver_fault("runtime")
 class CopyIgnoresSourceOffset(_CopyFault):
     """A copy inside the device reads from the start of its source."""
 
-    def changed(
-        self, direction: Direction, dst_offset: int, src_offset: int, size: int
-    ) -> tuple[int, int, int]:
-        inside = direction is Direction.DEVICE_TO_DEVICE
-        return dst_offset, (0 if inside else src_offset), size
+    def changed(self, dst: Place, src: Place, size: int) -> tuple[Place, Place, int]:
+        inside = not (dst.on_host or src.on_host)
+        return dst, (src._replace(offset=0) if inside else src), size
 
 
 @driver_fault("runtime")
 class ReadIgnoresHostOffset(_CopyFault):
     """A copy to the host ignores the offset in the host's memory."""
 
-    def changed(
-        self, direction: Direction, dst_offset: int, src_offset: int, size: int
-    ) -> tuple[int, int, int]:
-        outward = direction is Direction.DEVICE_TO_HOST
-        return (0 if outward else dst_offset), src_offset, size
+    def changed(self, dst: Place, src: Place, size: int) -> tuple[Place, Place, int]:
+        return (dst._replace(offset=0) if dst.on_host else dst), src, size
 
 
 @driver_fault("runtime")
 class CopyRoundsOffsetDown(_CopyFault):
     """A copy from the host to an offset that is not a multiple of 4 bytes begins before it."""
 
-    def changed(
-        self, direction: Direction, dst_offset: int, src_offset: int, size: int
-    ) -> tuple[int, int, int]:
-        inward = direction is Direction.HOST_TO_DEVICE
-        return (dst_offset // 4 * 4 if inward else dst_offset), src_offset, size
+    def changed(self, dst: Place, src: Place, size: int) -> tuple[Place, Place, int]:
+        rounded = dst._replace(offset=dst.offset // 4 * 4)
+        return (rounded if src.on_host else dst), src, size
 
 
 @driver_fault("runtime")
 class CopyInWholeWords(_CopyFault):
     """A copy leaves out the bytes behind the last whole 4."""
 
-    def changed(
-        self, direction: Direction, dst_offset: int, src_offset: int, size: int
-    ) -> tuple[int, int, int]:
-        return dst_offset, src_offset, size // 4 * 4
+    def changed(self, dst: Place, src: Place, size: int) -> tuple[Place, Place, int]:
+        return dst, src, size // 4 * 4
 
 
 @driver_fault("runtime")
 class LargeCopyInWholeLines(_CopyFault):
     """A copy of more than 4096 bytes leaves out those behind the last whole 64."""
 
-    def changed(
-        self, direction: Direction, dst_offset: int, src_offset: int, size: int
-    ) -> tuple[int, int, int]:
-        return dst_offset, src_offset, size // 64 * 64 if size > 4096 else size
+    def changed(self, dst: Place, src: Place, size: int) -> tuple[Place, Place, int]:
+        return dst, src, size // 64 * 64 if size > 4096 else size
 
 
 @driver_fault("runtime")
-class FillPatternCutShort(SoundDriver):
-    """A fill with a pattern of more than 4 bytes repeats its first 4."""
+class CopyEndsSwapped(_CopyFault):
+    """A copy inside the device goes the other way."""
 
-    def fill(
-        self, index: int, dst: int, offset: int, size: int, pattern: bytes, *, stream: Stream
-    ) -> bool:
-        return super().fill(index, dst, offset, size, pattern[:4], stream=stream)
+    def changed(self, dst: Place, src: Place, size: int) -> tuple[Place, Place, int]:
+        inside = not (dst.on_host or src.on_host)
+        return (src, dst, size) if inside else (dst, src, size)
 
 
 @driver_fault("runtime")
-class FillIgnoresOffset(SoundDriver):
-    """A fill begins at the start of the block."""
+class CopyOffsetsSwapped(_CopyFault):
+    """A copy inside the device takes each place with the other one's offset."""
 
-    def fill(
-        self, index: int, dst: int, offset: int, size: int, pattern: bytes, *, stream: Stream
-    ) -> bool:
-        return super().fill(index, dst, 0, size, pattern, stream=stream)
+    def changed(self, dst: Place, src: Place, size: int) -> tuple[Place, Place, int]:
+        inside = not (dst.on_host or src.on_host)
+        if inside:
+            return dst._replace(offset=src.offset), src._replace(offset=dst.offset), size
+        return dst, src, size

@@ -7,91 +7,55 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from phalanx._warm import Array, Device, Kernel, Stream
-from phalanx.driver import Direction
 from phalanx.errors import LaunchError, OutOfMemoryError
+from phalanx.testing import Task, Work, Worker
+from phalanx.vendor import Array, Kernel, Place, Stream
 
-from .device import SoundDriver
+from .device import SoundDevice, SoundDriver
 from .fault import driver_fault
-from .streams import Task, Worker
-from .work import Work
 
 
 @driver_fault("runtime")
-class HostCopyReadsLate(SoundDriver):
+class HostCopyReadsLate(SoundDevice):
     """A large copy from the host reads its source after the stream says that it is done."""
 
-    def copy(
-        self,
-        index: int,
-        direction: Direction,
-        dst: int,
-        dst_offset: int,
-        src: int,
-        src_offset: int,
-        size: int,
-        *,
-        stream: Stream,
-    ) -> None:
-        arguments = (index, direction, dst, dst_offset, src, src_offset, size)
-        if direction is not Direction.HOST_TO_DEVICE or size < 4096:
-            super().copy(*arguments, stream=stream)
+    def copy(self, dst: Place, src: Place, size: int, *, stream: Stream) -> None:
+        if not src.on_host or size < 4096:
+            super().copy(dst, src, size, stream=stream)
             return
         engine = self.worker("copy engine", 0.01)
 
         def read() -> None:
-            target = self.bytes_at(dst, dst_offset, size)
-            target[:] = self.bytes_at(src, src_offset, size, host=True)
+            target = self.bytes_at(dst.handle, dst.offset, size)
+            target[:] = self.bytes_at(src.handle, src.offset, size, host=True)
 
         engine.submit(read)
         threading.Thread(target=engine.stop, daemon=True).start()
 
 
 @driver_fault("runtime")
-class HostReadOvertakesKernels(SoundDriver):
+class HostReadOvertakesKernels(SoundDevice):
     """A copy to the host is done by an engine that does not wait for the stream's kernels."""
 
-    def copy(
-        self,
-        index: int,
-        direction: Direction,
-        dst: int,
-        dst_offset: int,
-        src: int,
-        src_offset: int,
-        size: int,
-        *,
-        stream: Stream,
-    ) -> None:
-        if direction is Direction.DEVICE_TO_HOST:
-            target = self.bytes_at(dst, dst_offset, size, host=True)
-            target[:] = self.bytes_at(src, src_offset, size)
+    def copy(self, dst: Place, src: Place, size: int, *, stream: Stream) -> None:
+        if dst.on_host:
+            target = self.bytes_at(dst.handle, dst.offset, size, host=True)
+            target[:] = self.bytes_at(src.handle, src.offset, size)
         else:
-            arguments = (index, direction, dst, dst_offset, src, src_offset, size)
-            super().copy(*arguments, stream=stream)
+            super().copy(dst, src, size, stream=stream)
 
 
 @driver_fault("runtime")
-class DeviceCopyOvertakesKernels(SoundDriver):
+class DeviceCopyOvertakesKernels(SoundDevice):
     """A copy inside the device is done by an engine that does not wait for the stream's kernels."""
 
-    def copy(
-        self,
-        index: int,
-        direction: Direction,
-        dst: int,
-        dst_offset: int,
-        src: int,
-        src_offset: int,
-        size: int,
-        *,
-        stream: Stream,
-    ) -> None:
-        if direction is Direction.DEVICE_TO_DEVICE:
-            self.bytes_at(dst, dst_offset, size)[:] = self.bytes_at(src, src_offset, size)
+    def copy(self, dst: Place, src: Place, size: int, *, stream: Stream) -> None:
+        if not (dst.on_host or src.on_host):
+            self.bytes_at(dst.handle, dst.offset, size)[:] = self.bytes_at(
+                src.handle, src.offset, size
+            )
         else:
-            arguments = (index, direction, dst, dst_offset, src, src_offset, size)
-            super().copy(*arguments, stream=stream)
+            super().copy(dst, src, size, stream=stream)
 
 
 class _Exchangeable:
@@ -107,73 +71,67 @@ class _Exchangeable:
 
 
 @driver_fault("programs")
-class StreamRunsOutOfOrder(SoundDriver):
+class StreamRunsOutOfOrder(SoundDevice):
     """Of two kernels on one stream, the second may begin first if the first has not begun."""
 
-    def __init__(self, cpu: Device) -> None:
-        super().__init__(cpu)
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
         self._newest: dict[Worker, _Exchangeable] = {}
 
-    def submit(self, index: int, stream: Worker | None, task: Task, what: str) -> None:
+    def submit(self, stream: Worker | None, task: Task, what: str) -> None:
         if stream is None or what.startswith("copy of"):
-            super().submit(index, stream, task, what)
+            super().submit(stream, task, what)
             return
         place, before = _Exchangeable(task), self._newest.get(stream)
         if before is not None and not before.begun:
             before.task, place.task = place.task, before.task
         self._newest[stream] = place
-        super().submit(index, stream, place, what)
+        super().submit(stream, place, what)
 
 
 @driver_fault("runtime")
-class AsynchronousErrorLost(SoundDriver):
+class AsynchronousErrorLost(SoundDevice):
     """A kernel that fails after its launch returned tells nobody."""
 
-    def stream_synchronize(
-        self, index: int, handle: Worker | None, timeout: float | None = None
-    ) -> None:
-        self.stream(index, handle).error = None
-        super().stream_synchronize(index, handle, timeout)
-        self.stream(index, handle).error = None
+    def stream_synchronize(self, handle: Worker | None, timeout: float | None = None) -> None:
+        self.stream(handle).error = None
+        super().stream_synchronize(handle, timeout)
+        self.stream(handle).error = None
 
-    def submit(self, index: int, stream: Worker | None, task: Task, what: str) -> None:
+    def submit(self, stream: Worker | None, task: Task, what: str) -> None:
         def silent() -> None:
             try:
                 task()
             except (LaunchError, IndexError):
                 return
 
-        super().submit(index, stream, silent, what)
+        super().submit(stream, silent, what)
 
 
 @driver_fault("runtime")
-class ErrorRaisedForEver(SoundDriver):
+class ErrorRaisedForEver(SoundDevice):
     """After a kernel failed, every later wait on the stream raises that error again."""
 
-    def stream_synchronize(
-        self, index: int, handle: Worker | None, timeout: float | None = None
-    ) -> None:
-        worker = self.stream(index, handle)
+    def stream_synchronize(self, handle: Worker | None, timeout: float | None = None) -> None:
+        worker = self.stream(handle)
         try:
-            super().stream_synchronize(index, handle, timeout)
+            super().stream_synchronize(handle, timeout)
         except (LaunchError, IndexError) as error:
             worker.error = error
             raise
 
 
 @driver_fault("runtime")
-class LaunchesLostAfterError(SoundDriver):
+class LaunchesLostAfterError(SoundDevice):
     """After a kernel failed and the error was reported, later launches are dropped silently."""
 
-    def __init__(self, cpu: Device) -> None:
-        super().__init__(cpu)
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
         self._broken = False
 
-    def stream_synchronize(
-        self, index: int, handle: Worker | None, timeout: float | None = None
-    ) -> None:
+    def stream_synchronize(self, handle: Worker | None, timeout: float | None = None) -> None:
         try:
-            super().stream_synchronize(index, handle, timeout)
+            super().stream_synchronize(handle, timeout)
         except (LaunchError, IndexError):
             self._broken = True
             raise
@@ -184,16 +142,16 @@ class LaunchesLostAfterError(SoundDriver):
 
 
 @driver_fault("runtime")
-class WrongDeviceAfterError(SoundDriver):
+class WrongDeviceAfterError(SoundDevice):
     """Running out of memory leaves another device current, to which the next kernel goes."""
 
-    def __init__(self, cpu: Device) -> None:
-        super().__init__(cpu)
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
         self._current_is_wrong = False
 
-    def alloc(self, index: int, size: int) -> int:
+    def alloc(self, size: int) -> int:
         try:
-            return super().alloc(index, size)
+            return super().alloc(size)
         except OutOfMemoryError:
             self._current_is_wrong = True
             raise
@@ -206,30 +164,29 @@ class WrongDeviceAfterError(SoundDriver):
 
 
 @driver_fault("runtime")
-class ErrorNamesNoKernel(SoundDriver):
+class ErrorNamesNoKernel(SoundDevice):
     """A kernel that failed is reported by a number, as another error, and without its name."""
 
-    def submit(self, index: int, stream: Worker | None, task: Task, what: str) -> None:
+    def submit(self, stream: Worker | None, task: Task, what: str) -> None:
         def anonymous() -> None:
             try:
                 task()
             except (LaunchError, IndexError):
                 raise OSError(5, "Input/output error") from None
 
-        super().submit(index, stream, anonymous, what)
+        super().submit(stream, anonymous, what)
 
 
 @driver_fault("runtime")
-class LaunchNotThreadSafe(SoundDriver):
+class LaunchNotThreadSafe(SoundDevice):
     """The arguments of a launch lie in one place for all threads until the call returns."""
 
-    def __init__(self, cpu: Device) -> None:
-        super().__init__(cpu)
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
         self._arguments: tuple[Any, ...] = ()
 
     def launch(
         self,
-        index: int,
         kernel: Kernel,
         inputs: Sequence[Any],
         outputs: Sequence[Array],
@@ -237,18 +194,19 @@ class LaunchNotThreadSafe(SoundDriver):
         *,
         stream: Stream,
     ) -> None:
-        self._arguments = (index, kernel, inputs, outputs, params)
+        self._arguments = (kernel, inputs, outputs, params)
         time.sleep(0)  # where a native driver lets other threads run
         super().launch(*self._arguments, stream=stream)
 
 
 @driver_fault("runtime")
-class AllocationNotThreadSafe(SoundDriver):
+class AllocationNotThreadSafe(SoundDevice):
     """Two threads that allocate at the same time may get the same block."""
 
-    def alloc(self, index: int, size: int) -> int:
-        handle = self._next_handle
+    def alloc(self, size: int) -> int:
+        handle = self.driver.next_handle
         time.sleep(1e-4)  # where a native driver lets other threads run
-        if self._next_handle != handle and self._blocks[handle].size >= size:
+        taken = self.blocks.get(handle)
+        if taken is not None and taken.size >= size:
             return handle
-        return super().alloc(index, size)
+        return super().alloc(size)

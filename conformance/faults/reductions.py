@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 from phalanx.conformance.reference.formats import host_dtype
 from phalanx.optable.structured import NO_PLACE
+from phalanx.testing import Work
 
 from .fault import kernel_fault
-from .work import Work
 
 Compute = Callable[[Work], None]
 _FLOATS = ("float32", "float64")

@@ -2,51 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 from phalanx._warm import Array, Device, dtype_from_name, launch, launch_elementwise, wrap_host
 from phalanx.optable import OPS, Structure
+from phalanx.testing import HostArray, Work
 
-HostArray = npt.NDArray[Any]
 #: The names of the reductions.
 REDUCTIONS = tuple(row.name for row in OPS.values() if row.structure is Structure.REDUCTION)
-
-
-@dataclass(slots=True)
-class Work:
-    """An op with its operands as NumPy views of the device's memory, in their canonical form.
-
-    Scalar operands are 0-d. ``number`` counts the launches of a device from 1.
-    """
-
-    op: str
-    dtypes: tuple[str, ...]
-    inputs: list[HostArray]
-    outputs: list[HostArray]
-    params: tuple[int, ...]
-    number: int
-
-    @property
-    def elementwise(self) -> bool:
-        """Whether each element of the output depends on those at the same place alone."""
-        return OPS[self.op].structure is Structure.ELEMENTWISE
-
-    @property
-    def out(self) -> HostArray:
-        """The first output."""
-        return self.outputs[0]
-
-    @property
-    def x(self) -> HostArray:
-        """The first input."""
-        return self.inputs[0]
-
-    def values(self, i: int = 0) -> HostArray:
-        """Return a copy of an input in the output's shape: an operand in place is overwritten."""
-        return np.array(np.broadcast_to(self.inputs[i], self.out.shape))
 
 
 def compute(work: Work, cpu: Device) -> None:

@@ -73,12 +73,10 @@ def _row(kernel: Kernel, text: str) -> dict[str, Any]:
 
 def _source(device: Device, kernel: Kernel) -> str:
     """Return the text of a kernel's programs."""
-    from phalanx.diagnosis import ShowsSource
-
-    driver = device.driver
-    if not isinstance(driver, ShowsSource):
+    texts = tuple(device.ensure_open().sources(kernel))
+    if not texts:
         fail(f"{device.name}: its kernels come compiled, there is no text to show", 1)
-    return "\n".join(driver.sources(device.index, kernel))
+    return "\n".join(texts)
 
 
 def _show(found: list[Kernel]) -> None:

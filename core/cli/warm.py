@@ -22,8 +22,7 @@ from rich.progress import (
 from .output import coloured, console, emit, fail, json_option, noise_to_stderr, plain_errors
 
 if TYPE_CHECKING:
-    from phalanx._warm import Device, Kernel
-    from phalanx.diagnosis import CompilesAhead
+    from phalanx import Kernel, OpenDevice
 
 
 @dataclass
@@ -61,8 +60,8 @@ def warm(name: str | None, ops: tuple[str, ...], as_json: bool) -> None:
     cache on disk. Ctrl-C keeps what is done. A device whose kernels come compiled says so.
     """
     from phalanx.devices import find_device, get_device
-    from phalanx.diagnosis import CompilesAhead
-    from phalanx.registry import check_op
+    from phalanx.driver import Layout
+    from phalanx.registry import check_op, kernels
 
     try:
         for op in ops:
@@ -71,14 +70,14 @@ def warm(name: str | None, ops: tuple[str, ...], as_json: bool) -> None:
         fail(str(error), 2)
     with noise_to_stderr():
         device = find_device(name) if name else get_device()
-        device.ensure_open()
-        kernels = [k for k in device.driver.kernels(device.index) if not ops or k.op in ops]
-    missing = sorted(set(ops) - {kernel.op for kernel in kernels})
+        listed = [k for k in kernels(device=device) if not ops or k.op in ops]
+    missing = sorted(set(ops) - {kernel.op for kernel in listed})
     if missing:
         fail(f"{device.name} has no kernel for {', '.join(missing)}; `phalanx ops` shows more", 1)
-    summary = Summary(device.name, isinstance(device.driver, CompilesAhead))
-    if isinstance(device.driver, CompilesAhead):
-        _compile(device, device.driver, kernels, summary)
+    # The commonest operands of an elementwise op are contiguous.
+    common = [kernel for kernel in listed if kernel.layout is not Layout.STRIDED]
+    summary = Summary(device.name)
+    _compile(device.ensure_open(), common or listed, summary)
     if as_json:
         emit(asdict(summary))
     else:
@@ -86,10 +85,8 @@ def warm(name: str | None, ops: tuple[str, ...], as_json: bool) -> None:
     raise SystemExit(1 if summary.failed else 0)
 
 
-def _compile(
-    device: Device, driver: CompilesAhead, kernels: Sequence[Kernel], summary: Summary
-) -> None:
-    """Compile the kernels one by one under a bar on stderr."""
+def _compile(opened: OpenDevice, kernels: Sequence[Kernel], summary: Summary) -> None:
+    """Compile the kernels one by one under a bar on stderr, if they need a compiler."""
     from phalanx.errors import CompileError
 
     begin = time.perf_counter()
@@ -108,9 +105,12 @@ def _compile(
         for kernel in kernels:
             progress.update(task, description=kernel.op)
             try:
-                compiled, cached = driver.compile_ahead(device.index, kernel)
-                summary.compiled += compiled
-                summary.cached += cached
+                done = opened.compile_ahead(kernel)
+                if done is None:
+                    summary.ahead = False
+                    break
+                summary.compiled += done[0]
+                summary.cached += done[1]
             except CompileError as error:
                 summary.failed.append(str(error))
             summary.kernels += 1

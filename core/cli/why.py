@@ -51,7 +51,7 @@ def why(name: str, as_json: bool, timeout: float) -> None:
 
 
 def _show(diagnosis: Diagnosis) -> None:
-    from phalanx.diagnosis import Status
+    from phalanx.steps import Status
 
     out = console()
     for line in str(diagnosis).splitlines():

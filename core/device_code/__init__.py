@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from phalanx.optable import OPS, Op, Structure, kind_of
 
 if TYPE_CHECKING:
-    from phalanx.driver import Layout
+    from phalanx.vendor import Layout
 
     from .recipe import Recipe, Traits
 

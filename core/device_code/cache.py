@@ -14,7 +14,7 @@ import stat
 import tempfile
 from pathlib import Path
 
-from phalanx.locks import ForkSafeLock
+from phalanx.vendor import ForkSafeLock
 
 _log = logging.getLogger("phalanx.programs")
 

@@ -45,7 +45,9 @@ WORDS = {
     "PHX_TO_F32": "(i): an integer as f32, rounded to nearest, ties to even",
     "PHX_TO_F64": "(i): the same as f64",
     **dict.fromkeys(("phx_bits32", "phx_from_bits32", "phx_bits64", "phx_from_bits64"), _BITS),
-    **dict.fromkeys(("phx_fmaf", "phx_sqrtf", "phx_dividef", "phx_fma", "phx_sqrt"), _EXACT),
+    **dict.fromkeys(
+        ("phx_fmaf", "phx_sqrtf", "phx_dividef", "phx_fma", "phx_sqrt", "phx_divide"), _EXACT
+    ),
     **dict.fromkeys(("phx_floorf", "phx_ceilf", "phx_truncf", "phx_rintf"), _ROUND),
     **dict.fromkeys(("phx_floor", "phx_ceil", "phx_trunc", "phx_rint"), _ROUND),
     **dict.fromkeys(("phx_fabsf", "phx_copysignf", "phx_fabs", "phx_copysign"), _SIGN),

@@ -16,18 +16,19 @@ import struct
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from phalanx._warm import Array, dtype_from_name, scalar_bytes
-from phalanx.driver import Layout
 from phalanx.optable import OPS, kind_of
+from phalanx.optable.expressions import Expression, expression
+from phalanx.vendor import Array, Layout, dtype_from_name, scalar_bytes
 
 from .env import Env
-from .expressions import DOUBLE_INSIDE, Expression, bound, expression
 from .recipe import Program, Recipe, Traits, divide_up, round_up
 
 if TYPE_CHECKING:
-    from phalanx.driver import Operand
+    from phalanx.vendor import Operand
 
 _NAMES = "xyz"
+#: Headers whose functions compute in double: `Dialect.without_double` has others in their place.
+_DOUBLE_INSIDE = ("real_exp", "real_half", "real_log", "real_pow", "real_trig")
 #: Work-items of a group of the contiguous kernel.
 _GROUP = 256
 #: Groups of the strided kernel, columns by rows: along memory, and for transposed operands.
@@ -85,11 +86,13 @@ def recipe(
     op: str, dtypes: tuple[str, ...], kernel: Contiguous | Strided, traits: Traits
 ) -> Recipe | None:
     """Return the recipe of a kernel; ``None`` if it needs double and there is none."""
-    if not traits.fp64 and any(header.startswith("complex") for header in kernel.text.headers):
+    text = kernel.text
+    complex_ = any(header.startswith("complex") for header in text.headers)
+    if not traits.fp64 and (complex_ or "f64" in text.text):
         return None  # the parts of complex numbers are computed in double
     exact = traits.subnormals or all(kind_of(d) in "biu" for d in dtypes)
-    error = bound(OPS[op], dtypes)
-    if not traits.fp64 and any(header in DOUBLE_INSIDE for header in kernel.text.headers):
+    error = OPS[op].error(dtypes)
+    if not traits.fp64 and any(header in _DOUBLE_INSIDE for header in text.headers):
         exact, error = False, -1.0  # what the dialect has in their place
     return Recipe((kernel.first,), kernel.launch, "bitwise" if exact else "reproducible", error)
 

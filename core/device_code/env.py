@@ -6,13 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from phalanx._warm import Array, dtype_from_name, empty, reinterpret
-from phalanx.driver import Layout
 from phalanx.optable import OPS, Structure
+from phalanx.vendor import Array, Layout, dtype_from_name, empty, reinterpret
 
 if TYPE_CHECKING:
-    from phalanx._warm import Stream
-    from phalanx.driver import Operand
+    from phalanx.vendor import Operand, Stream
 
     from .recipe import Program, Recipe, Traits
 

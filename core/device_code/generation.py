@@ -6,16 +6,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from phalanx.optable import OPS
+from phalanx.optable.expressions import loaded, stored
 
-from .dtypes import HALF, ITEMSIZE, PART, STORAGE, SUFFIX, loaded, stored
-from .expressions import bound
+from .dtypes import HALF, ITEMSIZE, PART, STORAGE, SUFFIX
 from .recipe import Program, Recipe, Traits, divide_up, scalar
 from .reduction_rules import unit_of
 from .rows import defines
 
 if TYPE_CHECKING:
-    from phalanx._warm import Array
-    from phalanx.driver import Layout, Operand
+    from phalanx.vendor import Array, Layout, Operand
 
     from .env import Env
 
@@ -54,7 +53,7 @@ class Arange:
         dtype = self._dtypes[0]
         bitwise = self.traits.subnormals or not ("float" in dtype or dtype in PART)
         determinism = "bitwise" if bitwise else "reproducible"
-        return Recipe((self.program,), self.launch, determinism, bound(OPS[self._op], self._dtypes))
+        return Recipe((self.program,), self.launch, determinism, OPS[self._op].error(self._dtypes))
 
     def _program(self, dtype: str) -> Program:
         memory, unit = STORAGE[dtype], unit_of(PART.get(dtype, dtype))

@@ -13,8 +13,7 @@ from .recipe import Program, Recipe, Traits, divide_up, round_up
 from .source import template
 
 if TYPE_CHECKING:
-    from phalanx._warm import Array
-    from phalanx.driver import Layout
+    from phalanx.vendor import Array, Layout
 
     from .env import Env
 

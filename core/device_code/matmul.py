@@ -12,16 +12,16 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from phalanx.optable.expressions import loaded, stored
 from phalanx.optable.structured import CHAIN
 
 from .axes import Axes, merged, pieces, text
-from .dtypes import HALF, PART, STORAGE, loaded, stored
+from .dtypes import HALF, PART, STORAGE
 from .recipe import Program, Recipe, Traits, divide_up, round_up
 from .source import template
 
 if TYPE_CHECKING:
-    from phalanx._warm import Array
-    from phalanx.driver import Layout
+    from phalanx.vendor import Array, Layout
 
     from .env import Env
 

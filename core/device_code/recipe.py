@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from phalanx._warm import Array
-    from phalanx.driver import Layout, Operand
+    from phalanx.vendor import Array, Layout, Operand
 
     from .env import Env
 
@@ -93,7 +92,7 @@ Find: TypeAlias = Callable[["str", "tuple[str, ...]", "Layout", Traits], "Recipe
 
 def scalar(value: bool | int | float | complex, dtype: str) -> bytes:
     """Return the bytes of a Python number in a dtype as it lies in memory, as kernel argument."""
-    from phalanx._warm import dtype_from_name, scalar_bytes
+    from phalanx.vendor import dtype_from_name, scalar_bytes
 
     return scalar_bytes(value, dtype_from_name(dtype))
 

@@ -19,8 +19,7 @@ from .rows import Plan, defines, pieces, plan_of
 from .source import template
 
 if TYPE_CHECKING:
-    from phalanx._warm import Array
-    from phalanx.driver import Layout, Operand
+    from phalanx.vendor import Array, Layout, Operand
 
     from .env import Env
 

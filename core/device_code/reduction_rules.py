@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from .dtypes import HALF, ITEMSIZE, PART, STORAGE, SUFFIX, loaded, stored
+from phalanx.optable import DTYPES
+from phalanx.optable.expressions import loaded, stored
+
+from .dtypes import HALF, ITEMSIZE, PART, STORAGE, SUFFIX
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +61,6 @@ PHX_FN place reduce_first(place a, place b) {
     return BEFORE(b.key, a.key) || (b.key == a.key && b.at < a.at) ? b : a;
 }
 """
-#: Bits of a float by its dtype: without the sign, of infinity, of the one NaN, all as C text.
-FLOAT_BITS = {
-    "float16": ("0x7fff", "0x7c00", "0x7e00"),
-    "bfloat16": ("0x7fff", "0x7f80", "0x7fc0"),
-    "float32": ("0x7fffffff", "0x7f800000", "0x7fc00000"),
-    "float64": ("0x7fffffffffffffffL", "0x7ff0000000000000L", "0x7ff8000000000000L"),
-}
-_SIGNED = {1: "i8", 2: "i16", 4: "i32", 8: "i64"}
-_SIGN = {1: "(-0x7f - 1)", 2: "(-0x7fff - 1)", 4: "(-0x7fffffff - 1)"}
-_SIGN[8] = "(-0x7fffffffffffffffL - 1)"
 _SCRATCH = {f"{k[0]}{8 * n}": f"{k}{8 * n}" for k in ("int", "uint") for n in (1, 2, 4, 8)}
 
 
@@ -77,9 +70,10 @@ def nonzero(dtype: str) -> tuple[str, str]:
         return "u64", "((v) & 0x7fffffff7fffffffUL) != (T)0"
     if dtype == "complex128":
         return "u128", "((((v).lo) | ((v).hi)) & 0x7fffffffffffffffUL) != 0"
-    bits = _SIGNED[ITEMSIZE[dtype]]
-    mask = FLOAT_BITS.get(dtype)
-    return bits, f"((v) & (T){mask[0]}) != (T)0" if mask else "(v) != (T)0"
+    facts = DTYPES[dtype]
+    bits = f"i{8 * facts.size}"
+    magnitude = f"PHX_MAGNITUDE_{facts.suffix}"
+    return bits, f"((v) & (T){magnitude}) != (T)0" if facts.kind == "f" else "(v) != (T)0"
 
 
 def _logical_rules(op: str, dtype: str) -> Rules:
@@ -95,51 +89,46 @@ def _logical_rules(op: str, dtype: str) -> Rules:
             "JOIN(a, b)": "((a) + (b))",
             "WIDEN(a)": "(i64)(a)",
         }
-        return Rules({**_VALUES, **macros}, "int64")
+        return Rules({**_VALUES, **macros}, "int64", headers=("order",))
     sign, empty = ("|", "0") if op == "any" else ("&", "1")
     macros |= {"OP(a, b)": f"((a) {sign} (b))", "JOIN(a, b)": f"((a) {sign} (b))"}
     macros["EMPTY"] = empty
-    return Rules({**_VALUES, **macros}, "uint8")
+    return Rules({**_VALUES, **macros}, "uint8", headers=("order",))
 
 
-class FloatKey(NamedTuple):
-    """Floats as integers of the same order, NaN before all numbers; C text of the bits ``bits``.
+class FloatOrder(NamedTuple):
+    """How core/scalar/order.h makes keys of a float dtype whose largest is wanted; all C text.
 
-    ``kind`` is the integer, ``negative`` the key of a negative number, ``nan`` that of NaN.
+    ``masks`` are its arguments behind the bits; ``largest`` is the key of NaN.
     """
 
-    kind: str
-    magnitude: str
-    infinity: str
-    quiet_nan: str
-    negative: str
-    nan: str
+    masks: str
+    largest: str
 
 
-def float_key(op: str, dtype: str) -> FloatKey:
-    """Return the keys in which an extreme of floats is sought."""
-    size = ITEMSIZE[dtype]
-    magnitude, infinity, quiet_nan = FLOAT_BITS[dtype]
-    nan = f"~{_SIGN[size]}" if op.endswith("max") else _SIGN[size]
-    place = op.startswith("arg")  # of which -0 and +0 are one number
-    negative = f"-(bits & (T){magnitude})" if place else f"bits ^ (T){magnitude}"
-    return FloatKey(_SIGNED[size], magnitude, infinity, quiet_nan, negative, nan)
+def float_order(op: str, dtype: str) -> FloatOrder:
+    """Return the order in which an extreme of floats is sought: NaN before all numbers."""
+    facts = DTYPES[dtype]
+    one_zero, flip = -int(op.startswith("arg")), -int(op.endswith("min"))
+    masks = f"PHX_ORDER_{facts.suffix}, {one_zero}, {flip}"
+    return FloatOrder(masks, f"0x{2 ** (8 * facts.size - 1) - 1:x}")
 
 
 def _extreme_rules(op: str, dtype: str) -> Rules:
     place = op.startswith("arg")
-    before = ">" if op.endswith("max") else "<"
-    key, take, finish, helpers = STORAGE[dtype], "(v)", "(u)", ""
-    if dtype in FLOAT_BITS:
-        code = float_key(op, dtype)
-        key, take, finish = code.kind, "reduce_key(v)", "reduce_value(u)"
+    facts = DTYPES[dtype]
+    before = "<" if op.endswith("min") and facts.kind != "f" else ">"
+    key, take, finish, helpers = facts.storage, "(v)", "(u)", ""
+    headers: tuple[str, ...] = ()
+    if facts.kind == "f":
+        order = float_order(op, dtype)
+        key, headers = f"i{8 * facts.size}", ("order",)
+        take, finish = f"phx_order_{key}(v, {order.masks})", "reduce_value(u)"
+        flip = -int(op.endswith("min"))
         helpers = f"""
-PHX_FN {key} reduce_key({key} bits) {{
-    const {key} ordered = ({key})(bits < 0 ? {code.negative} : bits);
-    return ({key})((bits & {code.magnitude}) > {code.infinity} ? {code.nan} : ordered);
-}}
 PHX_FN {key} reduce_value({key} k) {{
-    return ({key})(k == {code.nan} ? {code.quiet_nan} : k < 0 ? k ^ {code.magnitude} : k);
+    return k == {order.largest} ? ({key})PHX_NAN_BITS_{facts.suffix}
+                                : phx_unorder_{key}(k, PHX_MAGNITUDE_{facts.suffix}, {flip});
 }}
 """
     macros = {"T": key, "R": key, "S": key, "A": key, "U": key, "EMPTY": "0"}
@@ -147,11 +136,12 @@ PHX_FN {key} reduce_value({key} k) {{
     macros |= {"TAKE(v, row)": take, "JOIN(a, b)": "OP(a, b)", "FINISH(u, n)": finish}
     macros["WIDEN(a)"] = "(a)"
     if not place:
-        return Rules({**_VALUES, **macros}, _SCRATCH[key], helpers=helpers)
+        return Rules({**_VALUES, **macros}, _SCRATCH[key], headers=headers, helpers=helpers)
     macros["P"] = f"u{max(16, 8 * ITEMSIZE[dtype])}"
     macros |= {"R": "i64", "S": "i64", "U": "place", "EMPTY": "reduce_place(0, 0)"}
     macros |= {"JOIN(a, b)": "reduce_first(a, b)", "FINISH(u, n)": "(u).at"}
-    return Rules({**_PLACES, **macros}, "int64", 2, helpers=helpers + _PLACE_HELPERS)
+    helpers += _PLACE_HELPERS
+    return Rules({**_PLACES, **macros}, "int64", 2, headers=headers, helpers=helpers)
 
 
 def _integer_rules(op: str, dtype: str) -> Rules:

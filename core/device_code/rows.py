@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from .recipe import divide_up
 
 if TYPE_CHECKING:
-    from phalanx._warm import Array
+    from phalanx.vendor import Array
 
     from .env import Env
 

@@ -9,25 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from phalanx.optable.expressions import loaded, stored
 from phalanx.optable.structured import SCAN_BLOCK as BLOCK
 
-from .dtypes import (
-    HALF,
-    ITEMSIZE,
-    PART,
-    STORAGE,
-    SUFFIX,
-    loaded,
-    stored,
-)
+from .dtypes import HALF, ITEMSIZE, PART, STORAGE, SUFFIX
 from .recipe import Program, Recipe, Traits, divide_up
 from .reduction_rules import unit_of
 from .rows import Plan, defines, pieces, plan_of
 from .source import template
 
 if TYPE_CHECKING:
-    from phalanx._warm import Array
-    from phalanx.driver import Layout, Operand
+    from phalanx.vendor import Array, Layout, Operand
 
     from .env import Env
 

@@ -15,8 +15,7 @@ from .rows import defines
 from .source import template
 
 if TYPE_CHECKING:
-    from phalanx._warm import Array
-    from phalanx.driver import Layout
+    from phalanx.vendor import Array, Layout
 
     from .env import Env
 

@@ -37,8 +37,7 @@ _TEXT = """
     }
 PROBE(f32, u32, phx_bits32, phx_fmaf, phx_dividef, phx_sqrtf)
 #if PHX_FP64
-#define QUOTIENT(a, b) ((a) / (b))
-PROBE(f64, u64, phx_bits64, phx_fma, QUOTIENT, phx_sqrt)
+PROBE(f64, u64, phx_bits64, phx_fma, phx_divide, phx_sqrt)
 #endif
 
 PHX_KERNEL(1) probe(PHX_INPUT(u64, x), PHX_OUTPUT(u64, o)) {

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from phalanx.optable.expressions import loaded, stored
 from phalanx.optable.structured import BLOCK, LANES
 
-from .dtypes import HALF, STORAGE, SUFFIX, loaded, stored
+from .dtypes import HALF, STORAGE, SUFFIX
 from .recipe import Program, Recipe, Traits, divide_up
 from .reduction import Reducer
 from .reduction_rules import Rules, exponential, exponential_rules, rules_of, unit_of
@@ -20,8 +21,7 @@ from .rows import Plan, defines, pieces, plan_of
 from .source import template
 
 if TYPE_CHECKING:
-    from phalanx._warm import Array
-    from phalanx.driver import Layout, Operand
+    from phalanx.vendor import Array, Layout, Operand
 
     from .env import Env
 

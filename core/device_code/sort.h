@@ -1,8 +1,8 @@
 /* Sort by merging: the kernels of sort.py, which defines before this text
- *   U, I       the elements' bits as unsigned and signed integers of WIDTH bits
- *   MAGNITUDE  all bits but the sign for floats, 0 for integers
- *   SIGN       the sign bit of signed types
- *   INFINITY_  magnitudes above are NaN;  QUIET  a NaN;  MERGE_ZEROS  1 if -0 and +0 share a key
+ *   U, I       the elements' bits as unsigned and signed integers;  KEY_OF, NUMBER_OF  order.h's functions
+ *   ORDER      the masks of the dtype in core/scalar/order.h;  MAGNITUDE, QUIET  those of them, and the
+ *              bits of a NaN, that floats have, else 0
+ *   SIGN       the sign bit of signed types;  ONE_ZERO  -1 if -0 and +0 share a key, else 0
  *   GROUP      work-items of a group
  *   CODE       what is sorted: FORM 0 a key, 1 a key above a place in one u64, 2 a pair of both
  *
@@ -31,11 +31,7 @@ PHX_FN CODE last_code(void) {
 }
 
 PHX_FN CODE code_of(U x, u64 at, U flip) {
-    const U size = (U)(x & (U)((U) ~(U)0 >> 1));
-    if (MERGE_ZEROS && size == 0) x = 0;
-    U key = (U)(x ^ ((U)((I)x >> (WIDTH - 1)) & (U)MAGNITUDE) ^ (U)SIGN);
-    if (size > (U)INFINITY_) key = (U) ~(U)0;
-    key ^= flip;
+    const U key = (U)((U)KEY_OF((I)x, ORDER, ONE_ZERO, 0) ^ (U)SIGN ^ flip);
 #if FORM == 2
     CODE c;
     c.key = key;
@@ -54,9 +50,9 @@ PHX_FN RESULT result_of(const CODE c, U flip) {
 #elif FORM == 1
     return (RESULT)(c & 0xffffffffu);
 #else
-    U x = (U)((U)c ^ flip ^ (U)SIGN);
-    x ^= (U)((I)x >> (WIDTH - 1)) & (U)MAGNITUDE;
-    if ((U)(x & (U)((U) ~(U)0 >> 1)) > (U)INFINITY_) x = (U)QUIET;
+    const U key = (U)((U)c ^ flip);
+    const int is_nan = QUIET && key == (U) ~(U)0;
+    const U x = is_nan ? (U)QUIET : (U)NUMBER_OF((I)key, MAGNITUDE, (I)SIGN);
     return (RESULT)x;
 #endif
 }

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from phalanx.optable import DTYPES
+
 from .axes import Axes, merged, pieces, text
 from .dtypes import ITEMSIZE, needs_fp64
 from .recipe import Program, Recipe, Traits, divide_up
-from .search import INFINITY
 from .source import template
 
 if TYPE_CHECKING:
-    from phalanx._warm import Array
-    from phalanx.driver import Layout
+    from phalanx.vendor import Array, Layout
 
     from .env import Env
 
@@ -66,18 +66,18 @@ class Sorting:
         self.traits = traits
         self._bits = 8 * ITEMSIZE[dtype]
         self._arg = arg
-        is_float = dtype in INFINITY
-        sign = 1 << (self._bits - 1)
-        infinity = INFINITY.get(dtype, sign - 1)
+        facts = DTYPES[dtype]
+        is_float = facts.kind == "f"
         names = {
             "U": f"u{self._bits}",
             "I": f"i{self._bits}",
-            "WIDTH": self._bits,
-            "MAGNITUDE": f"{sign - 1 if is_float else 0}ul",
-            "SIGN": f"{sign if is_float or dtype.startswith('int') else 0}ul",
-            "INFINITY_": f"{infinity}ul",
-            "QUIET": f"{infinity | (infinity & -infinity) >> 1}ul",
-            "MERGE_ZEROS": int(arg and is_float),
+            "KEY_OF": f"phx_order_i{self._bits}",
+            "NUMBER_OF": f"phx_unorder_i{self._bits}",
+            "ORDER": f"PHX_ORDER_{facts.suffix if is_float else 'INTEGER'}",
+            "MAGNITUDE": f"PHX_MAGNITUDE_{facts.suffix}" if is_float else "0",
+            "QUIET": f"PHX_NAN_BITS_{facts.suffix}" if is_float else "0",
+            "SIGN": f"{1 << (self._bits - 1) if facts.kind in 'if' else 0}ul",
+            "ONE_ZERO": -int(arg and is_float),
             "RESULT": "i64" if arg else f"u{self._bits}",
         }
         self._names = "".join(f"#define {name} {value}\n" for name, value in names.items())
@@ -106,7 +106,7 @@ class Sorting:
         if found is None:
             names = f"{form.names()}#define GROUP {group}\n{self._names}"
             source = text(2, rank, wide=wide) + names + template("sort.h")
-            found = self._programs.setdefault(key, Program(source))
+            found = self._programs.setdefault(key, Program(source, ("order",)))
         return found
 
     def _most_lanes(self, form: Form) -> int:

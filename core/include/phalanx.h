@@ -5,7 +5,8 @@
  * an error object. Rules that hold for everything below:
  *
  * - The first field of every struct is struct_size: the number of bytes that its writer filled. A field
- *   exists only if it lies inside that size. Structs grow only at their end within a major version.
+ *   exists only if it lies inside that size. Structs grow only at their end within a major version. The
+ *   structs that are passed by value, phx_str and phx_place, have no such field and never change.
  * - Integers have fixed width, handles are opaque pointers, strings are (pointer, length) and need no NUL.
  * - Every call returns NULL for success or a phx_error that the caller destroys through error->destroy.
  *   A call that a plugin does not implement is a null pointer with its capability bit off, or returns
@@ -75,8 +76,7 @@ typedef struct {
 /* Capability bits: a set bit promises the named functions, a clear bit promises that they are null. */
 #define PHX_CAP_STREAMS 1       /* stream_create ... stream_wait_event, event_create ... event_synchronize */
 #define PHX_CAP_EVENT_TIMING 2  /* event_elapsed */
-#define PHX_CAP_HOST_CALL 4     /* stream_host_call */
-#define PHX_CAP_TRIM 8          /* device_trim */
+#define PHX_CAP_TRIM 4          /* device_trim */
 
 /* Device features. */
 #define PHX_FEATURE_HOST_ADDRESSABLE 1 /* handles are host pointers that the host may read and write */
@@ -122,11 +122,6 @@ typedef struct {
  * below PHX_NO_PLACE / 2 names no element: gather gives zeros there, scatter writes nothing. */
 #define PHX_NO_PLACE -0x100000000000000
 
-/* Directions of a copy. */
-#define PHX_COPY_HOST_TO_DEVICE 0   /* src is a host address */
-#define PHX_COPY_DEVICE_TO_HOST 1   /* dst is a host address */
-#define PHX_COPY_DEVICE_TO_DEVICE 2 /* both on this device; the ranges do not overlap */
-
 typedef struct {
     const char *data;
     uint64_t size;
@@ -163,6 +158,13 @@ typedef struct {
 typedef struct phx_device phx_device; /* an opened device, owned by the plugin */
 typedef struct phx_stream phx_stream; /* NULL is the device's default stream */
 typedef struct phx_event phx_event;
+
+/* Where the bytes of a copy begin. A value, so it never grows. */
+typedef struct {
+    phx_device *device; /* NULL: the host's memory, and handle is an address */
+    void *handle;
+    uint64_t offset;
+} phx_place;
 
 typedef struct {
     uint64_t struct_size;
@@ -239,10 +241,8 @@ typedef struct {
     phx_error *(*memory_info)(phx_device *device, uint64_t *out_free, uint64_t *out_total);
     phx_error *(*alloc)(phx_device *device, uint64_t size, uint64_t alignment, void **out); /* size > 0; never null */
     phx_error *(*free)(phx_device *device, void *handle);
-    phx_error *(*copy)(phx_device *device, phx_stream *stream, int32_t direction, void *dst, uint64_t dst_offset,
-                       const void *src, uint64_t src_offset, uint64_t size);
-    phx_error *(*fill)(phx_device *device, phx_stream *stream, void *dst, uint64_t offset, uint64_t size,
-                       const void *pattern, uint64_t pattern_size); /* pattern of 1, 2, 4, 8 or 16 bytes */
+    /* At least one place is on this device, none on another; the ranges do not overlap. */
+    phx_error *(*copy)(phx_device *device, phx_stream *stream, phx_place dst, phx_place src, uint64_t size);
     phx_error *(*kernel_table)(phx_device *device, const phx_kernel *const **out,
                                uint64_t *out_count); /* the rows stay valid until device_close */
 
@@ -258,7 +258,6 @@ typedef struct {
     phx_error *(*event_query)(phx_event *event, int32_t *out_done); /* an event never recorded is done */
     phx_error *(*event_synchronize)(phx_event *event, uint64_t timeout_ns);
     phx_error *(*event_elapsed)(phx_event *begin, phx_event *end, uint64_t *out_ns); /* PHX_CAP_EVENT_TIMING */
-    phx_error *(*stream_host_call)(phx_device *device, phx_stream *stream, void (*fn)(void *), void *arg); /* PHX_CAP_HOST_CALL */
     phx_error *(*device_trim)(phx_device *device); /* PHX_CAP_TRIM: give unused memory back to the system */
 } phx_api;
 /* cffi: end */

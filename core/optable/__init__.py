@@ -5,24 +5,22 @@ support matrix of the documentation come from these rows. Standard library only,
 of the kernels reads the table before the package is installed.
 """
 
-from .elementwise import ROWS as _ELEMENTWISE
-from .row import (
+from .dtypes import (
     ALL,
     BOOLEAN,
     COMPLEX,
+    DTYPES,
     FLOATING,
     INTEGER,
     NUMERIC,
     REAL,
     SIGNED,
     UNSIGNED,
-    Bound,
-    Determinism,
-    Op,
-    Signature,
-    Structure,
+    ScalarType,
     kind_of,
 )
+from .elementwise import ROWS as _ELEMENTWISE
+from .row import Bound, Determinism, Guard, Op, Role, Signature, Structure
 from .structured import BLOCK, LANES, SCAN_BLOCK
 from .structured import ROWS as _STRUCTURED
 
@@ -33,6 +31,7 @@ __all__ = [
     "BLOCK",
     "BOOLEAN",
     "COMPLEX",
+    "DTYPES",
     "FLOATING",
     "INTEGER",
     "LANES",
@@ -44,7 +43,10 @@ __all__ = [
     "UNSIGNED",
     "Bound",
     "Determinism",
+    "Guard",
     "Op",
+    "Role",
+    "ScalarType",
     "Signature",
     "Structure",
     "kind_of",

@@ -4,19 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .row import (
-    ALL,
-    BOOLEAN,
-    COMPLEX,
-    FLOATING,
-    INTEGER,
-    NUMERIC,
-    REAL,
-    Bound,
-    Op,
-    Signature,
-    Structure,
-)
+from .dtypes import ALL, BOOLEAN, COMPLEX, FLOATING, INTEGER, NUMERIC, REAL
+from .row import Bound, Guard, Op, Role, Signature, Structure
 
 _REAL_PART = {"complex64": "float32", "complex128": "float64"}
 _FLOATING_COMPLEX = FLOATING + COMPLEX
@@ -32,6 +21,22 @@ _ONCE = Bound(
 )
 _EXACT = Bound({}, "exact: no rounding takes place")
 _ANNEX_G = "complex special values: ISO C11 Annex G"
+
+#: Angles of many turns take Payne and Hanek's reduction.
+_ANGLES = {s: Guard(s, (f"phx_trig_needs_big_{s}(a)",)) for s in ("f32", "f64")}
+#: Products of parts that neither overflow nor underflow on the way.
+_FINITE, _MODERATE = "!phx_isfinite_f32(a)", "!phx_is_moderate(a)"
+_PRODUCT = {
+    "c64": Guard("f32", (_FINITE, _FINITE)),
+    "c128": Guard("f64", (_MODERATE, _MODERATE)),
+}
+_ONE_PRODUCT = {s: Guard(guard.unit, guard.tests[:1]) for s, guard in _PRODUCT.items()}
+_DIVISOR = {s: f"phx_reciprocal_needs_care_{s}(a)" for s in ("c64", "c128")}
+_INVERSE = {s: Guard(s, (test,)) for s, test in _DIVISOR.items()}
+_QUOTIENT = {
+    "c64": Guard("c64", ("!phx_isfinite_c64(a)", _DIVISOR["c64"])),
+    "c128": Guard("c128", ("phx_square_needs_care_c128(a)", _DIVISOR["c128"])),
+}
 
 
 def _same(dtypes: tuple[str, ...], arity: int) -> tuple[Signature, ...]:
@@ -76,6 +81,10 @@ def _op(
     *,
     special: str = "",
     decomposition: str = "",
+    roles: tuple[Role, ...] = (),
+    dear: str = "",
+    divides: str = "",
+    guards: Mapping[str, Guard] | None = None,
     for_f16: bool = False,
     **expressions: str,
 ) -> Op:
@@ -88,6 +97,10 @@ def _op(
         _spread(expressions),
         special=special,
         decomposition=decomposition,
+        roles=roles,
+        dear=dear,
+        divides=divides,
+        guards=guards or {},
         for_f16=for_f16,
     )
 
@@ -99,46 +112,102 @@ def _spread(expressions: Mapping[str, str]) -> dict[str, str]:
 
 _ARITHMETIC = (
     _op(
-        "abs", _to_real(NUMERIC), "absolute value or modulus", _measured(0.5, 0.5, 1.0, 1.0), u="a"
+        "abs",
+        _to_real(NUMERIC),
+        "the absolute value or modulus",
+        _measured(0.5, 0.5, 1.0, 1.0),
+        dear="c",
+        guards={"c128": Guard("f64", (_MODERATE,))},
+        u="a",
     ),
-    _op("add", _same(NUMERIC, 2), "sum of two operands", _IEEE, f="a + b"),
-    _op("subtract", _same(NUMERIC, 2), "difference of two operands", _IEEE, f="a - b"),
-    _op("multiply", _same(NUMERIC, 2), "product of two operands", _PARTS, f="a * b"),
-    _op("divide", _same(_FLOATING_COMPLEX, 2), "quotient of two operands", _PARTS, f="a / b"),
-    _op("floor_divide", _same(REAL, 2), "quotient rounded toward minus infinity", _ONCE),
-    _op("remainder", _same(REAL, 2), "remainder with the sign of the divisor", _ONCE),
-    _op("negative", _same(NUMERIC, 1), "numerical negation", f="-a"),
+    _op("add", _same(NUMERIC, 2), "the sum of two operands", _IEEE, f="a + b"),
+    _op("subtract", _same(NUMERIC, 2), "the difference of two operands", _IEEE, f="a - b"),
+    _op(
+        "multiply",
+        _same(NUMERIC, 2),
+        "the product of two operands",
+        _PARTS,
+        guards=_PRODUCT,
+        f="a * b",
+    ),
+    _op(
+        "divide",
+        _same(_FLOATING_COMPLEX, 2),
+        "the quotient of two operands",
+        _PARTS,
+        dear="c",
+        divides="f",
+        guards=_QUOTIENT,
+    ),
+    _op(
+        "floor_divide",
+        _same(REAL, 2),
+        "the quotient rounded toward minus infinity",
+        _ONCE,
+        divides="iuf",
+    ),
+    _op(
+        "remainder",
+        _same(REAL, 2),
+        "the remainder with the sign of the divisor",
+        _ONCE,
+        divides="iuf",
+    ),
+    _op("negative", _same(NUMERIC, 1), "the numerical negation", f="-a"),
     _op("positive", _same(NUMERIC, 1), "the operand itself", iufc="a"),
-    _op("reciprocal", _same(_FLOATING_COMPLEX, 1), "one divided by the operand", _PARTS),
-    _op("square", _same(NUMERIC, 1), "the operand times itself", _PARTS, f="a * a"),
+    _op(
+        "reciprocal",
+        _same(_FLOATING_COMPLEX, 1),
+        "one divided by the operand",
+        _PARTS,
+        dear="c",
+        divides="f",
+        guards=_INVERSE,
+    ),
+    _op(
+        "square",
+        _same(NUMERIC, 1),
+        "the operand times itself",
+        _PARTS,
+        guards=_ONE_PRODUCT,
+        f="a * a",
+    ),
     _op(
         "sign",
         _same(NUMERIC, 1),
         "-1, 0 or 1; z/|z| for complex",
         Bound({"complex64": 0.501, "complex128": 1.0}, _PARTS.source),
+        dear="c",
         u="(a > 0)",
     ),
-    _op("copysign", _same(FLOATING, 2), "magnitude of the first, sign of the second"),
-    _op("nextafter", _same(FLOATING, 2), "next representable value toward the second operand"),
-    _op("maximum", _same(REAL, 2), "larger operand", special="NaN propagates; +0 > -0"),
-    _op("minimum", _same(REAL, 2), "smaller operand", special="NaN propagates; -0 < +0"),
-    _op("clip", _same(REAL, 3), "operand limited to [lower, upper]", special="NaN propagates"),
+    _op("copysign", _same(FLOATING, 2), "the magnitude of the first, sign of the second"),
+    _op(
+        "nextafter",
+        _same(FLOATING, 2),
+        "the next representable value toward the second operand",
+        roles=(Role.ENCODED, Role.ENCODED),
+    ),
+    _op("maximum", _same(REAL, 2), "the larger operand", special="NaN propagates; +0 > -0"),
+    _op("minimum", _same(REAL, 2), "the smaller operand", special="NaN propagates; -0 < +0"),
+    _op("clip", _same(REAL, 3), "the operand limited to [lower, upper]", special="NaN propagates"),
 )
 
 _ROUNDING = (
-    _op("ceil", _same(REAL, 1), "smallest integer not below", iu="a"),
-    _op("floor", _same(REAL, 1), "largest integer not above", iu="a"),
-    _op("round", _same(NUMERIC, 1), "nearest integer, ties to even", iu="a"),
-    _op("trunc", _same(REAL, 1), "integer part", iu="a"),
+    _op("ceil", _same(REAL, 1), "the smallest integer not below", iu="a"),
+    _op("floor", _same(REAL, 1), "the largest integer not above", iu="a"),
+    _op("round", _same(NUMERIC, 1), "the nearest integer, ties to even", iu="a"),
+    _op("trunc", _same(REAL, 1), "the integer part", iu="a"),
 )
 
 _TRANSCENDENTAL = (
     _op(
         "sqrt",
         _same(_FLOATING_COMPLEX, 1),
-        "principal square root",
+        "the principal square root",
         Bound({**_PARTS.ulp, "complex128": 1.3}, _PARTS.source),
         special=_ANNEX_G,
+        dear="c",
+        divides="f",
     ),
     *(
         _op(
@@ -147,31 +216,37 @@ _TRANSCENDENTAL = (
             summary,
             _PROVEN,
             special=_ANNEX_G,
+            dear="fc",
+            guards=_ANGLES if name in ("sin", "cos", "tan") else None,
             for_f16=name in _FOR_F16,
         )
         for name, summary in (
             ("exp", "e to the operand"),
             ("expm1", "exp(x) - 1 without cancellation"),
-            ("log", "natural logarithm"),
+            ("log", "the natural logarithm"),
             ("log1p", "log(1 + x) without cancellation"),
-            ("log2", "logarithm to base 2"),
-            ("log10", "logarithm to base 10"),
-            ("sin", "sine of radians"),
-            ("cos", "cosine of radians"),
-            ("tan", "tangent of radians"),
-            ("asin", "inverse sine in radians"),
-            ("acos", "inverse cosine in radians"),
-            ("atan", "inverse tangent in radians"),
-            ("sinh", "hyperbolic sine"),
-            ("cosh", "hyperbolic cosine"),
-            ("tanh", "hyperbolic tangent"),
-            ("asinh", "inverse hyperbolic sine"),
-            ("acosh", "inverse hyperbolic cosine"),
-            ("atanh", "inverse hyperbolic tangent"),
+            ("log2", "the logarithm to base 2"),
+            ("log10", "the logarithm to base 10"),
+            ("sin", "the sine of radians"),
+            ("cos", "the cosine of radians"),
+            ("tan", "the tangent of radians"),
+            ("asin", "the inverse sine in radians"),
+            ("acos", "the inverse cosine in radians"),
+            ("atan", "the inverse tangent in radians"),
+            ("sinh", "the hyperbolic sine"),
+            ("cosh", "the hyperbolic cosine"),
+            ("tanh", "the hyperbolic tangent"),
+            ("asinh", "the inverse hyperbolic sine"),
+            ("acosh", "the inverse hyperbolic cosine"),
+            ("atanh", "the inverse hyperbolic tangent"),
         )
     ),
     _op(
-        "atan2", _same(FLOATING, 2), "angle of the point (x2, x1) in radians", _measured(0.501, 1.0)
+        "atan2",
+        _same(FLOATING, 2),
+        "the angle of the point (x2, x1) in radians",
+        _measured(0.501, 1.0),
+        dear="f",
     ),
     _op(
         "logaddexp",
@@ -179,59 +254,85 @@ _TRANSCENDENTAL = (
         "log(exp(a) + exp(b))",
         _measured(0.501, 1.0),
         special="near 0 the error is absolute: 2**-55 for float64, else 2**-54",
+        dear="f",
     ),
-    _op("hypot", _same(FLOATING, 2), "sqrt(a*a + b*b) without overflow", _measured(0.501, 1.0)),
-    _op("pow", _same(NUMERIC, 2), "first operand to the second", _measured(0.501, 1.0, 1.0, 4.0)),
+    _op(
+        "hypot",
+        _same(FLOATING, 2),
+        "sqrt(a*a + b*b) without overflow",
+        _measured(0.501, 1.0),
+        dear="f",
+    ),
+    _op(
+        "pow",
+        _same(NUMERIC, 2),
+        "the first operand to the second",
+        _measured(0.501, 1.0, 1.0, 4.0),
+        dear="fc",
+        divides="iu",
+    ),
 )
 
 _COMPARISON = (
-    _op("equal", _predicate(ALL, 2), "a == b", biuf="a == b"),
-    _op("not_equal", _predicate(ALL, 2), "a != b", biuf="a != b"),
-    _op("less", _predicate(REAL, 2), "a < b", iuf="a < b"),
-    _op("less_equal", _predicate(REAL, 2), "a <= b", iuf="a <= b"),
-    _op("greater", _predicate(REAL, 2), "a > b", iuf="a > b"),
-    _op("greater_equal", _predicate(REAL, 2), "a >= b", iuf="a >= b"),
-    _op("isfinite", _predicate(NUMERIC, 1), "neither NaN nor infinite", iu="1"),
-    _op("isinf", _predicate(NUMERIC, 1), "infinite", iu="0"),
-    _op("isnan", _predicate(NUMERIC, 1), "not a number", iu="0", f="a != a"),
-    _op("signbit", _predicate(FLOATING, 1), "sign bit set"),
+    _op("equal", _predicate(ALL, 2), "whether a == b", biuf="a == b"),
+    _op("not_equal", _predicate(ALL, 2), "whether a != b", biuf="a != b"),
+    _op("less", _predicate(REAL, 2), "whether a < b", iuf="a < b"),
+    _op("less_equal", _predicate(REAL, 2), "whether a <= b", iuf="a <= b"),
+    _op("greater", _predicate(REAL, 2), "whether a > b", iuf="a > b"),
+    _op("greater_equal", _predicate(REAL, 2), "whether a >= b", iuf="a >= b"),
+    _op(
+        "isfinite",
+        _predicate(NUMERIC, 1),
+        "whether the operand is neither NaN nor infinite",
+        iu="1",
+    ),
+    _op("isinf", _predicate(NUMERIC, 1), "whether the operand is infinite", iu="0"),
+    _op("isnan", _predicate(NUMERIC, 1), "whether the operand is not a number", iu="0", f="a != a"),
+    _op("signbit", _predicate(FLOATING, 1), "whether the sign bit is set"),
 )
 
 _LOGIC = (
-    _op("bitwise_and", _same(BOOLEAN + INTEGER, 2), "bits set in both", biu="a & b"),
-    _op("bitwise_or", _same(BOOLEAN + INTEGER, 2), "bits set in either", biu="a | b"),
-    _op("bitwise_xor", _same(BOOLEAN + INTEGER, 2), "bits set in one", biu="a ^ b"),
-    _op("bitwise_invert", _same(BOOLEAN + INTEGER, 1), "bits flipped", b="!a", iu="~a"),
+    _op("bitwise_and", _same(BOOLEAN + INTEGER, 2), "the bits set in both", biu="a & b"),
+    _op("bitwise_or", _same(BOOLEAN + INTEGER, 2), "the bits set in either", biu="a | b"),
+    _op("bitwise_xor", _same(BOOLEAN + INTEGER, 2), "the bits set in one", biu="a ^ b"),
+    _op(
+        "bitwise_invert",
+        _same(BOOLEAN + INTEGER, 1),
+        "the operand with its bits flipped",
+        b="!a",
+        iu="~a",
+    ),
     _op("bitwise_left_shift", _same(INTEGER, 2), "a times 2 to the b, wrapped"),
     _op("bitwise_right_shift", _same(INTEGER, 2), "a over 2 to the b, floored"),
-    _op("logical_and", _same(BOOLEAN, 2), "both true", b="a & b"),
-    _op("logical_or", _same(BOOLEAN, 2), "either true", b="a | b"),
-    _op("logical_xor", _same(BOOLEAN, 2), "one true", b="a ^ b"),
-    _op("logical_not", _same(BOOLEAN, 1), "not true", b="!a"),
+    _op("logical_and", _same(BOOLEAN, 2), "whether both are true", b="a & b"),
+    _op("logical_or", _same(BOOLEAN, 2), "whether either is true", b="a | b"),
+    _op("logical_xor", _same(BOOLEAN, 2), "whether exactly one is true", b="a ^ b"),
+    _op("logical_not", _same(BOOLEAN, 1), "whether the operand is not true", b="!a"),
 )
 
 _COMPLEX_PARTS = (
-    _op("conj", _same(NUMERIC, 1), "complex conjugate", iuf="a"),
-    _op("real", _to_real(NUMERIC), "real part", iuf="a", c="a.re"),
-    _op("imag", _to_real(COMPLEX), "imaginary part", c="a.im"),
+    _op("conj", _same(NUMERIC, 1), "the complex conjugate", iuf="a"),
+    _op("real", _to_real(NUMERIC), "the real part", iuf="a", c="a.re"),
+    _op("imag", _to_real(COMPLEX), "the imaginary part", c="a.im"),
 )
 
 _SELECTION = (
     _op(
         "where",
         tuple(Signature(("bool", d, d), (d,)) for d in ALL),
-        "second operand where the first is true, else the third",
+        "the second operand where the first is true, else the third",
+        roles=(Role.MASK, Role.MOVED, Role.MOVED),
         biufc="a ? b : c",
     ),
-    _op("copy", _same(ALL, 1), "the operand itself", biufc="a"),
-    Op(
+    _op("copy", _same(ALL, 1), "the operand itself", roles=(Role.MOVED,), biufc="a"),
+    _op(
         "cast",
-        Structure.ELEMENTWISE,
         tuple(Signature((d,), (e,)) for d in ALL for e in ALL if d != e),
         "the operand in another dtype",
         _IEEE,
         special="float to integer truncates and saturates, NaN gives 0; integers wrap modulo 2**n; "
         "complex to real keeps the real part; to bool is != 0",
+        roles=(Role.CONVERTED,),
     ),
 )
 

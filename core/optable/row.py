@@ -6,29 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-BOOLEAN = ("bool",)
-SIGNED = ("int8", "int16", "int32", "int64")
-UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
-INTEGER = SIGNED + UNSIGNED
-FLOATING = ("float16", "bfloat16", "float32", "float64")
-COMPLEX = ("complex64", "complex128")
-REAL = INTEGER + FLOATING
-NUMERIC = REAL + COMPLEX
-ALL = BOOLEAN + NUMERIC
-
-#: Kind letter of each dtype: ``b`` bool, ``i`` signed, ``u`` unsigned, ``f`` float, ``c`` complex.
-_KINDS = {
-    **dict.fromkeys(BOOLEAN, "b"),
-    **dict.fromkeys(SIGNED, "i"),
-    **dict.fromkeys(UNSIGNED, "u"),
-    **dict.fromkeys(FLOATING, "f"),
-    **dict.fromkeys(COMPLEX, "c"),
-}
-
-
-def kind_of(dtype: str) -> str:
-    """Return the kind letter of a dtype name; raises ``KeyError`` for an unknown name."""
-    return _KINDS[dtype]
+from .dtypes import DTYPES, kind_of
 
 
 class Structure(StrEnum):
@@ -56,6 +34,34 @@ class Determinism(StrEnum):
     BITWISE = "bitwise"
     REPRODUCIBLE = "reproducible"
     NONE = "none"
+
+
+class Role(StrEnum):
+    """What an operand of an elementwise op is to the expression.
+
+    A VALUE is computed with. A MASK is a bool that decides; an operand that is MOVED is passed on
+    bit by bit, whatever its dtype. An ENCODED operand counts with its own encoding, so that
+    float16 cannot be widened for it; one that is CONVERTED becomes the dtype of the result.
+    """
+
+    VALUE = "value"
+    MASK = "mask"
+    MOVED = "moved"
+    ENCODED = "encoded"
+    CONVERTED = "converted"
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """Which operands the main part of a scalar function is not right for.
+
+    ``core/scalar`` has that part, free of branches, as ``phx_<op>_main_<suffix>``. ``tests`` holds
+    for each operand a C test of an ``a`` of the type ``unit``, which is that of the operand or of
+    its two parts: if it is true, the complete function is needed.
+    """
+
+    unit: str
+    tests: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +100,11 @@ class Op:
     (``f32``, ``i8``, ...). A kind that is absent calls ``phx_<name>_<suffix>`` of ``core/scalar``.
     ``order`` states the order of evaluation where rounding makes it visible. ``for_f16`` says that
     float16 calls ``phx_<name>_for_f16`` of ``core/scalar/real_half.h``: see there.
+
+    ``roles`` are those of the operands, all VALUE if it is empty. ``dear`` has the kind letters for
+    which the function is long (polynomials, tables, branches), ``divides`` those for which it is
+    cheap but for a division or a square root; ``guards`` has the scalar functions with a main part,
+    by suffix.
     """
 
     name: str
@@ -108,12 +119,34 @@ class Op:
     decomposition: str = ""
     determinism: Determinism = Determinism.BITWISE
     for_f16: bool = False
-    version: int = 1
+    roles: tuple[Role, ...] = ()
+    dear: str = ""
+    divides: str = ""
+    guards: Mapping[str, Guard] = field(default_factory=dict)
 
     @property
     def arity(self) -> int:
         """The number of array operands."""
         return len(self.signatures[0].inputs)
+
+    @property
+    def key(self) -> int:
+        """The operand whose dtype tells the overloads apart: the first that is no mask."""
+        return next((i for i, role in enumerate(self.roles) if role is not Role.MASK), 0)
+
+    def error(self, dtypes: tuple[str, ...]) -> float:
+        """Return the largest error of an overload in ulp; 0 where the result cannot round."""
+        result = dtypes[-1]
+        if kind_of(result) not in "fc":
+            return 0.0
+        return float(max(self.bound.ulp.get(result, 0.0), self.bound.ulp.get(dtypes[0], 0.0)))
+
+    def suffix(self, dtype: str) -> str:
+        """Return the suffix of the scalar function for operands of a dtype."""
+        if self.for_f16 and dtype == "float16":
+            return "for_f16"
+        facts = DTYPES[dtype]
+        return facts.compute if facts.is_half and Role.ENCODED not in self.roles else facts.suffix
 
     def expression(self, kind: str) -> str:
         """Return the scalar expression for operands of a kind, with ``{s}`` left in."""

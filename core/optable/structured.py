@@ -2,20 +2,8 @@
 
 from __future__ import annotations
 
-from .row import (
-    ALL,
-    BOOLEAN,
-    COMPLEX,
-    FLOATING,
-    INTEGER,
-    NUMERIC,
-    REAL,
-    SIGNED,
-    Bound,
-    Op,
-    Signature,
-    Structure,
-)
+from .dtypes import ALL, BOOLEAN, COMPLEX, FLOATING, INTEGER, NUMERIC, REAL, SIGNED
+from .row import Bound, Op, Signature, Structure
 
 #: A reduction of n elements is cut into blocks of BLOCK consecutive elements. In a block, lane j of
 #: LANES takes the elements j, j + LANES, ... in turn; the lanes, then the blocks, are combined in a

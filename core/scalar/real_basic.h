@@ -1,6 +1,6 @@
 /* Rounding, comparison and division of real numbers: phx_<op>_f32 and phx_<op>_f64.
  *
- *   trunc floor ceil round abs copysign square reciprocal sqrt
+ *   trunc floor ceil round abs copysign square divide reciprocal sqrt
  *                         IEEE 754, one rounding or none; round: ties to even
  *   sign(x)               -1, +0 or 1; NaN for NaN
  *   signbit isnan isinf isfinite
@@ -31,7 +31,8 @@
     PHX_FN F phx_abs_##F(F x) { return phx_fabs##S(x); }                                       \
     PHX_FN F phx_copysign_##F(F x, F y) { return phx_copysign##S(x, y); }                      \
     PHX_FN F phx_square_##F(F x) { return x * x; }                                             \
-    PHX_FN F phx_reciprocal_##F(F x) { return (F)1 / x; }                                      \
+    PHX_FN F phx_divide_##F(F a, F b) { return phx_divide##S(a, b); }                          \
+    PHX_FN F phx_reciprocal_##F(F x) { return phx_divide##S((F)1, x); }                        \
     PHX_FN F phx_sqrt_##F(F x) { return phx_sqrt##S(x); }                                      \
     PHX_FN u8 phx_isnan_##F(F x) { return (u8)(x != x); }                                      \
     PHX_FN u8 phx_isinf_##F(F x) { return (u8)(phx_fabs##S(x) == INFINITE); }                  \

@@ -55,7 +55,7 @@ static const phx_api api = {
     .built_abi_major = PHX_ABI_MAJOR,
     .built_abi_minor = PHX_ABI_MINOR,
     .min_host_abi_minor = OLDEST_HOST_MINOR,
-    .capabilities = PHX_CAP_STREAMS | PHX_CAP_EVENT_TIMING | PHX_CAP_HOST_CALL | PHX_CAP_TRIM,
+    .capabilities = PHX_CAP_STREAMS | PHX_CAP_EVENT_TIMING | PHX_CAP_TRIM,
     .plugin_info = plugin_info,
     .plugin_score = plugin_score,
     .device_count = cpu_device_count,
@@ -67,7 +67,6 @@ static const phx_api api = {
     .alloc = cpu_alloc,
     .free = cpu_free,
     .copy = cpu_copy,
-    .fill = cpu_fill,
     .kernel_table = cpu_kernel_table,
     .stream_create = cpu_stream_create,
     .stream_destroy = cpu_stream_destroy,
@@ -80,7 +79,6 @@ static const phx_api api = {
     .event_query = cpu_event_query,
     .event_synchronize = cpu_event_synchronize,
     .event_elapsed = cpu_event_elapsed,
-    .stream_host_call = cpu_stream_host_call,
     .device_trim = cpu_trim,
 };
 

@@ -40,6 +40,9 @@ typedef struct {
 #define PHX_FN static inline __attribute__((always_inline, unused))
 #define PHX_TABLE(type, name, n) static const type name[n] __attribute__((unused))
 
+PHX_FN c64 phx_make_c64(f32 re, f32 im) { return (c64){re, im}; }
+PHX_FN c128 phx_make_c128(f64 re, f64 im) { return (c128){re, im}; }
+
 #define PHX_INF __builtin_inf()
 #define PHX_NAN __builtin_nan("")
 #define PHX_INFF __builtin_inff()
@@ -71,11 +74,13 @@ PHX_FN f32 phx_from_bits32(u32 u) {
     return x;
 }
 
-/* Exact functions: one IEEE rounding (fma, sqrt) or none. */
+/* Exact functions: one IEEE rounding (fma, sqrt, divide) or none. */
 PHX_FN f64 phx_fma(f64 a, f64 b, f64 c) { return __builtin_fma(a, b, c); }
 PHX_FN f32 phx_fmaf(f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }
 PHX_FN f64 phx_sqrt(f64 x) { return __builtin_sqrt(x); }
 PHX_FN f32 phx_sqrtf(f32 x) { return __builtin_sqrtf(x); }
+PHX_FN f64 phx_divide(f64 a, f64 b) { return a / b; }
+PHX_FN f32 phx_dividef(f32 a, f32 b) { return a / b; }
 PHX_FN f64 phx_floor(f64 x) { return __builtin_floor(x); }
 PHX_FN f32 phx_floorf(f32 x) { return __builtin_floorf(x); }
 PHX_FN f64 phx_ceil(f64 x) { return __builtin_ceil(x); }

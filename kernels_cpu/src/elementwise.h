@@ -5,8 +5,8 @@
  * contiguous operands only; the drivers hand them others through buffers, which costs little beside the expression.
  * float16 and bfloat16 run loops of float32 on blocks, so theirs are of this kind too.
  * An operand may be the output itself: each element is read before it is written, hence the ivdep.
- *
- * Per dtype suffix X: MEM_X is the type in memory, VAL_X the type of arithmetic, GET_X and PUT_X go between them.
+ * The macros take C types in memory, inputs then output, and an expression of the elements a, b and c. The same
+ * memory is seen as floats here and as integers or bytes there: the build has -fno-strict-aliasing.
  */
 #ifndef PHX_CPU_ELEMENTWISE_H_
 #define PHX_CPU_ELEMENTWISE_H_
@@ -45,101 +45,44 @@ CPU_EACH_SIZE(CPU_DECLARE_MOVES)
 void cpu_transpose(char *dst, int64_t dst_row, const char *src, int64_t src_column, int64_t rows, int64_t columns,
                    int64_t itemsize);
 
-/* The same memory is seen as floats here and as integers or bytes there: the build has -fno-strict-aliasing. */
-typedef u8 MEM_b;
-typedef i8 MEM_i8;
-typedef i16 MEM_i16;
-typedef i32 MEM_i32;
-typedef i64 MEM_i64;
-typedef u8 MEM_u8;
-typedef u16 MEM_u16;
-typedef u32 MEM_u32;
-typedef u64 MEM_u64;
-typedef f32 MEM_f32;
-typedef f64 MEM_f64;
-typedef c64 MEM_c64;
-typedef c128 MEM_c128;
-
-typedef u8 VAL_b;
-typedef i8 VAL_i8;
-typedef i16 VAL_i16;
-typedef i32 VAL_i32;
-typedef i64 VAL_i64;
-typedef u8 VAL_u8;
-typedef u16 VAL_u16;
-typedef u32 VAL_u32;
-typedef u64 VAL_u64;
-typedef f32 VAL_f32;
-typedef f64 VAL_f64;
-typedef c64 VAL_c64;
-typedef c128 VAL_c128;
-
-#define GET_b(x) (x)
-#define GET_i8(x) (x)
-#define GET_i16(x) (x)
-#define GET_i32(x) (x)
-#define GET_i64(x) (x)
-#define GET_u8(x) (x)
-#define GET_u16(x) (x)
-#define GET_u32(x) (x)
-#define GET_u64(x) (x)
-#define GET_f32(x) (x)
-#define GET_f64(x) (x)
-#define GET_c64(x) (x)
-#define GET_c128(x) (x)
-
-#define PUT_b(x) ((u8)(x))
-#define PUT_i8(x) ((i8)(x))
-#define PUT_i16(x) ((i16)(x))
-#define PUT_i32(x) (x)
-#define PUT_i64(x) (x)
-#define PUT_u8(x) ((u8)(x))
-#define PUT_u16(x) ((u16)(x))
-#define PUT_u32(x) (x)
-#define PUT_u64(x) (x)
-#define PUT_f32(x) (x)
-#define PUT_f64(x) (x)
-#define PUT_c64(x) (x)
-#define PUT_c128(x) (x)
-
 #define CPU_IVDEP _Pragma("GCC ivdep")
 #define CPU_LOOP_ARGS char *const *p_, const int64_t *s_, int64_t n_
 
 /* One pass with unit output stride; A_AT, B_AT, C_AT are x_[i_], y_[i_], z_[i_] or an element read before. */
 #define CPU_PASS_1_(A, O, EXPR)                             \
     {                                                       \
-        const MEM_##A *x_ = (const MEM_##A *)p_[0];         \
-        MEM_##O *o_ = (MEM_##O *)p_[1];                     \
+        const A *x_ = (const A *)p_[0];                     \
+        O *o_ = (O *)p_[1];                                 \
         CPU_IVDEP for (int64_t i_ = 0; i_ < n_; i_++) {     \
-            const VAL_##A a = GET_##A(x_[i_]);              \
+            const A a = x_[i_];                             \
             (void)a; /* some answers do not depend on it */ \
-            o_[i_] = PUT_##O(EXPR);                         \
+            o_[i_] = EXPR;                                  \
         }                                                   \
     }
 
 #define CPU_PASS_2_(A, B, O, EXPR, A_AT, B_AT)          \
     {                                                   \
-        const MEM_##A *x_ = (const MEM_##A *)p_[0];     \
-        const MEM_##B *y_ = (const MEM_##B *)p_[1];     \
-        MEM_##O *o_ = (MEM_##O *)p_[2];                 \
+        const A *x_ = (const A *)p_[0];                 \
+        const B *y_ = (const B *)p_[1];                 \
+        O *o_ = (O *)p_[2];                             \
         CPU_IVDEP for (int64_t i_ = 0; i_ < n_; i_++) { \
-            const VAL_##A a = GET_##A(A_AT);            \
-            const VAL_##B b = GET_##B(B_AT);            \
-            o_[i_] = PUT_##O(EXPR);                     \
+            const A a = A_AT;                           \
+            const B b = B_AT;                           \
+            o_[i_] = EXPR;                              \
         }                                               \
     }
 
 #define CPU_PASS_3_(A, B, C, O, EXPR, B_AT, C_AT)       \
     {                                                   \
-        const MEM_##A *x_ = (const MEM_##A *)p_[0];     \
-        const MEM_##B *y_ = (const MEM_##B *)p_[1];     \
-        const MEM_##C *z_ = (const MEM_##C *)p_[2];     \
-        MEM_##O *o_ = (MEM_##O *)p_[3];                 \
+        const A *x_ = (const A *)p_[0];                 \
+        const B *y_ = (const B *)p_[1];                 \
+        const C *z_ = (const C *)p_[2];                 \
+        O *o_ = (O *)p_[3];                             \
         CPU_IVDEP for (int64_t i_ = 0; i_ < n_; i_++) { \
-            const VAL_##A a = GET_##A(x_[i_]);          \
-            const VAL_##B b = GET_##B(B_AT);            \
-            const VAL_##C c = GET_##C(C_AT);            \
-            o_[i_] = PUT_##O(EXPR);                     \
+            const A a = x_[i_];                         \
+            const B b = B_AT;                           \
+            const C c = C_AT;                           \
+            o_[i_] = EXPR;                              \
         }                                               \
     }
 
@@ -157,66 +100,66 @@ typedef c128 VAL_c128;
 
 #define CPU_UNARY(NAME, A, O, EXPR)                                     \
     static void NAME(CPU_LOOP_ARGS) {                                   \
-        if (s_[0] == sizeof(MEM_##A) && s_[1] == sizeof(MEM_##O)) {     \
+        if (s_[0] == sizeof(A) && s_[1] == sizeof(O)) {                 \
             CPU_PASS_1_(A, O, EXPR)                                     \
             return;                                                     \
         }                                                               \
         const char *x_ = p_[0];                                         \
         char *o_ = p_[1];                                               \
         for (int64_t i_ = 0; i_ < n_; i_++, x_ += s_[0], o_ += s_[1]) { \
-            const VAL_##A a = GET_##A(*(const MEM_##A *)x_);            \
+            const A a = *(const A *)x_;                                 \
             (void)a;                                                    \
-            *(MEM_##O *)o_ = PUT_##O(EXPR);                             \
+            *(O *)o_ = EXPR;                                            \
         }                                                               \
     }
 
 #define CPU_BINARY(NAME, A, B, O, EXPR)                                                  \
     static void NAME(CPU_LOOP_ARGS) {                                                    \
-        const int64_t u_ = sizeof(MEM_##A), v_ = sizeof(MEM_##B);                        \
-        const int unit_ = s_[2] == sizeof(MEM_##O);                                      \
+        const int64_t u_ = sizeof(A), v_ = sizeof(B);                                    \
+        const int unit_ = s_[2] == sizeof(O);                                            \
         if (unit_ && s_[0] == u_ && s_[1] == v_) {                                       \
             CPU_PASS_2_(A, B, O, EXPR, x_[i_], y_[i_])                                   \
         } else if (unit_ && s_[0] == u_ && s_[1] == 0) {                                 \
-            const MEM_##B y0_ = *(const MEM_##B *)p_[1];                                 \
+            const B y0_ = *(const B *)p_[1];                                             \
             CPU_PASS_2_(A, B, O, EXPR, x_[i_], ((void)y_, y0_))                          \
         } else if (unit_ && s_[0] == 0 && s_[1] == v_) {                                 \
-            const MEM_##A x0_ = *(const MEM_##A *)p_[0];                                 \
+            const A x0_ = *(const A *)p_[0];                                             \
             CPU_PASS_2_(A, B, O, EXPR, ((void)x_, x0_), y_[i_])                          \
         } else {                                                                         \
             const char *x_ = p_[0], *y_ = p_[1];                                         \
             char *o_ = p_[2];                                                            \
             for (int64_t i_ = 0; i_ < n_; i_++, x_ += s_[0], y_ += s_[1], o_ += s_[2]) { \
-                const VAL_##A a = GET_##A(*(const MEM_##A *)x_);                         \
-                const VAL_##B b = GET_##B(*(const MEM_##B *)y_);                         \
-                *(MEM_##O *)o_ = PUT_##O(EXPR);                                          \
+                const A a = *(const A *)x_;                                              \
+                const B b = *(const B *)y_;                                              \
+                *(O *)o_ = EXPR;                                                         \
             }                                                                            \
         }                                                                                \
     }
 
 #define CPU_TERNARY(NAME, A, B, C, O, EXPR)                                                           \
     void NAME(CPU_LOOP_ARGS) {                                                                        \
-        const int64_t v_ = sizeof(MEM_##B), w_ = sizeof(MEM_##C);                                     \
-        const int unit_ = s_[0] == sizeof(MEM_##A) && s_[3] == sizeof(MEM_##O);                       \
+        const int64_t v_ = sizeof(B), w_ = sizeof(C);                                                 \
+        const int unit_ = s_[0] == sizeof(A) && s_[3] == sizeof(O);                                   \
         if (unit_ && s_[1] == v_ && s_[2] == w_) {                                                    \
             CPU_PASS_3_(A, B, C, O, EXPR, y_[i_], z_[i_])                                             \
         } else if (unit_ && s_[1] == 0 && s_[2] == w_) {                                              \
-            const MEM_##B y0_ = *(const MEM_##B *)p_[1];                                              \
+            const B y0_ = *(const B *)p_[1];                                                          \
             CPU_PASS_3_(A, B, C, O, EXPR, ((void)y_, y0_), z_[i_])                                    \
         } else if (unit_ && s_[1] == v_ && s_[2] == 0) {                                              \
-            const MEM_##C z0_ = *(const MEM_##C *)p_[2];                                              \
+            const C z0_ = *(const C *)p_[2];                                                          \
             CPU_PASS_3_(A, B, C, O, EXPR, y_[i_], ((void)z_, z0_))                                    \
         } else if (unit_ && s_[1] == 0 && s_[2] == 0) {                                               \
-            const MEM_##B y0_ = *(const MEM_##B *)p_[1];                                              \
-            const MEM_##C z0_ = *(const MEM_##C *)p_[2];                                              \
+            const B y0_ = *(const B *)p_[1];                                                          \
+            const C z0_ = *(const C *)p_[2];                                                          \
             CPU_PASS_3_(A, B, C, O, EXPR, ((void)y_, y0_), ((void)z_, z0_))                           \
         } else {                                                                                      \
             const char *x_ = p_[0], *y_ = p_[1], *z_ = p_[2];                                         \
             char *o_ = p_[3];                                                                         \
             for (int64_t i_ = 0; i_ < n_; i_++, x_ += s_[0], y_ += s_[1], z_ += s_[2], o_ += s_[3]) { \
-                const VAL_##A a = GET_##A(*(const MEM_##A *)x_);                                      \
-                const VAL_##B b = GET_##B(*(const MEM_##B *)y_);                                      \
-                const VAL_##C c = GET_##C(*(const MEM_##C *)z_);                                      \
-                *(MEM_##O *)o_ = PUT_##O(EXPR);                                                       \
+                const A a = *(const A *)x_;                                                           \
+                const B b = *(const B *)y_;                                                           \
+                const C c = *(const C *)z_;                                                           \
+                *(O *)o_ = EXPR;                                                                      \
             }                                                                                         \
         }                                                                                             \
     }
@@ -252,7 +195,7 @@ typedef c128 VAL_c128;
             CPU_PASS_1_(A, O, MAIN)                                                          \
     }                                                                                        \
     static void NAME(CPU_LOOP_ARGS) {                                                        \
-        static const int64_t sizes_[] = {sizeof(MEM_##A), sizeof(MEM_##O)};                  \
+        static const int64_t sizes_[] = {sizeof(A), sizeof(O)};                              \
         (void)s_;                                                                            \
         for (int64_t k_ = 0; k_ < n_; k_ += CPU_GUARD_BLOCK) {                               \
             char *const q_[] = {p_[0] + k_ * sizes_[0], p_[1] + k_ * sizes_[1]};             \
@@ -272,7 +215,7 @@ typedef c128 VAL_c128;
             CPU_PASS_2_(A, B, O, MAIN, x_[i_], y_[i_])                                       \
     }                                                                                        \
     static void NAME(CPU_LOOP_ARGS) {                                                        \
-        static const int64_t sizes_[] = {sizeof(MEM_##A), sizeof(MEM_##B), sizeof(MEM_##O)}; \
+        static const int64_t sizes_[] = {sizeof(A), sizeof(B), sizeof(O)};                   \
         (void)s_;                                                                            \
         for (int64_t k_ = 0; k_ < n_; k_ += CPU_GUARD_BLOCK) {                               \
             char *const q_[] = {p_[0] + k_ * sizes_[0], p_[1] + k_ * sizes_[1],              \

@@ -115,98 +115,35 @@ void cpu_copy_bytes(char *dst, const char *src, uint64_t size) {
     phx_parallel_for((int64_t)size, COPY_GRAIN, size >= STREAM_FROM ? stream_part : copy_part, &job);
 }
 
-#define PATTERN_BYTES 64 /* a multiple of every pattern's size, and of the chunks' boundaries */
-
-typedef struct {
-    char *dst;
-    const char *pattern; /* PATTERN_BYTES of it */
-    bool one_byte;
-} fill_job;
-
-static void fill_part(void *ctx, int64_t begin, int64_t end) {
-    const fill_job *job = ctx;
-    if (job->one_byte) {
-        memset(job->dst + begin, job->pattern[0], (size_t)(end - begin));
-        return;
-    }
-    int64_t i = begin;
-    for (; i + PATTERN_BYTES <= end; i += PATTERN_BYTES) memcpy(job->dst + i, job->pattern, PATTERN_BYTES);
-    memcpy(job->dst + i, job->pattern, (size_t)(end - i));
-}
-
-void cpu_fill_bytes(char *dst, uint64_t size, const char *pattern, uint64_t pattern_size) {
-    char block[PATTERN_BYTES];
-    bool one_byte = true;
-    for (uint64_t i = 0; i < PATTERN_BYTES; i++) {
-        block[i] = pattern[i % pattern_size];
-        one_byte = one_byte && block[i] == block[0];
-    }
-    fill_job job = {dst, block, one_byte};
-    phx_parallel_for((int64_t)size, COPY_GRAIN, fill_part, &job);
-}
-
 typedef struct {
     cpu_task base;
     char *dst;
     const char *src;
     uint64_t size;
-    uint64_t pattern_size;
-    char pattern[16];
-} memory_task;
+} copy_task;
 
 static phx_error *run_copy(cpu_task *self) {
-    const memory_task *task = (const memory_task *)self;
+    const copy_task *task = (const copy_task *)self;
     cpu_copy_bytes(task->dst, task->src, task->size);
     return NULL;
 }
 
-static phx_error *run_fill(cpu_task *self) {
-    const memory_task *task = (const memory_task *)self;
-    cpu_fill_bytes(task->dst, task->size, task->pattern, task->pattern_size);
-    return NULL;
-}
-
-static phx_error *enqueue(phx_stream *stream, const memory_task *prototype) {
-    memory_task *task = malloc(sizeof *task);
-    if (task == NULL) return cpu_fail(PHX_OUT_OF_MEMORY, "no host memory to enqueue a copy or fill");
-    *task = *prototype;
-    return cpu_stream_push(stream, &task->base);
-}
-
-phx_error *cpu_copy(phx_device *device, phx_stream *stream, int32_t direction, void *dst, uint64_t dst_offset,
-                    const void *src, uint64_t src_offset, uint64_t size) {
+phx_error *cpu_copy(phx_device *device, phx_stream *stream, phx_place dst, phx_place src, uint64_t size) {
     phx_error *error = cpu_check_device(device, "copy");
+    if (error == NULL && dst.device != NULL) error = cpu_check_device(dst.device, "copy");
+    if (error == NULL && src.device != NULL) error = cpu_check_device(src.device, "copy");
     if (error != NULL) return error;
-    if (direction < PHX_COPY_HOST_TO_DEVICE || direction > PHX_COPY_DEVICE_TO_DEVICE)
-        return cpu_fail(PHX_INVALID_ARGUMENT, "copy: unknown direction %d", direction);
-    if (size != 0 && (dst == NULL || src == NULL))
+    if (size != 0 && (dst.handle == NULL || src.handle == NULL))
         return cpu_fail(PHX_INVALID_ARGUMENT, "copy: %llu bytes from or to a null pointer",
                         (unsigned long long)size);
-    char *to = (char *)dst + dst_offset;
-    const char *from = (const char *)src + src_offset;
-    if (stream != NULL)
-        return enqueue(stream,
-                       &(memory_task){.base = {.run = run_copy}, .dst = to, .src = from, .size = size});
-    cpu_copy_bytes(to, from, size);
-    return NULL;
-}
-
-phx_error *cpu_fill(phx_device *device, phx_stream *stream, void *dst, uint64_t offset, uint64_t size,
-                    const void *pattern, uint64_t pattern_size) {
-    phx_error *error = cpu_check_device(device, "fill");
-    if (error != NULL) return error;
-    if (pattern == NULL || pattern_size == 0 || pattern_size > 16 || (pattern_size & (pattern_size - 1)) != 0)
-        return cpu_fail(PHX_INVALID_ARGUMENT, "fill: a pattern has 1, 2, 4, 8 or 16 bytes, not %llu",
-                        (unsigned long long)(pattern == NULL ? 0 : pattern_size));
-    if (size % pattern_size != 0 || (size != 0 && dst == NULL))
-        return cpu_fail(PHX_INVALID_ARGUMENT, "fill: %llu bytes %s", (unsigned long long)size,
-                        dst == NULL ? "at a null pointer" : "are not a multiple of the pattern");
-    char *to = (char *)dst + offset;
+    char *to = (char *)dst.handle + dst.offset;
+    const char *from = (const char *)src.handle + src.offset;
     if (stream == NULL) {
-        cpu_fill_bytes(to, size, pattern, pattern_size);
+        cpu_copy_bytes(to, from, size);
         return NULL;
     }
-    memory_task task = {.base = {.run = run_fill}, .dst = to, .size = size, .pattern_size = pattern_size};
-    memcpy(task.pattern, pattern, (size_t)pattern_size);
-    return enqueue(stream, &task);
+    copy_task *task = malloc(sizeof *task);
+    if (task == NULL) return cpu_fail(PHX_OUT_OF_MEMORY, "no host memory to enqueue a copy");
+    *task = (copy_task){.base = {.run = run_copy}, .dst = to, .src = from, .size = size};
+    return cpu_stream_push(stream, &task->base);
 }

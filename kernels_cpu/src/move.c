@@ -54,28 +54,7 @@ CPU_EACH_SIZE(DEFINE_PACK)
     }
 CPU_EACH_SIZE(DEFINE_COPY)
 
-#define MEM_1 item_1
-#define MEM_2 item_2
-#define MEM_4 item_4
-#define MEM_8 item_8
-#define MEM_16 item_16
-#define VAL_1 item_1
-#define VAL_2 item_2
-#define VAL_4 item_4
-#define VAL_8 item_8
-#define VAL_16 item_16
-#define GET_1(x) (x)
-#define GET_2(x) (x)
-#define GET_4(x) (x)
-#define GET_8(x) (x)
-#define GET_16(x) (x)
-#define PUT_1(x) (x)
-#define PUT_2(x) (x)
-#define PUT_4(x) (x)
-#define PUT_8(x) (x)
-#define PUT_16(x) (x)
-
-#define DEFINE_WHERE(SIZE) CPU_TERNARY(cpu_where_##SIZE, b, SIZE, SIZE, SIZE, a ? b : c)
+#define DEFINE_WHERE(SIZE) CPU_TERNARY(cpu_where_##SIZE, u8, item_##SIZE, item_##SIZE, item_##SIZE, a ? b : c)
 CPU_EACH_SIZE(DEFINE_WHERE)
 
 /* ---- transposition: cells of CELL x CELL items go through registers, the rest item by item

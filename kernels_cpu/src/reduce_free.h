@@ -5,11 +5,23 @@
  *   STORAGE        type in memory
  *   PART           accumulator of one lane over RUN elements; INIT its first value
  *   STEP(p, x)     PART after the element x; may use the variable `flip`, a PART with the plan's flip
- *   RUN            elements that a PART can take in
- *   ACC            accumulator of the block; START its first value
+ *   RUN            elements that a PART can take in; a block, unless it is set
+ *   ACC            accumulator of the block, and START its first value; those of a PART, unless they are set
  *   MERGE(a, p)    ACC after the PART p
- *   ENOUGH(a)      nothing more can change the ACC a
+ *   ENOUGH(a)      nothing more can change the ACC a; never, unless it is set
  */
+#ifndef RUN
+#define RUN REDUCE_FREE_BLOCK
+#endif
+#ifndef ACC
+#define ACC PART
+#endif
+#ifndef START
+#define START INIT
+#endif
+#ifndef ENOUGH
+#define ENOUGH(a) 0
+#endif
 
 #define WIDTH (256 / (int)sizeof(PART))
 

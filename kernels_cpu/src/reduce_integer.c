@@ -2,184 +2,38 @@
 #include "lists_reduce.h"
 #include "reduce.h"
 
-#define NEVER(a) 0
-#define ADD(a, x) ((a) + (x))
 #define ADD_WIDE(a, x) ((a) + (u64)(i64)(x)) /* sign-extended; an unsigned 64-bit element stays what it is */
 #define TIMES_WIDE(a, x) ((a) * (u64)(i64)(x))
 
-/* ---- sums: elements of 8 and 16 bits are added in 32 bits, where a block cannot overflow --------- */
-
 _Static_assert(REDUCE_FREE_BLOCK <= 1 << 15, "a block of 16-bit elements must fit into 32 bits");
 
-#define FREE_NAME(f) sum_i8_##f
-#define STORAGE i8
-#define PART i32
-#define INIT 0
-#define STEP ADD
-#define RUN REDUCE_FREE_BLOCK
-#define ACC u64
-#define START 0
-#define MERGE ADD_WIDE
-#define ENOUGH NEVER
-#include "reduce_free.h"
+#define ELEMENT i8
+#define SUM_PART i32
+#include "reduce_integer.h"
 
-#define FREE_NAME(f) sum_i16_##f
-#define STORAGE i16
-#define PART i32
-#define INIT 0
-#define STEP ADD
-#define RUN REDUCE_FREE_BLOCK
-#define ACC u64
-#define START 0
-#define MERGE ADD_WIDE
-#define ENOUGH NEVER
-#include "reduce_free.h"
+#define ELEMENT i16
+#define SUM_PART i32
+#include "reduce_integer.h"
 
-#define FREE_NAME(f) sum_i32_##f
-#define STORAGE i32
-#define PART u64
-#define INIT 0
-#define STEP ADD_WIDE
-#define RUN REDUCE_FREE_BLOCK
-#define ACC u64
-#define START 0
-#define MERGE ADD
-#define ENOUGH NEVER
-#include "reduce_free.h"
+#define ELEMENT i32
+#define SUM_PART u64
+#include "reduce_integer.h"
 
-#define FREE_NAME(f) sum_i64_##f
-#define STORAGE i64
-#define PART u64
-#define INIT 0
-#define STEP ADD_WIDE
-#define RUN REDUCE_FREE_BLOCK
-#define ACC u64
-#define START 0
-#define MERGE ADD
-#define ENOUGH NEVER
-#include "reduce_free.h"
+#define ELEMENT i64
+#define SUM_PART u64
+#include "reduce_integer.h"
 
-#define FREE_NAME(f) sum_u8_##f
-#define STORAGE u8
-#define PART u32
-#define INIT 0
-#define STEP ADD
-#define RUN REDUCE_FREE_BLOCK
-#define ACC u64
-#define START 0
-#define MERGE ADD_WIDE
-#define ENOUGH NEVER
-#include "reduce_free.h"
+#define ELEMENT u8
+#define SUM_PART u32
+#include "reduce_integer.h"
 
-#define FREE_NAME(f) sum_u16_##f
-#define STORAGE u16
-#define PART u32
-#define INIT 0
-#define STEP ADD
-#define RUN REDUCE_FREE_BLOCK
-#define ACC u64
-#define START 0
-#define MERGE ADD_WIDE
-#define ENOUGH NEVER
-#include "reduce_free.h"
+#define ELEMENT u16
+#define SUM_PART u32
+#include "reduce_integer.h"
 
-#define FREE_NAME(f) sum_u32_##f
-#define STORAGE u32
-#define PART u64
-#define INIT 0
-#define STEP ADD_WIDE
-#define RUN REDUCE_FREE_BLOCK
-#define ACC u64
-#define START 0
-#define MERGE ADD
-#define ENOUGH NEVER
-#include "reduce_free.h"
-
-/* ---- products ---------------------------------------------------------------------------------- */
-
-#define FREE_NAME(f) prod_i8_##f
-#define STORAGE i8
-#define PART u64
-#define INIT 1
-#define STEP TIMES_WIDE
-#define RUN REDUCE_FREE_BLOCK
-#define ACC u64
-#define START 1
-#define MERGE TIMES_WIDE
-#define ENOUGH NEVER
-#include "reduce_free.h"
-
-#define FREE_NAME(f) prod_i16_##f
-#define STORAGE i16
-#define PART u64
-#define INIT 1
-#define STEP TIMES_WIDE
-#define RUN REDUCE_FREE_BLOCK
-#define ACC u64
-#define START 1
-#define MERGE TIMES_WIDE
-#define ENOUGH NEVER
-#include "reduce_free.h"
-
-#define FREE_NAME(f) prod_i32_##f
-#define STORAGE i32
-#define PART u64
-#define INIT 1
-#define STEP TIMES_WIDE
-#define RUN REDUCE_FREE_BLOCK
-#define ACC u64
-#define START 1
-#define MERGE TIMES_WIDE
-#define ENOUGH NEVER
-#include "reduce_free.h"
-
-#define FREE_NAME(f) prod_i64_##f
-#define STORAGE i64
-#define PART u64
-#define INIT 1
-#define STEP TIMES_WIDE
-#define RUN REDUCE_FREE_BLOCK
-#define ACC u64
-#define START 1
-#define MERGE TIMES_WIDE
-#define ENOUGH NEVER
-#include "reduce_free.h"
-
-#define FREE_NAME(f) prod_u8_##f
-#define STORAGE u8
-#define PART u64
-#define INIT 1
-#define STEP TIMES_WIDE
-#define RUN REDUCE_FREE_BLOCK
-#define ACC u64
-#define START 1
-#define MERGE TIMES_WIDE
-#define ENOUGH NEVER
-#include "reduce_free.h"
-
-#define FREE_NAME(f) prod_u16_##f
-#define STORAGE u16
-#define PART u64
-#define INIT 1
-#define STEP TIMES_WIDE
-#define RUN REDUCE_FREE_BLOCK
-#define ACC u64
-#define START 1
-#define MERGE TIMES_WIDE
-#define ENOUGH NEVER
-#include "reduce_free.h"
-
-#define FREE_NAME(f) prod_u32_##f
-#define STORAGE u32
-#define PART u64
-#define INIT 1
-#define STEP TIMES_WIDE
-#define RUN REDUCE_FREE_BLOCK
-#define ACC u64
-#define START 1
-#define MERGE TIMES_WIDE
-#define ENOUGH NEVER
-#include "reduce_free.h"
+#define ELEMENT u32
+#define SUM_PART u64
+#include "reduce_integer.h"
 
 /* ---- last steps and kernels -------------------------------------------------------------------- */
 

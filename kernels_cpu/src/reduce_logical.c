@@ -1,5 +1,6 @@
 /* any, all and count_nonzero. An element is its bits: a float is zero if all but its sign are. */
 #include "lists_reduce.h"
+#include "order.h"
 #include "reduce.h"
 
 typedef struct {
@@ -10,240 +11,64 @@ typedef struct {
     u64 re, im;
 } bits128;
 
-/* ---- nonzero: 1 or 0 --------------------------------------------------------------------------- */
-
-#define NONZERO_int(x) ((x) != 0)
-#define NONZERO_half(x) (((x) & 0x7fff) != 0)
-#define NONZERO_f32(x) (((x) & 0x7fffffff) != 0)
-#define NONZERO_f64(x) (((x) & INT64_MAX) != 0)
-#define NONZERO_c64(x) ((((x).re | (x).im) & INT32_MAX) != 0)
-#define NONZERO_c128(x) ((((x).re | (x).im) & INT64_MAX) != 0)
-
-/* ---- any, all: is there an element whose truth is not `flip`? ----------------------------------- */
-
-#define NEVER(a) 0
 #define SURE(a) (a)
 #define OR(a, p) ((u8)((a) | ((p) != 0)))
 #define ADD(a, p) ((a) + (i64)(p))
 #define STRETCH 32 /* rows of lanes between two looks whether the answer is known */
 
-#define FREE_NAME(f) find_int8_##f
-#define STORAGE u8
-#define PART u8
-#define INIT 0
-#define STEP(p, x) ((u8)((p) | (u8)(NONZERO_int(x) ^ flip)))
-#define RUN STRETCH
-#define ACC u8
-#define START 0
-#define MERGE OR
-#define ENOUGH SURE
-#include "reduce_free.h"
+#define INSTANCE int8
+#define BITS u8
+#define LANE u8
+#define NONZERO(x) ((x) != 0)
+#include "reduce_logical.h"
 
-#define FREE_NAME(f) find_int16_##f
-#define STORAGE u16
-#define PART u16
-#define INIT 0
-#define STEP(p, x) ((u16)((p) | (u16)(NONZERO_int(x) ^ flip)))
-#define RUN STRETCH
-#define ACC u8
-#define START 0
-#define MERGE OR
-#define ENOUGH SURE
-#include "reduce_free.h"
+#define INSTANCE int16
+#define BITS u16
+#define LANE u16
+#define NONZERO(x) ((x) != 0)
+#include "reduce_logical.h"
 
-#define FREE_NAME(f) find_int32_##f
-#define STORAGE u32
-#define PART u32
-#define INIT 0
-#define STEP(p, x) ((u32)((p) | (u32)(NONZERO_int(x) ^ flip)))
-#define RUN STRETCH
-#define ACC u8
-#define START 0
-#define MERGE OR
-#define ENOUGH SURE
-#include "reduce_free.h"
+#define INSTANCE int32
+#define BITS u32
+#define LANE u32
+#define NONZERO(x) ((x) != 0)
+#include "reduce_logical.h"
 
-#define FREE_NAME(f) find_int64_##f
-#define STORAGE u64
-#define PART u64
-#define INIT 0
-#define STEP(p, x) ((u64)((p) | (u64)(NONZERO_int(x) ^ flip)))
-#define RUN STRETCH
-#define ACC u8
-#define START 0
-#define MERGE OR
-#define ENOUGH SURE
-#include "reduce_free.h"
+#define INSTANCE int64
+#define BITS u64
+#define LANE u64
+#define NONZERO(x) ((x) != 0)
+#include "reduce_logical.h"
 
-#define FREE_NAME(f) find_half_##f
-#define STORAGE u16
-#define PART u16
-#define INIT 0
-#define STEP(p, x) ((u16)((p) | (u16)(NONZERO_half(x) ^ flip)))
-#define RUN STRETCH
-#define ACC u8
-#define START 0
-#define MERGE OR
-#define ENOUGH SURE
-#include "reduce_free.h"
+#define INSTANCE half
+#define BITS u16
+#define LANE u16
+#define NONZERO(x) (((x) & PHX_MAGNITUDE_f16) != 0)
+#include "reduce_logical.h"
 
-#define FREE_NAME(f) find_f32_##f
-#define STORAGE u32
-#define PART u32
-#define INIT 0
-#define STEP(p, x) ((u32)((p) | (u32)(NONZERO_f32(x) ^ flip)))
-#define RUN STRETCH
-#define ACC u8
-#define START 0
-#define MERGE OR
-#define ENOUGH SURE
-#include "reduce_free.h"
+#define INSTANCE f32
+#define BITS u32
+#define LANE u32
+#define NONZERO(x) (((x) & PHX_MAGNITUDE_f32) != 0)
+#include "reduce_logical.h"
 
-#define FREE_NAME(f) find_f64_##f
-#define STORAGE u64
-#define PART u64
-#define INIT 0
-#define STEP(p, x) ((u64)((p) | (u64)(NONZERO_f64(x) ^ flip)))
-#define RUN STRETCH
-#define ACC u8
-#define START 0
-#define MERGE OR
-#define ENOUGH SURE
-#include "reduce_free.h"
+#define INSTANCE f64
+#define BITS u64
+#define LANE u64
+#define NONZERO(x) (((x) & PHX_MAGNITUDE_f64) != 0)
+#include "reduce_logical.h"
 
-#define FREE_NAME(f) find_c64_##f
-#define STORAGE bits64
-#define PART u32
-#define INIT 0
-#define STEP(p, x) ((u32)((p) | (u32)(NONZERO_c64(x) ^ flip)))
-#define RUN STRETCH
-#define ACC u8
-#define START 0
-#define MERGE OR
-#define ENOUGH SURE
-#include "reduce_free.h"
+#define INSTANCE c64
+#define BITS bits64
+#define LANE u32
+#define NONZERO(x) ((((x).re | (x).im) & PHX_MAGNITUDE_f32) != 0)
+#include "reduce_logical.h"
 
-#define FREE_NAME(f) find_c128_##f
-#define STORAGE bits128
-#define PART u64
-#define INIT 0
-#define STEP(p, x) ((u64)((p) | (u64)(NONZERO_c128(x) ^ flip)))
-#define RUN STRETCH
-#define ACC u8
-#define START 0
-#define MERGE OR
-#define ENOUGH SURE
-#include "reduce_free.h"
-
-/* ---- count_nonzero: lanes as wide as the element, emptied before they overflow ------------------- */
-
-#define FREE_NAME(f) count_int8_##f
-#define STORAGE u8
-#define PART u8
-#define INIT 0
-#define STEP(p, x) ((u8)((p) + NONZERO_int(x)))
-#define RUN 255
-#define ACC i64
-#define START 0
-#define MERGE ADD
-#define ENOUGH NEVER
-#include "reduce_free.h"
-
-#define FREE_NAME(f) count_int16_##f
-#define STORAGE u16
-#define PART u16
-#define INIT 0
-#define STEP(p, x) ((u16)((p) + NONZERO_int(x)))
-#define RUN 32768
-#define ACC i64
-#define START 0
-#define MERGE ADD
-#define ENOUGH NEVER
-#include "reduce_free.h"
-
-#define FREE_NAME(f) count_int32_##f
-#define STORAGE u32
-#define PART u32
-#define INIT 0
-#define STEP(p, x) ((u32)((p) + NONZERO_int(x)))
-#define RUN REDUCE_FREE_BLOCK
-#define ACC i64
-#define START 0
-#define MERGE ADD
-#define ENOUGH NEVER
-#include "reduce_free.h"
-
-#define FREE_NAME(f) count_int64_##f
-#define STORAGE u64
-#define PART u64
-#define INIT 0
-#define STEP(p, x) ((u64)((p) + NONZERO_int(x)))
-#define RUN REDUCE_FREE_BLOCK
-#define ACC i64
-#define START 0
-#define MERGE ADD
-#define ENOUGH NEVER
-#include "reduce_free.h"
-
-#define FREE_NAME(f) count_half_##f
-#define STORAGE u16
-#define PART u16
-#define INIT 0
-#define STEP(p, x) ((u16)((p) + NONZERO_half(x)))
-#define RUN 32768
-#define ACC i64
-#define START 0
-#define MERGE ADD
-#define ENOUGH NEVER
-#include "reduce_free.h"
-
-#define FREE_NAME(f) count_f32_##f
-#define STORAGE u32
-#define PART u32
-#define INIT 0
-#define STEP(p, x) ((u32)((p) + NONZERO_f32(x)))
-#define RUN REDUCE_FREE_BLOCK
-#define ACC i64
-#define START 0
-#define MERGE ADD
-#define ENOUGH NEVER
-#include "reduce_free.h"
-
-#define FREE_NAME(f) count_f64_##f
-#define STORAGE u64
-#define PART u64
-#define INIT 0
-#define STEP(p, x) ((u64)((p) + NONZERO_f64(x)))
-#define RUN REDUCE_FREE_BLOCK
-#define ACC i64
-#define START 0
-#define MERGE ADD
-#define ENOUGH NEVER
-#include "reduce_free.h"
-
-#define FREE_NAME(f) count_c64_##f
-#define STORAGE bits64
-#define PART u32
-#define INIT 0
-#define STEP(p, x) ((u32)((p) + NONZERO_c64(x)))
-#define RUN REDUCE_FREE_BLOCK
-#define ACC i64
-#define START 0
-#define MERGE ADD
-#define ENOUGH NEVER
-#include "reduce_free.h"
-
-#define FREE_NAME(f) count_c128_##f
-#define STORAGE bits128
-#define PART u64
-#define INIT 0
-#define STEP(p, x) ((u64)((p) + NONZERO_c128(x)))
-#define RUN REDUCE_FREE_BLOCK
-#define ACC i64
-#define START 0
-#define MERGE ADD
-#define ENOUGH NEVER
-#include "reduce_free.h"
+#define INSTANCE c128
+#define BITS bits128
+#define LANE u64
+#define NONZERO(x) ((((x).re | (x).im) & PHX_MAGNITUDE_f64) != 0)
+#include "reduce_logical.h"
 
 /* ---- last steps and kernels -------------------------------------------------------------------- */
 

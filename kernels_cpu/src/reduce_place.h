@@ -1,28 +1,14 @@
-/* Template: the tile function of argmax and argmin of one key type.
- *
- * Include with these macros set; they are undefined at the end:
- *   PLACE_NAME(f)  name of the function f of this instance
- *   KEY            signed integer type of the elements' bits and of the keys, whose first largest is wanted
- *   TO_KEY(x)      the key of the element x; may use the variable `flip`
- *   LOWEST         the smallest KEY
- */
-
-#define LARGER(a, b) ((b) > (a) ? (b) : (a))
-
-#define FREE_NAME(f) PLACE_NAME(largest_##f)
+/* Template: the tile function of argmax and argmin of one type of key; reduce_keys.h sets its macros. */
+#define FREE_NAME(f) NAME(largest_##f)
 #define STORAGE KEY
 #define PART KEY
 #define INIT LOWEST
 #define STEP(p, x) LARGER(p, TO_KEY(x))
-#define RUN REDUCE_FREE_BLOCK
-#define ACC KEY
-#define START LOWEST
 #define MERGE LARGER
-#define ENOUGH(a) 0
 #include "reduce_free.h"
 
 /* The first i in [from, n) whose key is wanted; there is one. */
-static int64_t PLACE_NAME(find)(const KEY *x, int64_t from, int64_t n, KEY wanted, KEY flip) {
+static int64_t NAME(find)(const KEY *x, int64_t from, int64_t n, KEY wanted, KEY flip) {
     (void)flip;
     int64_t i = from;
     for (; i + 64 <= n; i += 64) {
@@ -35,19 +21,19 @@ static int64_t PLACE_NAME(find)(const KEY *x, int64_t from, int64_t n, KEY wante
 }
 
 /* One row of n > 0 elements: only the stretch with the first largest key is searched for its place. */
-static place PLACE_NAME(row)(const KEY *x, int64_t n, int64_t sn, KEY flip) {
+static place NAME(row)(const KEY *x, int64_t n, int64_t sn, KEY flip) {
     enum { STRETCH = 2048 };
     KEY best = LOWEST;
     int64_t at = 0;
     if (sn == 1) {
         for (int64_t i = 0; i < n; i += STRETCH) {
-            const KEY key = PLACE_NAME(largest_row)(x + i, n - i < STRETCH ? n - i : STRETCH, 1, flip);
+            const KEY key = NAME(largest_row)(x + i, n - i < STRETCH ? n - i : STRETCH, 1, flip);
             if (key > best) {
                 best = key;
                 at = i;
             }
         }
-        at = PLACE_NAME(find)(x, at, n, best, flip);
+        at = NAME(find)(x, at, n, best, flip);
     } else {
         best = TO_KEY(x[0]);
         for (int64_t i = 1; i < n; i++) {
@@ -59,7 +45,7 @@ static place PLACE_NAME(row)(const KEY *x, int64_t n, int64_t sn, KEY flip) {
     return (place){best, at};
 }
 
-static void PLACE_NAME(columns)(place *out, const reduce_tile *tile, KEY flip) {
+static void NAME(columns)(place *out, const reduce_tile *tile, KEY flip) {
     (void)flip;
     const KEY *x = (const KEY *)tile->x;
     const int64_t cols = tile->cols, sc = tile->sc;
@@ -88,19 +74,18 @@ static void PLACE_NAME(columns)(place *out, const reduce_tile *tile, KEY flip) {
     for (int64_t t = 0; t < cols; t++) out[t] = (place){best[t], at[t]};
 }
 
-static void PLACE_NAME(tile)(const reduce_job *job, const reduce_tile *tile, void *acc) {
+static void NAME(tile)(const reduce_job *job, const reduce_tile *tile, void *acc) {
     const KEY flip = (KEY)job->plan->flip;
     place *out = acc;
     if (!job->by_row)
-        PLACE_NAME(columns)(out, tile, flip);
+        NAME(columns)(out, tile, flip);
     else
         for (int64_t c = 0; c < tile->cols; c++)
-            out[c] = PLACE_NAME(row)((const KEY *)tile->x + c * tile->sc, tile->n, tile->sn, flip);
+            out[c] = NAME(row)((const KEY *)tile->x + c * tile->sc, tile->n, tile->sn, flip);
     for (int64_t c = 0; c < tile->cols; c++) out[c].at += tile->first;
 }
 
-#undef LARGER
-#undef PLACE_NAME
+#undef NAME
 #undef KEY
 #undef TO_KEY
 #undef LOWEST

@@ -38,13 +38,9 @@ uint32_t cpu_usable_cores(void);
 phx_error *cpu_memory_info(phx_device *device, uint64_t *out_free, uint64_t *out_total);
 phx_error *cpu_alloc(phx_device *device, uint64_t size, uint64_t alignment, void **out);
 phx_error *cpu_free(phx_device *device, void *handle);
-phx_error *cpu_copy(phx_device *device, phx_stream *stream, int32_t direction, void *dst, uint64_t dst_offset,
-                    const void *src, uint64_t src_offset, uint64_t size);
-phx_error *cpu_fill(phx_device *device, phx_stream *stream, void *dst, uint64_t offset, uint64_t size,
-                    const void *pattern, uint64_t pattern_size);
+phx_error *cpu_copy(phx_device *device, phx_stream *stream, phx_place dst, phx_place src, uint64_t size);
 phx_error *cpu_trim(phx_device *device);
 void cpu_copy_bytes(char *dst, const char *src, uint64_t size);
-void cpu_fill_bytes(char *dst, uint64_t size, const char *pattern, uint64_t pattern_size);
 
 /* device.c */
 phx_error *cpu_device_count(uint32_t *out);

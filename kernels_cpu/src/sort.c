@@ -25,21 +25,29 @@ typedef struct {
     int failed;
 } sort_call;
 
-static sort_order order_of(DLDataType type, int descending, int merge_zeros) {
-    sort_order order = {0};
-    const int bits = type.bits;
+static void set_masks(sort_order *order, uint64_t magnitude, uint64_t infinite) {
+    order->magnitude = magnitude;
+    order->infinite = infinite;
+}
+
+static sort_order order_of(DLDataType type, int descending, int one_zero) {
+    const int bits = type.bits, is_brain = type.code == DL_BFLOAT;
+    const int is_float = type.code == DL_FLOAT || is_brain;
     const uint64_t all = ~(uint64_t)0 >> (64 - bits), sign = (uint64_t)1 << (bits - 1);
-    order.width = bits / 8;
-    order.is_float = type.code == DL_FLOAT || type.code == DL_BFLOAT;
-    order.magnitude = order.is_float ? all >> 1 : 0;
-    order.sign = order.is_float || type.code == DL_INT ? sign : 0;
-    order.zero = order.is_float && merge_zeros ? 0 : sign;
+    sort_order order = {.width = bits / 8, .is_float = is_float};
+    order.sign = is_float || type.code == DL_INT ? sign : 0;
+    order.one_zero = is_float && one_zero ? all : 0;
     order.flip = descending ? all : 0;
-    order.infinity = all >> 1;
-    if (type.code == DL_FLOAT) /* exponent all ones: 5, 8, 11 bits */
-        order.infinity = bits == 16 ? 0x7C00 : bits == 32 ? 0x7F800000
-                                                          : (uint64_t)0x7FF << 52;
-    if (type.code == DL_BFLOAT) order.infinity = 0x7F80;
+    if (is_brain)
+        set_masks(&order, PHX_ORDER_bf16);
+    else if (is_float && bits == 16)
+        set_masks(&order, PHX_ORDER_f16);
+    else if (is_float && bits == 32)
+        set_masks(&order, PHX_ORDER_f32);
+    else if (is_float)
+        set_masks(&order, PHX_ORDER_f64);
+    else
+        set_masks(&order, PHX_ORDER_INTEGER);
     return order;
 }
 

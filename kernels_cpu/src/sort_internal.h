@@ -5,17 +5,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "dialect.h"
+
+#include "order.h"
+
 #define SORT_BLOCK 256 /* elements that are encoded at a time */
 
-/* How the elements of a row become unsigned keys in the wanted order; all masks have the element's
- * width. key = x ^ ((x >> all) & magnitude) ^ sign, all ones for NaN, the whole ^ flip. */
+/* How the elements of a row become unsigned keys in the wanted order: (phx_order(x) ^ sign) ^ flip, with the
+ * masks of core/scalar/order.h in the element's width. */
 typedef struct {
-    uint64_t magnitude; /* floats: all bits but the sign; integers: 0 */
-    uint64_t sign;      /* the sign bit of signed types, 0 otherwise */
-    uint64_t infinity;  /* magnitudes above are NaN */
-    uint64_t zero;      /* 0: -0 and +0 share a key; else the sign bit, which no magnitude equals */
-    uint64_t flip;      /* all ones for descending order */
-    int width;          /* bytes of an element: 1, 2, 4, 8 */
+    uint64_t magnitude, infinite, one_zero;
+    uint64_t sign; /* the sign bit of signed types, 0 otherwise */
+    uint64_t flip; /* all ones for descending order, in which NaN comes first */
+    int width;     /* bytes of an element: 1, 2, 4, 8 */
     int is_float;
 } sort_order;
 

@@ -4,29 +4,26 @@
 #include <string.h>
 
 /* The branch on the stride gives the compiler a contiguous loop to vectorise. */
-#define ENCODE(W)                                                                                \
-    static inline __attribute__((always_inline)) void encode_any_##W(                            \
-        const sort_order *o, uint##W##_t *keys, const char *x, int64_t stride, size_t n) {       \
-        const uint##W##_t magnitude = (uint##W##_t)o->magnitude, sign = (uint##W##_t)o->sign;    \
-        const uint##W##_t infinity = (uint##W##_t)o->infinity, zero = (uint##W##_t)o->zero;      \
-        const uint##W##_t flip = (uint##W##_t)o->flip, all = (uint##W##_t) - 1 >> 1;             \
-        for (size_t i = 0; i < n; i++) {                                                         \
-            uint##W##_t b;                                                                       \
-            memcpy(&b, x + (int64_t)i * stride, sizeof b);                                       \
-            uint##W##_t size = (uint##W##_t)(b & all);                                           \
-            b = size == zero ? (uint##W##_t)0 : b;                                               \
-            uint##W##_t k =                                                                      \
-                (uint##W##_t)(b ^ ((uint##W##_t)((int##W##_t)b >> (W - 1)) & magnitude) ^ sign); \
-            k = size > infinity ? (uint##W##_t) - 1 : k;                                         \
-            keys[i] = (uint##W##_t)(k ^ flip);                                                   \
-        }                                                                                        \
-    }                                                                                            \
-    static void encode_##W(const sort_row *row, uint##W##_t *keys, size_t first, size_t n) {     \
-        const char *x = row->x + (int64_t)first * row->x_stride;                                 \
-        if (row->x_stride == sizeof *keys)                                                       \
-            encode_any_##W(&row->order, keys, x, sizeof *keys, n);                               \
-        else                                                                                     \
-            encode_any_##W(&row->order, keys, x, row->x_stride, n);                              \
+#define ENCODE(W)                                                                                  \
+    static inline __attribute__((always_inline)) void encode_any_##W(                              \
+        const sort_order *o, uint##W##_t *keys, const char *x, int64_t stride, size_t n) {         \
+        const int##W##_t magnitude = (int##W##_t)o->magnitude, infinite = (int##W##_t)o->infinite; \
+        const int##W##_t one_zero = (int##W##_t)o->one_zero;                                       \
+        const int##W##_t turn = (int##W##_t)(o->sign ^ o->flip);                                   \
+        const int is_float = W > 8 && o->is_float; /* integers are their own order */              \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            int##W##_t b;                                                                          \
+            memcpy(&b, x + (int64_t)i * stride, sizeof b);                                         \
+            if (is_float) b = phx_order_i##W(b, magnitude, infinite, one_zero, 0);                 \
+            keys[i] = (uint##W##_t)(b ^ turn);                                                     \
+        }                                                                                          \
+    }                                                                                              \
+    static void encode_##W(const sort_row *row, uint##W##_t *keys, size_t first, size_t n) {       \
+        const char *x = row->x + (int64_t)first * row->x_stride;                                   \
+        if (row->x_stride == sizeof *keys)                                                         \
+            encode_any_##W(&row->order, keys, x, sizeof *keys, n);                                 \
+        else                                                                                       \
+            encode_any_##W(&row->order, keys, x, row->x_stride, n);                                \
     }
 
 ENCODE(8)
@@ -34,23 +31,23 @@ ENCODE(16)
 ENCODE(32)
 ENCODE(64)
 
-#define DECODE(NAME, W, CODE)                                                             \
-    static inline __attribute__((always_inline)) void NAME##_any(                         \
-        const sort_order *o, const CODE *keys, char *out, int64_t stride, size_t n) {     \
-        const uint##W##_t magnitude = (uint##W##_t)o->magnitude,                          \
-                          undo = (uint##W##_t)(o->sign ^ o->flip);                        \
-        for (size_t i = 0; i < n; i++) {                                                  \
-            uint##W##_t t = (uint##W##_t)((uint##W##_t)keys[i] ^ undo);                   \
-            t = (uint##W##_t)(t ^ ((uint##W##_t)((int##W##_t)t >> (W - 1)) & magnitude)); \
-            memcpy(out + (int64_t)i * stride, &t, sizeof t);                              \
-        }                                                                                 \
-    }                                                                                     \
-    static void NAME(const sort_row *row, const CODE *keys, size_t first, size_t n) {     \
-        char *out = row->out + (int64_t)first * row->out_stride;                          \
-        if (row->out_stride == W / 8)                                                     \
-            NAME##_any(&row->order, keys, out, W / 8, n);                                 \
-        else                                                                              \
-            NAME##_any(&row->order, keys, out, row->out_stride, n);                       \
+#define DECODE(NAME, W, CODE)                                                                                  \
+    static inline __attribute__((always_inline)) void NAME##_any(                                              \
+        const sort_order *o, const CODE *keys, char *out, int64_t stride, size_t n) {                          \
+        const int##W##_t magnitude = (int##W##_t)o->magnitude, turn = (int##W##_t)(o->sign ^ o->flip);         \
+        const int is_float = W > 8 && o->is_float;                                                             \
+        for (size_t i = 0; i < n; i++) {                                                                       \
+            const int##W##_t key = (int##W##_t)keys[i];                                                        \
+            const int##W##_t t = is_float ? phx_unorder_i##W(key, magnitude, turn) : (int##W##_t)(key ^ turn); \
+            memcpy(out + (int64_t)i * stride, &t, sizeof t);                                                   \
+        }                                                                                                      \
+    }                                                                                                          \
+    static void NAME(const sort_row *row, const CODE *keys, size_t first, size_t n) {                          \
+        char *out = row->out + (int64_t)first * row->out_stride;                                               \
+        if (row->out_stride == W / 8)                                                                          \
+            NAME##_any(&row->order, keys, out, W / 8, n);                                                      \
+        else                                                                                                   \
+            NAME##_any(&row->order, keys, out, row->out_stride, n);                                            \
     }
 
 DECODE(decode_32_8, 8, uint32_t)
@@ -165,7 +162,7 @@ static int is_nan(const sort_row *row, const char *p) {
     uint64_t bits = 0, all = ~(uint64_t)0 >> (65 - 8 * row->order.width);
     memcpy(&bits, p,
            (size_t)row->order.width); /* little-endian, like every target of these kernels */
-    return (bits & all) > row->order.infinity;
+    return (bits & all) > row->order.infinite;
 }
 
 void phx_sort_restore_nans(const sort_row *row) {

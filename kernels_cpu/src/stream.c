@@ -372,30 +372,3 @@ phx_error *cpu_device_synchronize(phx_device *device, uint64_t timeout_ns) {
     free(streams);
     return error;
 }
-
-typedef struct {
-    cpu_task base;
-    void (*fn)(void *);
-    void *arg;
-} host_task;
-
-static phx_error *run_host_call(cpu_task *self) {
-    const host_task *task = (const host_task *)self;
-    task->fn(task->arg);
-    return NULL;
-}
-
-phx_error *cpu_stream_host_call(phx_device *device, phx_stream *stream, void (*fn)(void *), void *arg) {
-    phx_error *error = cpu_check_device(device, "stream_host_call");
-    if (error != NULL) return error;
-    if (fn == NULL) return cpu_fail(PHX_INVALID_ARGUMENT, "stream_host_call: the function is a null pointer");
-    if (stream == NULL) {
-        fn(arg);
-        return NULL;
-    }
-    host_task *task = malloc(sizeof *task);
-    if (task == NULL)
-        return cpu_fail(PHX_OUT_OF_MEMORY, "stream_host_call: no host memory to enqueue the call");
-    *task = (host_task){{NULL, run_host_call, NULL}, fn, arg};
-    return cpu_stream_push(stream, &task->base);
-}

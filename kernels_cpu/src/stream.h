@@ -41,7 +41,6 @@ phx_error *cpu_stream_create(phx_device *device, int32_t priority, phx_stream **
 phx_error *cpu_stream_destroy(phx_stream *stream);
 phx_error *cpu_stream_query(phx_stream *stream, int32_t *out_idle);
 phx_error *cpu_stream_synchronize(phx_stream *stream, uint64_t timeout_ns);
-phx_error *cpu_stream_host_call(phx_device *device, phx_stream *stream, void (*fn)(void *), void *arg);
 
 phx_error *cpu_stream_wait_event(phx_device *device, phx_stream *stream, phx_event *event);
 phx_error *cpu_event_create(phx_device *device, phx_event **out);

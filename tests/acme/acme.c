@@ -163,22 +163,11 @@ static phx_error *device_free(phx_device *self, void *handle) {
     return NULL;
 }
 
-static phx_error *device_copy(phx_device *self, phx_stream *stream, int32_t direction, void *dst,
-                              uint64_t dst_offset, const void *src, uint64_t src_offset, uint64_t size) {
-    (void)self;
+static phx_error *device_copy(phx_device *self, phx_stream *stream, phx_place dst, phx_place src, uint64_t size) {
     (void)stream;
-    if (direction < PHX_COPY_HOST_TO_DEVICE || direction > PHX_COPY_DEVICE_TO_DEVICE)
-        return fail(PHX_INVALID_ARGUMENT, 0, "unknown direction", (unsigned long long)direction);
-    memcpy((char *)dst + dst_offset, (const char *)src + src_offset, size);
-    return NULL;
-}
-
-static phx_error *device_fill(phx_device *self, phx_stream *stream, void *dst, uint64_t offset, uint64_t size,
-                              const void *pattern, uint64_t pattern_size) {
-    (void)self;
-    (void)stream;
-    for (uint64_t i = 0; i < size; i++)
-        ((char *)dst)[offset + i] = ((const char *)pattern)[i % pattern_size];
+    if ((dst.device != NULL && dst.device != self) || (src.device != NULL && src.device != self))
+        return fail(PHX_INVALID_ARGUMENT, 0, "a place of another device", 0);
+    memcpy((char *)dst.handle + dst.offset, (const char *)src.handle + src.offset, size);
     return NULL;
 }
 
@@ -362,7 +351,6 @@ static const later_api table = {
 #endif
             .free = device_free,
             .copy = device_copy,
-            .fill = device_fill,
             .kernel_table = kernel_table,
         },
 };

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import phalanx as px
 import pytest
-from emulated.driver import TRAITS, EmulatedDriver
+from emulated.driver import TRAITS, EmulatedDevice, EmulatedDriver
 from phalanx.driver import Driver, Layout
 from phalanx.errors import DeviceError
 from phalanx.plugins import host
@@ -21,62 +21,63 @@ _FLUSHING = (
 
 
 @pytest.fixture
-def opened(drivers: dict[str, Driver]) -> Iterator[Callable[..., EmulatedDriver]]:
+def opened(drivers: dict[str, Driver]) -> Iterator[Callable[..., EmulatedDevice]]:
     """Make and open an emulated device."""
     made: list[EmulatedDriver] = []
 
-    def make(*options: str, edit: Callable[[str], str] = str, fp64: bool = True) -> EmulatedDriver:
+    def make(*options: str, edit: Callable[[str], str] = str, fp64: bool = True) -> EmulatedDevice:
         driver = EmulatedDriver("odd", replace(TRAITS, fp64=fp64), options=options, edit=edit)
         host().register_driver(driver)
         made.append(driver)
-        px.devices("odd")[0].ensure_open()
-        return driver
+        device = px.devices("odd")[0].ensure_open()
+        assert isinstance(device, EmulatedDevice)
+        return device
 
     yield make
     for driver in made:
         host().unregister_driver(driver)
 
 
-def promise(driver: EmulatedDriver, op: str, dtype: str, count: int = 2) -> str:
+def promise(device: EmulatedDevice, op: str, dtype: str, count: int = 2) -> str:
     """The class of a kernel."""
-    kernel = driver.kernel(0, op, (dtype,) * count, Layout.CONTIGUOUS)
-    assert kernel is not None
+    kernel = device.kernel(op, (dtype,) * count, Layout.CONTIGUOUS)
+    assert isinstance(kernel, px.Kernel)
     return str(kernel.determinism)
 
 
-def test_an_honest_compiler_changes_nothing(opened: Callable[..., EmulatedDriver]) -> None:
-    driver = opened()
-    assert driver.traits == TRAITS
-    assert promise(driver, "exp", "float32") == "bitwise"
+def test_an_honest_compiler_changes_nothing(opened: Callable[..., EmulatedDevice]) -> None:
+    device = opened()
+    assert device.traits == TRAITS
+    assert promise(device, "exp", "float32") == "bitwise"
 
 
-def test_contraction_lowers_what_rounds(opened: Callable[..., EmulatedDriver]) -> None:
-    driver = opened("-O2", "-ffp-contract=fast")
-    assert driver.traits == replace(TRAITS, contracts=True)
+def test_contraction_lowers_what_rounds(opened: Callable[..., EmulatedDevice]) -> None:
+    device = opened("-O2", "-ffp-contract=fast")
+    assert device.traits == replace(TRAITS, contracts=True)
     assert (
-        promise(driver, "exp", "float32") == promise(driver, "sum", "complex64") == "reproducible"
+        promise(device, "exp", "float32") == promise(device, "sum", "complex64") == "reproducible"
     )
-    assert promise(driver, "sort", "float32") == promise(driver, "add", "int32", 3) == "bitwise"
+    assert promise(device, "sort", "float32") == promise(device, "add", "int32", 3) == "bitwise"
 
 
-def test_flushed_subnormals_lower_single_precision(opened: Callable[..., EmulatedDriver]) -> None:
+def test_flushed_subnormals_lower_single_precision(opened: Callable[..., EmulatedDevice]) -> None:
     def edit(text: str) -> str:  # double is not flushed: that would be refused
         assert _FLUSHING[0] in text
         return text.replace(*_FLUSHING)
 
-    driver = opened(edit=edit, fp64=False)
-    assert driver.traits == replace(TRAITS, fp64=False, subnormals=False)
-    assert promise(driver, "sum", "float32") == "reproducible"
-    assert promise(driver, "sum", "int64") == "bitwise"
+    device = opened(edit=edit, fp64=False)
+    assert device.traits == replace(TRAITS, fp64=False, subnormals=False)
+    assert promise(device, "sum", "float32") == "reproducible"
+    assert promise(device, "sum", "int64") == "bitwise"
 
 
-def test_inexact_division_lowers_what_divides(opened: Callable[..., EmulatedDriver]) -> None:
+def test_inexact_division_lowers_what_divides(opened: Callable[..., EmulatedDevice]) -> None:
     def edit(text: str) -> str:
         return text.replace("return a / b;", "return a * (1.0f / b);")
 
-    driver = opened(edit=edit, fp64=False)
-    assert driver.traits == replace(TRAITS, fp64=False, exact_division=False)
-    assert promise(driver, "mean", "float32") == "reproducible"
+    device = opened(edit=edit, fp64=False)
+    assert device.traits == replace(TRAITS, fp64=False, exact_division=False)
+    assert promise(device, "mean", "float32") == "reproducible"
 
 
 _REORDERED = ("-O3", "-fassociative-math", "-fno-signed-zeros", "-fno-trapping-math")
@@ -95,7 +96,7 @@ _SINGLE_ROOT = ("phx_sqrt __builtin_sqrt", "phx_sqrt(x) ((f64)__builtin_sqrtf((f
     ],
 )
 def test_what_no_kernel_survives_is_refused(
-    opened: Callable[..., EmulatedDriver],
+    opened: Callable[..., EmulatedDevice],
     options: tuple[str, ...],
     edit: tuple[str, str],
     reason: str,

@@ -167,6 +167,7 @@ PHX_FN To phx_bits(const From x) {
 #define phx_copysignf __builtin_copysignf
 #define phx_copysign __builtin_copysign
 PHX_FN f32 phx_dividef(f32 a, f32 b) { return a / b; }
+PHX_FN f64 phx_divide(f64 a, f64 b) { return a / b; }
 
 /* Behind a program: how a kernel is called from outside, with a pointer to each argument. */
 template <unsigned... I>

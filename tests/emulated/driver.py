@@ -11,20 +11,31 @@ from __future__ import annotations
 import ctypes
 import struct
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import phalanx as px
 from phalanx import device_code
 from phalanx.device_code import matmul
 from phalanx.device_code.env import Env
 from phalanx.device_code.matmul import Chains
 from phalanx.device_code.recipe import Program, Recipe, Traits
 from phalanx.device_code.selftest import measured
-from phalanx.driver import DeviceInfo, DeviceKind, Direction, Driver, Feature, Layout
 from phalanx.errors import DeviceError, LaunchError, OutOfMemoryError, UnsupportedOpError
 from phalanx.optable import OPS, Structure
+from phalanx.vendor import (
+    Array,
+    DeviceInfo,
+    DeviceKind,
+    Driver,
+    Feature,
+    Layout,
+    OpenDevice,
+    Place,
+    Refusal,
+    Stream,
+)
+from phalanx.vendor import Kernel as CoreKernel
 
 from .compiler import DIALECT, Code, Kernel, program_text
 
@@ -40,6 +51,8 @@ TRAITS = Traits(
     most_groups=3,
     max_allocation=_MEMORY,
 )
+#: The scheduler of work-items has room for one launch.
+_ONE_LAUNCH = threading.Lock()
 
 
 class EmulatedDriver(Driver):
@@ -61,13 +74,9 @@ class EmulatedDriver(Driver):
         edit: Callable[[str], str] = str,
     ) -> None:
         self.name = name
-        self.edit = edit
         self.traits = traits
         self.options = options
-        self._lock = threading.Lock()
-        self._blocks: dict[int, np.ndarray[Any, Any]] = {}
-        self._recipes: dict[tuple[str, tuple[str, ...], Layout], Recipe | None] = {}
-        self._kernels: dict[tuple[Program, str], Kernel] = {}
+        self.edit = edit
 
     def device_count(self) -> int:
         return 2
@@ -86,50 +95,52 @@ class EmulatedDriver(Driver):
             vendor="Phalanx tests",
         )
 
-    def open(self, index: int) -> None:
-        """Try out what the compiler makes of arithmetic."""
-        self.traits = measured(self._probe, self.traits, f"{self.name}:{index}")
+    def open(self, index: int) -> EmulatedDevice:
+        return EmulatedDevice(self, f"{self.name}:{index}", backwards=index == 1)
+
+
+class EmulatedDevice(OpenDevice):
+    """A device in use; what its compiler makes of arithmetic is tried out first."""
+
+    def __init__(self, driver: EmulatedDriver, name: str, *, backwards: bool) -> None:
+        self.name = name
+        self.traits = driver.traits
+        self._driver = driver
+        self._backwards = backwards
+        self._lock = threading.Lock()
+        self._blocks: dict[int, np.ndarray[Any, Any]] = {}
+        self._recipes: dict[tuple[str, tuple[str, ...], Layout], Recipe | None] = {}
+        self._bound: dict[tuple[Program, str], Kernel] = {}
+        self.traits = measured(self._probe, driver.traits, name)
 
     def _probe(self, program: Program, data: bytes, size: int) -> bytes:
         given, made = ctypes.create_string_buffer(data), ctypes.create_string_buffer(size)
         ends = (struct.pack("<QQ", ctypes.addressof(room), 0) for room in (given, made))
         args = [part for end in ends for part in (end[:8], end[8:])]
-        kernel = self.compiled(program, "probe", "the self-test")
-        wrong = self.run(kernel, ((1,), (1,)), args, backwards=False)
+        wrong = self.run(self.bound(program, "probe", "the self-test"), (1,), (1,), args)
         if wrong:
             raise DeviceError(f"{self.name}: {wrong}")
         return made.raw
 
     # Memory
 
-    def alloc(self, index: int, size: int) -> int:
+    def alloc(self, size: int) -> int:
         if size > _MEMORY:
-            raise OutOfMemoryError(f"{self.name}:{index}: no {size} bytes", size=size)
+            raise OutOfMemoryError(f"{self.name}: no {size} bytes", size=size)
         whole = np.full(size + 64, _POISON, np.uint8)
-        handle = whole.ctypes.data + -whole.ctypes.data % 64
+        handle = int(whole.ctypes.data + -whole.ctypes.data % 64)
         with self._lock:
             self._blocks[handle] = whole
-        return int(handle)
+        return handle
 
-    def free(self, index: int, handle: int) -> None:
+    def free(self, handle: int) -> None:
         with self._lock:
             self._blocks.pop(handle)[:] = _POISON
 
-    def copy(
-        self,
-        index: int,
-        direction: Direction,
-        dst: int,
-        dst_offset: int,
-        src: int,
-        src_offset: int,
-        size: int,
-        *,
-        stream: px.Stream,
-    ) -> None:
-        ctypes.memmove(dst + dst_offset, src + src_offset, size)
+    def copy(self, dst: Place, src: Place, size: int, *, stream: Stream) -> None:
+        ctypes.memmove(dst.address, src.address, size)
 
-    def synchronize(self, index: int, timeout: float | None = None) -> None:
+    def synchronize(self, timeout: float | None = None) -> None:
         """Nothing to wait for: all calls end when their work is done."""
 
     # Kernels
@@ -143,13 +154,11 @@ class EmulatedDriver(Driver):
             self._recipes[key] = _find(op, dtypes, layout, self.traits)
         return self._recipes[key]
 
-    def kernel(
-        self, index: int, op: str, dtypes: tuple[str, ...], layout: Layout
-    ) -> px.Kernel | None:
+    def kernel(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> CoreKernel | Refusal:
         recipe = self.recipe(op, dtypes, layout)
         if recipe is None:
-            return None
-        return px.Kernel(
+            return Refusal(device_code.refusal(op, dtypes, self.traits))
+        return CoreKernel(
             op,
             dtypes,
             layout if OPS[op].structure is Structure.ELEMENTWISE else Layout.ANY,
@@ -159,44 +168,37 @@ class EmulatedDriver(Driver):
             handle=recipe,
         )
 
-    def kernels(self, index: int) -> Iterator[px.Kernel]:
-        for row in OPS.values():
-            for signature in row.signatures:
-                found = self.kernel(index, row.name, signature.dtypes, Layout.CONTIGUOUS)
-                if found is not None:
-                    yield found
-
-    def supports(self, index: int, op: str, dtypes: tuple[str, ...]) -> bool | str:
-        found = self.recipe(op, dtypes, Layout.CONTIGUOUS)
-        return found is not None or device_code.refusal(op, dtypes, self.traits) or False
+    def sources(self, kernel: CoreKernel) -> tuple[str, ...]:
+        return tuple(program_text(each, self.traits) for each in kernel.handle.programs)
 
     def launch(
         self,
-        index: int,
-        kernel: px.Kernel,
+        kernel: CoreKernel,
         inputs: Sequence[Any],
-        outputs: Sequence[px.Array],
+        outputs: Sequence[Array],
         params: tuple[int, ...],
         *,
-        stream: px.Stream,
+        stream: Stream,
     ) -> None:
-        env = EmulatedEnv(self, stream, f"{kernel.op}({', '.join(kernel.dtypes)})", index == 1)
-        kernel.handle.launch(env, inputs, outputs, params)
+        what = f"{kernel.op}({', '.join(kernel.dtypes)})"
+        kernel.handle.launch(EmulatedEnv(self, stream, what), inputs, outputs, params)
 
-    def compiled(self, program: Program, name: str, what: str) -> Kernel:
+    def bound(self, program: Program, name: str, what: str) -> Kernel:
         """A kernel of a program, compiled at first use."""
-        found = self._kernels.get((program, name))
+        found = self._bound.get((program, name))
         if found is None:
-            text = self.edit(program_text(program, self.traits))
-            options = (*DIALECT.options(self.traits), *self.options)
+            text = self._driver.edit(program_text(program, self.traits))
+            options = (*DIALECT.options(self.traits), *self._driver.options)
             code = Code(text, options, f"{what} on {self.name}")
-            found = self._kernels.setdefault((program, name), code.kernel(name))
+            found = self._bound.setdefault((program, name), code.kernel(name))
         return found
 
-    def run(self, kernel: Kernel, sizes: tuple[Any, Any], args: list[bytes], **options: Any) -> str:
-        """Run a kernel, one at a time; returns what went wrong."""
-        with self._lock:
-            return kernel.launch(*sizes, args, **options)
+    def run(
+        self, kernel: Kernel, groups: tuple[int, ...], size: tuple[int, ...], args: list[bytes]
+    ) -> str:
+        """Run a kernel, one at a time in the process; returns what went wrong."""
+        with _ONE_LAUNCH:
+            return kernel.launch(groups, size, args, backwards=self._backwards)
 
 
 class _SmallTiles(Chains):
@@ -214,25 +216,22 @@ def _find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> R
 class EmulatedEnv(Env):
     """One launch."""
 
-    __slots__ = ("_backwards", "_driver", "_what")
+    __slots__ = ("_device", "_what")
 
-    def __init__(
-        self, driver: EmulatedDriver, stream: px.Stream, what: str, backwards: bool
-    ) -> None:
-        super().__init__(driver.traits, stream)
-        self._driver = driver
+    def __init__(self, device: EmulatedDevice, stream: Stream, what: str) -> None:
+        super().__init__(device.traits, stream)
+        self._device = device
         self._what = what
-        self._backwards = backwards
 
     def kernel(self, program: Program, name: str) -> Kernel:
-        return self._driver.compiled(program, name, self._what)
+        return self._device.bound(program, name, self._what)
 
     def enqueue(
         self,
         kernel: Kernel,
         global_size: tuple[int, ...],
         local_size: tuple[int, ...] | None,
-        *args: px.Array | int | bytes,
+        *args: Array | int | bytes,
     ) -> None:
         if 0 in global_size:
             return
@@ -244,24 +243,23 @@ class EmulatedEnv(Env):
             raise LaunchError(f"{where}: {global_size} work-items in groups of {local_size}")
         packed: list[bytes] = []
         for arg in args:
-            if isinstance(arg, px.Array):
+            if isinstance(arg, Array):
                 packed.append(struct.pack("<q", arg.buffer.handle))
                 packed.append(struct.pack("<q", arg.offset // arg.itemsize))
             elif isinstance(arg, int):
                 packed.append(struct.pack("<q" if arg < 2**63 else "<Q", arg))
             else:
                 packed.append(arg)
-        sizes = (groups, local_size)
-        if wrong := self._driver.run(kernel, sizes, packed, backwards=self._backwards):
+        if wrong := self._device.run(kernel, groups, local_size, packed):
             raise LaunchError(f"{where}: {wrong}")
 
     def recipe(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Recipe:
-        found = self._driver.recipe(op, dtypes, layout)
+        found = self._device.recipe(op, dtypes, layout)
         if found is None:
             raise UnsupportedOpError(f"{op}({', '.join(dtypes)}) on {self.stream.device.name}")
         return found
 
-    def read_int(self, array: px.Array, index: int = 0) -> int:
+    def read_int(self, array: Array, index: int = 0) -> int:
         address = array.buffer.handle + array.offset + index * array.itemsize
         raw = ctypes.string_at(address, array.itemsize)
         return int.from_bytes(raw, "little", signed=array.dtype.kind == "i")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from phalanx.driver import Driver
 from phalanx.hookspecs import hookimpl
+from phalanx.vendor import Driver
 
 from .driver import EmulatedDriver
 

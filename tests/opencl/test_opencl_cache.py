@@ -197,7 +197,7 @@ class TestDiskCache:
 @pytest.fixture
 def make_store(device: px.Device, driver: OpenCLDriver, tmp_path: Path) -> Any:
     """Make stores of the device's programs over one folder, as several processes would."""
-    open_device = driver._device(device.index)
+    open_device = device.ensure_open()
     found = driver._listed().devices[device.index]
 
     def make(*identity: str) -> ProgramStore:
@@ -214,7 +214,7 @@ def make_store(device: px.Device, driver: OpenCLDriver, tmp_path: Path) -> Any:
 
 
 def negative(device: px.Device, driver: OpenCLDriver) -> Program:
-    traits = driver._device(device.index).traits
+    traits = device.ensure_open().traits
     recipe = find("negative", ("float32", "float32"), Layout.CONTIGUOUS, traits)
     assert recipe is not None
     return recipe.programs[0]
@@ -283,7 +283,7 @@ class TestProgramStore:
             "px.set_device(sys.argv[1])\n"
             "x = px.ones(7, dtype=px.int16)\n"
             "px.asnumpy(x)\n"
-            "programs = host().drivers()['opencl']._device(px.get_device().index).programs\n"
+            "programs = px.get_device().ensure_open().programs\n"
             "y = px.asarray(range(70_001), dtype=px.int32)\n"
             "calls = [(px.square, x), (px.square, x), (px.negative, x), (px.square, x),\n"
             "    (px.negative, x), (px.square, y), (px.square, y)]\n"

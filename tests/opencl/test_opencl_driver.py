@@ -11,8 +11,9 @@ import phalanx as px
 import pytest
 from phalanx.device_plugins import opencl_errors
 from phalanx.device_plugins.opencl import OpenCLDriver
-from phalanx.device_plugins.opencl_device import OpenDevice
+from phalanx.device_plugins.opencl_device import OpenCLDevice
 from phalanx.device_plugins.opencl_queue import Queue
+from phalanx.driver import Place
 from phalanx.errors import (
     DeviceLostError,
     DriverCallError,
@@ -36,21 +37,22 @@ class TestMemory:
     ) -> None:
         source = np.arange(1000, dtype=np.uint8)
         target = np.zeros(1000, dtype=np.uint8)
-        first, second = driver.alloc(device.index, 1000), driver.alloc(device.index, 1000)
+        opened = device.ensure_open()
+        first, second = opened.alloc(1000), opened.alloc(1000)
         stream = px.current_stream(device)
 
-        def copy(direction: int, *ends: int) -> None:
-            driver.copy(device.index, px.driver.Direction(direction), *ends, stream=stream)
+        def block(handle: int, offset: int) -> px.Place:
+            return px.Place(opened, handle, offset)
 
-        copy(0, first, 100, source.ctypes.data, 7, 500)
-        copy(2, second, 3, first, 100, 500)
-        copy(1, target.ctypes.data, 11, second, 3, 500)
+        opened.copy(block(first, 100), px.Place(None, source.ctypes.data, 7), 500, stream=stream)
+        opened.copy(block(second, 3), block(first, 100), 500, stream=stream)
+        opened.copy(px.Place(None, target.ctypes.data, 11), block(second, 3), 500, stream=stream)
         stream.synchronize()
         assert np.array_equal(target[11:511], source[7:507])
         assert not target[:11].any()
         assert not target[511:].any()
-        driver.free(device.index, first)
-        driver.free(device.index, second)
+        opened.free(first)
+        opened.free(second)
 
     def test_host_memory_lives_until_the_copy_is_done(
         self, device: Device, driver: OpenCLDriver
@@ -59,16 +61,9 @@ class TestMemory:
         x = px.zeros(1 << 20, dtype=px.uint8)
         room = ctypes.create_string_buffer(b"\7" * (1 << 20), 1 << 20)
         stream = px.current_stream(device)
-        driver.copy(
-            device.index,
-            px.driver.Direction.HOST_TO_DEVICE,
-            x.buffer.handle,
-            x.offset,
-            ctypes.addressof(room),
-            0,
-            1 << 20,
-            stream=stream,
-        )
+        opened = device.ensure_open()
+        target = px.Place(opened, x.buffer.handle, x.offset)
+        opened.copy(target, px.Place(None, ctypes.addressof(room)), 1 << 20, stream=stream)
         assert np.all(px.asnumpy(x) == 7)
 
     @pytest.mark.parametrize("value", [1, 2.5, -1j, True])
@@ -80,7 +75,7 @@ class TestMemory:
         self, device: Device, driver: OpenCLDriver
     ) -> None:
         with pytest.raises(OutOfMemoryError) as got:
-            driver.alloc(device.index, 2**55)
+            device.ensure_open().alloc(2**55)
         assert got.value.size == 2**55
         with pytest.raises(OutOfMemoryError, match=device.name):
             px.empty(2**50, dtype=px.uint8)
@@ -167,10 +162,10 @@ class TestStreams:
 
 
 @pytest.fixture
-def own(device: Device, driver: OpenCLDriver) -> OpenDevice:
+def own(device: Device, driver: OpenCLDriver) -> OpenCLDevice:
     """The device opened once more, so that faults stay there."""
     found = driver._listed().devices[device.index]
-    return OpenDevice(driver._cl, found, "opencl:9")
+    return OpenCLDevice(driver._cl, found, "opencl:9")
 
 
 class FailedEvent:
@@ -186,19 +181,20 @@ class TestErrors:
         assert name(driver._cl, -1001) == "CL_PLATFORM_NOT_FOUND_KHR"
         assert name(driver._cl, -12345) == "-12345"
 
-    def test_failed_call_has_code_name_and_call(self, own: OpenDevice) -> None:
+    def test_failed_call_has_code_name_and_call(self, own: OpenCLDevice) -> None:
+        far, near = Place(own, own.alloc(16), 1 << 40), Place(own, own.alloc(16))
         with pytest.raises(DriverCallError) as got:
-            own.fill(own.alloc(16), 1 << 40, 16, b"\0", own.queue)
+            own.move(far, near, 16, own.queue)
         assert got.value.code < 0
         assert got.value.name.startswith("CL_INVALID")
-        assert "fill of 16 bytes on opencl:9" in str(got.value)
+        assert "copy of 16 bytes on opencl:9" in str(got.value)
 
     def test_refused_launch_names_op_and_sizes(self, device: Device, driver: OpenCLDriver) -> None:
         from phalanx.device_plugins.opencl_launch import LaunchEnv
         from phalanx.driver import Layout
 
-        kernel = driver.kernel(device.index, "negative", ("int8", "int8"), Layout.CONTIGUOUS)
-        open_device = driver._device(device.index)
+        kernel = device.ensure_open().kernel("negative", ("int8", "int8"), Layout.CONTIGUOUS)
+        open_device = device.ensure_open()
         stream = px.current_stream(device)
         env = LaunchEnv(open_device, open_device.queue, stream, kernel)
         bound = env.kernel(kernel.handle.programs[0], "run")
@@ -211,10 +207,10 @@ class TestErrors:
             env.enqueue(bound, (64,), (64,), x, x, 4.0)
 
     def test_asynchronous_failure_names_the_launch(
-        self, device: Device, driver: OpenCLDriver, own: OpenDevice
+        self, device: Device, driver: OpenCLDriver, own: OpenCLDevice
     ) -> None:
-        kernel = driver.kernel(
-            device.index, "exp", ("float32", "float32"), px.driver.Layout.CONTIGUOUS
+        kernel = device.ensure_open().kernel(
+            "exp", ("float32", "float32"), px.driver.Layout.CONTIGUOUS
         )
         own.queue.put(kernel, lambda _: FailedEvent())
         with pytest.raises(LaunchError, match=r"exp\(float32, float32\)") as got:
@@ -222,22 +218,22 @@ class TestErrors:
         assert "CL_OUT_OF_RESOURCES" in str(got.value)
         own.queue.finish(None)  # told once
 
-    def test_lost_device_is_told_in_full_once(self, own: OpenDevice) -> None:
+    def test_lost_device_is_told_in_full_once(self, own: OpenCLDevice) -> None:
         cl = own.cl
 
         class LostQueue:
             def flush(self) -> None: ...
 
-        lost = type("Lost", (cl.Error,), {"code": -2, "routine": "clEnqueueFillBuffer"})
+        lost = type("Lost", (cl.Error,), {"code": -2, "routine": "clEnqueueCopyBuffer"})
 
         def fail(*_: Any, **__: Any) -> None:
             raise lost()
 
         handle = own.alloc(16)
-        own.cl = _with(cl, enqueue_fill_buffer=fail)
+        own.cl = _with(cl, enqueue_copy=fail)
         queue = Queue(cl, LostQueue(), own.name)
         with pytest.raises(DeviceLostError, match="CL_DEVICE_NOT_AVAILABLE"):
-            own.fill(handle, 0, 16, b"\0", queue)
+            own.move(Place(own, handle, 8), Place(own, handle), 8, queue)
         with pytest.raises(DeviceLostError, match="was lost before"):
             own.alloc(16)
         own.free(handle)

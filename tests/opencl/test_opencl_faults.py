@@ -244,12 +244,12 @@ def test_a_cache_that_cannot_be_written(
     code = COMPUTE.format(device=device.name)
     done = run_python("-c", code, PHALANX_CACHE_DIR=cache, PHALANX_LOG="warning")
     assert done.stdout == "[1. 1. 1.]\n"
-    told = int(driver.opened(device.index).programs.on_disk)
+    told = int(device.ensure_open().programs.on_disk)
     assert done.stderr.count("compiled programs are not kept") == told
 
 
 def test_a_corrupt_cache(device: px.Device, driver: OpenCLDriver, tmp_path: Path) -> None:
-    if not driver.opened(device.index).programs.on_disk:
+    if not device.ensure_open().programs.on_disk:
         pytest.skip("the runtime keeps its programs itself")
     code = COMPUTE.format(device=device.name)
     env = {"PHALANX_CACHE_DIR": str(tmp_path), "PHALANX_LOG": "warning"}

@@ -11,9 +11,9 @@ import pytest
 from fake_runtime import Error, Platform, make_device, make_runtime
 from phalanx.device_plugins import opencl_listing
 from phalanx.device_plugins.opencl import OpenCLDriver
-from phalanx.diagnosis import Status
 from phalanx.driver import DeviceKind, Feature
 from phalanx.errors import DeviceError
+from phalanx.vendor import Status
 
 
 @pytest.fixture

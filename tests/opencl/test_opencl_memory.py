@@ -13,12 +13,12 @@ import numpy as np
 import phalanx as px
 import pytest
 from phalanx.device_plugins.opencl import OpenCLDriver
-from phalanx.device_plugins.opencl_device import OpenDevice
+from phalanx.device_plugins.opencl_device import OpenCLDevice
 from phalanx.device_plugins.opencl_listing import Found, Listing
 from phalanx.device_plugins.opencl_memory import works_in_place
 from phalanx.device_plugins.opencl_queue import Marker
 from phalanx.device_plugins.opencl_staging import CHUNK, LEAST, MOST_PAIRS
-from phalanx.driver import DeviceKind, Direction, Feature, Layout
+from phalanx.driver import DeviceKind, Feature, Layout, Place
 from phalanx.errors import DriverCallError, LaunchError, OutOfMemoryError
 from phalanx.plugins import host
 
@@ -65,15 +65,16 @@ def discrete(device: px.Device) -> Iterator[px.Device]:
 
 
 @pytest.fixture
-def own(device: px.Device, driver: OpenCLDriver) -> OpenDevice:
+def own(device: px.Device, driver: OpenCLDriver) -> OpenCLDevice:
     """The device as a discrete one, opened apart, so that faults stay there."""
-    return OpenDevice(driver._cl, as_discrete(driver._listed().devices[device.index]), "opencl:9")
+    return OpenCLDevice(driver._cl, as_discrete(driver._listed().devices[device.index]), "opencl:9")
 
 
-def opened(device: px.Device) -> OpenDevice:
+def opened(device: px.Device) -> OpenCLDevice:
     """The driver's object of a device."""
-    assert isinstance(device.driver, OpenCLDriver)
-    return device.driver.opened(device.index)
+    found = device.ensure_open()
+    assert isinstance(found, OpenCLDevice)
+    return found
 
 
 def numbers(size: int) -> Any:
@@ -81,15 +82,13 @@ def numbers(size: int) -> Any:
     return (np.arange(size, dtype=np.uint32) * 2654435761 >> 24).astype(np.uint8)
 
 
-def send(own: OpenDevice, handle: int, data: Any) -> None:
-    ends = (handle, 0), (data.ctypes.data, 0)
-    own.copy(Direction.HOST_TO_DEVICE, *ends, data.nbytes, own.queue)
+def send(own: OpenCLDevice, handle: int, data: Any) -> None:
+    own.move(Place(own, handle), Place(None, data.ctypes.data), data.nbytes, own.queue)
 
 
-def fetch(own: OpenDevice, handle: int, size: int) -> Any:
+def fetch(own: OpenCLDevice, handle: int, size: int) -> Any:
     data = np.zeros(size, dtype=np.uint8)
-    ends = (data.ctypes.data, 0), (handle, 0)
-    own.copy(Direction.DEVICE_TO_HOST, *ends, size, own.queue)
+    own.move(Place(None, data.ctypes.data), Place(own, handle), size, own.queue)
     own.queue.finish(None)
     return data
 
@@ -125,14 +124,14 @@ class TestStaging:
     def test_devices_that_share_memory_copy_directly(self, device: px.Device) -> None:
         assert opened(device).staging is None
 
-    def test_source_is_read_on_return(self, own: OpenDevice) -> None:
+    def test_source_is_read_on_return(self, own: OpenCLDevice) -> None:
         data = numbers(3 * CHUNK)
         kept, handle = data.copy(), own.alloc(data.nbytes)
         send(own, handle, data)
         data[:] = 0
         assert np.array_equal(fetch(own, handle, data.nbytes), kept)
 
-    def test_slots_are_reused(self, own: OpenDevice) -> None:
+    def test_slots_are_reused(self, own: OpenCLDevice) -> None:
         handle = own.alloc(3 * CHUNK)
         for _ in range(5):
             send(own, handle, numbers(3 * CHUNK))
@@ -164,7 +163,7 @@ class TestStaging:
         assert staging._made == len(staging._free) <= MOST_PAIRS
 
     @pytest.mark.parametrize("direction", ["send", "fetch"])
-    def test_failure_half_way_loses_nothing(self, own: OpenDevice, direction: str) -> None:
+    def test_failure_half_way_loses_nothing(self, own: OpenCLDevice, direction: str) -> None:
         data = numbers(4 * CHUNK)
         handle, staging, cl = own.alloc(data.nbytes), own.staging, own.cl
         assert staging is not None
@@ -181,9 +180,9 @@ class TestStaging:
         assert staging._made == len(staging._free) == 1
 
     def test_failed_launch_is_named_by_the_copy_behind_it(
-        self, own: OpenDevice, device: px.Device, driver: OpenCLDriver
+        self, own: OpenCLDevice, device: px.Device, driver: OpenCLDriver
     ) -> None:
-        kernel = driver.kernel(device.index, "exp", ("float32", "float32"), Layout.CONTIGUOUS)
+        kernel = device.ensure_open().kernel("exp", ("float32", "float32"), Layout.CONTIGUOUS)
         failed = type("Failed", (own.cl.Error,), {"code": -14, "routine": "clWaitForEvents"})
 
         def wait() -> None:
@@ -193,7 +192,7 @@ class TestStaging:
         with pytest.raises(LaunchError, match=r"exp\(float32, float32\).*CL_OUT_OF_RESOURCES"):
             own.queue.wait_for(SimpleNamespace(command_execution_status=-14, wait=wait))
 
-    def test_without_memory_to_pin_copies_go_directly(self, own: OpenDevice) -> None:
+    def test_without_memory_to_pin_copies_go_directly(self, own: OpenCLDevice) -> None:
         data = numbers(2 * CHUNK)
         handle, staging, cl = own.alloc(data.nbytes), own.staging, own.cl
         assert staging is not None
@@ -215,7 +214,7 @@ class TestStaging:
         assert slot() is None
         assert np.array_equal(px.asnumpy(x), numbers(2 * CHUNK))
 
-    def test_busy_slots_are_passed_over(self, own: OpenDevice) -> None:
+    def test_busy_slots_are_passed_over(self, own: OpenCLDevice) -> None:
         staging = own.staging
         assert staging is not None
         pairs = [staging._take() for _ in range(MOST_PAIRS + 1)]
@@ -362,7 +361,7 @@ class TestSharedWithTheHost:
         assert opened(device).shares_host
         monkeypatch.setattr("phalanx.device_plugins.opencl_memory.np.empty", empty)
         with pytest.raises(OutOfMemoryError, match="the host has no memory") as got:
-            driver.alloc(device.index, 1 << 20)
+            device.ensure_open().alloc(1 << 20)
         assert got.value.size == 1 << 20
 
 
@@ -378,13 +377,13 @@ class TestLimits:
     def test_largest_allocation(self, device: px.Device, driver: OpenCLDriver) -> None:
         most = device.info.max_allocation
         with pytest.raises(OutOfMemoryError, match=f"at most {most} bytes"):
-            driver.alloc(device.index, most + 1)
+            device.ensure_open().alloc(most + 1)
 
 
 class TestPriorities:
     @pytest.mark.parametrize(("priority", "hint"), [(-1, 1), (-5, 1), (1, 4), (0, None)])
     def test_hint_where_the_runtime_takes_one(
-        self, own: OpenDevice, priority: int, hint: int | None
+        self, own: OpenCLDevice, priority: int, hint: int | None
     ) -> None:
         asked: list[Any] = []
         cl = own.cl
@@ -409,9 +408,9 @@ class TestPriorities:
 
 
 def test_failure_before_an_event_names_the_launch(
-    own: OpenDevice, device: px.Device, driver: OpenCLDriver
+    own: OpenCLDevice, device: px.Device, driver: OpenCLDriver
 ) -> None:
-    kernel = driver.kernel(device.index, "exp", ("float32", "float32"), Layout.CONTIGUOUS)
+    kernel = device.ensure_open().kernel("exp", ("float32", "float32"), Layout.CONTIGUOUS)
     marker = Marker(own.cl, own.name)
     marker.record(own.queue)
     own.queue.put(kernel, lambda _: SimpleNamespace(command_execution_status=-5))

@@ -104,6 +104,6 @@ def test_any_byte_but_zero_is_true(where: px.Device) -> None:
 def test_kernels_are_exact(where: px.Device) -> None:
     for op in ("nonzero", "compress"):
         for signature in OPS[op].signatures:
-            found = where.driver.kernel(where.index, op, signature.dtypes, Layout.ANY)
-            assert found is not None
+            found = where.ensure_open().kernel(op, signature.dtypes, Layout.ANY)
+            assert isinstance(found, px.Kernel)
             assert (found.determinism, found.error_bound) == ("bitwise", 0.0)

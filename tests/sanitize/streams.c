@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "phalanx.h"
+#include "kernel.h"
 
 #define THREADS 4
 #define STREAMS 4
@@ -74,6 +74,37 @@ typedef struct {
 
 static stream_slot streams[STREAMS];
 
+/* Work of the test's own in a stream: kernels whose params are what they need. */
+static phx_error *run_host_call(const cpu_kernel *self, const phx_call *call) {
+    (void)self;
+    void (*fn)(void *) = (void (*)(void *))(intptr_t)call->params[0];
+    fn((void *)(intptr_t)call->params[1]);
+    return NULL;
+}
+
+static phx_error *run_fill(const cpu_kernel *self, const phx_call *call) {
+    (void)self;
+    int64_t *to = (int64_t *)(intptr_t)call->params[0];
+    for (int i = 0; i < LENGTH; i++) to[i] = call->params[1];
+    return NULL;
+}
+
+static void enqueue(phx_stream *stream, const cpu_kernel *kernel, int64_t first, int64_t second) {
+    const int64_t params[] = {first, second};
+    const phx_call call = {.struct_size = sizeof call, .params = params, .n_params = 2};
+    OK(cpu_run(&kernel->base, stream, &call));
+}
+
+static void host_call(phx_stream *stream, void (*fn)(void *), void *argument) {
+    static const cpu_kernel kernel = {.base = {.op = {"host call", 9}, .run = cpu_run}, .fn = run_host_call};
+    enqueue(stream, &kernel, (intptr_t)fn, (intptr_t)argument);
+}
+
+static void fill(phx_stream *stream, int64_t *array, int64_t value) {
+    static const cpu_kernel kernel = {.base = {.op = {"fill", 4}, .run = cpu_run}, .fn = run_fill};
+    enqueue(stream, &kernel, (intptr_t)array, value);
+}
+
 static void launch(const phx_kernel *kernel, phx_stream *stream, int64_t *a, int64_t count_a, int64_t *b,
                    int64_t *out, int64_t count_out, const int64_t *params) {
     int64_t shape_a[] = {count_a}, shape[] = {LENGTH}, shape_out[] = {count_out}, dense[] = {1};
@@ -111,7 +142,7 @@ static void work_on(stream_slot *slot, phx_stream *stream, int64_t *source, int6
     const bool bad = stream != NULL && dice % 8 == 0;
     int64_t value = (int64_t)(dice >> 8) % LENGTH, wide = bad ? 1 : LENGTH;
     const int64_t params[] = {wide, 1};
-    OK(api->fill(device, stream, source, 0, LENGTH * 8, &value, 8));
+    fill(stream, source, value);
     launch(wrap_index, stream, source, LENGTH, NULL, offsets, LENGTH, params);
     const bool lost = value >= wide;
     look *l = malloc(sizeof *l);
@@ -120,13 +151,13 @@ static void work_on(stream_slot *slot, phx_stream *stream, int64_t *source, int6
         launch(gather, stream, source, 0, offsets, result, LENGTH, NULL);
     } else { /* all values go to one place, or nowhere */
         const int64_t none = -1;
-        OK(api->fill(device, stream, result, 0, LENGTH * 8, &none, 8));
+        fill(stream, result, none);
         launch(scatter, stream, source, LENGTH, offsets, result, 0, NULL);
         l->first = !lost && value == 0 ? value : none;
         l->last = !lost && value == LENGTH - 1 ? value : none;
     }
     if (slot != NULL) l->number = ++slot->pushed;
-    OK(api->stream_host_call(device, stream, look_at_results, l));
+    host_call(stream, look_at_results, l);
 }
 
 static void fill_slot(stream_slot *slot) {
@@ -199,7 +230,7 @@ static void record(event_slot *e, phx_stream *stream, uint64_t number) {
     note *n = calloc(1, sizeof *n);
     atomic_init(&n->references, 1);
     pthread_mutex_lock(&e->order);
-    OK(api->stream_host_call(device, stream, write_note, new_use(n, number)));
+    host_call(stream, write_note, new_use(n, number));
     OK(api->event_record(e->handle, stream));
     note *old = e->note;
     e->note = n;
@@ -214,7 +245,7 @@ static void wait_for(event_slot *e, phx_stream *stream, bool in_stream) {
     note_use *use = e->note != NULL ? new_use(e->note, e->number) : NULL;
     if (use != NULL && in_stream) {
         OK(api->stream_wait_event(device, stream, e->handle));
-        OK(api->stream_host_call(device, stream, read_note, use));
+        host_call(stream, read_note, use);
     } else if (use != NULL) {
         OK(api->event_synchronize(e->handle, FOREVER));
         read_note(use);
@@ -374,7 +405,7 @@ static void destroy_while_waited_for(bool alone) {
     OK(api->stream_create(device, 0, &g.stream));
     OK(api->stream_create(device, 0, &other));
     OK(api->event_create(device, &g.event));
-    OK(api->stream_host_call(device, g.stream, hold, &g));
+    host_call(g.stream, hold, &g);
     if (!alone) {
         OK(api->event_record(g.event, g.stream));
         OK(api->stream_wait_event(device, other, g.event));

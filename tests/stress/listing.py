@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 
 import phalanx as px
+from phalanx import Kernel
 from phalanx._warm import DTYPES
+from phalanx.registry import find_kernel
 
 
 def main() -> None:
@@ -19,7 +21,7 @@ def main() -> None:
         usable = [
             d.name
             for d in DTYPES
-            if device.driver.supports(device.index, "copy", (d.name, d.name)) is True
+            if isinstance(find_kernel(device, "copy", (d.name, d.name)), Kernel)
         ]
         found.append([device.name, usable, device.host_addressable, device.synchronous])
     print(json.dumps(found))

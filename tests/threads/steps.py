@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import phalanx as px
-from fake_driver import FakeDriver
+from phalanx.testing import ReferenceDriver
 
 
 def values(x: px.Array) -> list[float]:
@@ -37,13 +37,14 @@ def in_thread(step: Callable[[], Any]) -> Any:
 
 @contextmanager
 def during(
-    driver: FakeDriver, call: str, step: Callable[[], Any], *, after: bool = False
+    driver: ReferenceDriver, call: str, step: Callable[[], Any], *, after: bool = False
 ) -> Iterator[None]:
-    """Let another thread make a step inside the next call of a driver's function."""
-    inner = getattr(driver, call)
+    """Let another thread make a step inside the next call of a function of a driver's device 0."""
+    opened = driver.open_devices[0]
+    inner = getattr(opened, call)
 
     def outer(*args: Any, **options: Any) -> Any:
-        setattr(driver, call, inner)
+        setattr(opened, call, inner)
         if after:
             result = inner(*args, **options)
             in_thread(step)
@@ -51,9 +52,9 @@ def during(
         in_thread(step)
         return inner(*args, **options)
 
-    setattr(driver, call, outer)
+    setattr(opened, call, outer)
     try:
         yield
-        assert getattr(driver, call) is not outer, f"{call} was not called"
+        assert getattr(opened, call) is not outer, f"{call} was not called"
     finally:
-        delattr(driver, call)
+        delattr(opened, call)

@@ -11,7 +11,7 @@ from typing import Any
 
 import phalanx as px
 import pytest
-from fake_driver import FakeDriver
+from phalanx.testing import ReferenceDriver
 from threads.steps import during, values
 
 
@@ -111,20 +111,21 @@ class TestClose:
     def test_interrupted_close_goes_on_when_closed_again(self, asynchronous: px.Device) -> None:
         stream = px.Stream()
         worker = stream.handle
-        inner = asynchronous.driver.stream_synchronize
+        opened = asynchronous.ensure_open()
+        inner = opened.stream_synchronize
 
         def interrupt(*args: Any) -> None:
-            asynchronous.driver.stream_synchronize = inner
+            opened.stream_synchronize = inner
             raise KeyboardInterrupt
 
-        asynchronous.driver.stream_synchronize = interrupt
+        opened.stream_synchronize = interrupt
         try:
             with pytest.raises(KeyboardInterrupt):
                 stream.close()
             assert not worker._stopped
             stream.close()
         finally:
-            del asynchronous.driver.stream_synchronize
+            del opened.stream_synchronize
         assert worker._stopped
 
 
@@ -199,7 +200,9 @@ class TestDropped:
         assert px.memory_stats()["segments_added"] == before
         del y
 
-    def test_a_hundred_streams_of_a_few_bytes(self, make_driver: Callable[..., FakeDriver]) -> None:
+    def test_a_hundred_streams_of_a_few_bytes(
+        self, make_driver: Callable[..., ReferenceDriver]
+    ) -> None:
         """Reserved 2.4 GB."""
         driver = make_driver(streams=True, memory=1 << 29)
         streams = [px.Stream("own:0") for _ in range(100)]
@@ -212,13 +215,13 @@ class TestDropped:
             stream.close()
 
     def test_no_number_is_left(
-        self, make_driver: Callable[..., FakeDriver], monkeypatch: pytest.MonkeyPatch
+        self, make_driver: Callable[..., ReferenceDriver], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         driver = make_driver(streams=True)
-        monkeypatch.setattr(
-            driver, "stream_create", lambda index, priority: driver._workers[index][0]
-        )
-        monkeypatch.setattr(driver, "stream_destroy", lambda index, handle: None)
+        px.devices("own")[0].ensure_open()
+        opened = driver.open_devices[0]
+        monkeypatch.setattr(opened, "stream_create", lambda priority: opened.workers[0])
+        monkeypatch.setattr(opened, "stream_destroy", lambda handle: None)
         streams = []
         with pytest.raises(px.DeviceError, match="close some"):  # noqa: PT012 - the last one raises
             while True:
@@ -230,22 +233,24 @@ class TestDropped:
 
 
 class TestUnregister:
-    def test_devices_are_closed(self, make_driver: Callable[..., FakeDriver]) -> None:
+    def test_devices_are_closed(self, make_driver: Callable[..., ReferenceDriver]) -> None:
         from phalanx.plugins import host
 
         driver = make_driver("gone", streams=True)
-        closed: list[int] = []
-        inner = driver.close
-        driver.close = lambda index: (closed.append(index), inner(index))  # type: ignore[method-assign]
         with px.Stream("gone:0"):
             assert values(px.ones(4, device="gone:0") + 1) == [2.0] * 4
+        opened = driver.open_devices[0]
         host().unregister_driver(driver)
-        assert closed == [0]
-        assert driver.used() == 0
+        assert driver.open_devices == {}
+        assert opened.used() == 0
+        with pytest.raises(px.ClosedError, match="gone:0 is closed"):
+            opened.alloc(64)
         host().register_driver(driver)
         assert values(px.ones(4, device="gone:0") + 2) == [3.0] * 4
 
-    def test_arrays_keep_their_device_open(self, make_driver: Callable[..., FakeDriver]) -> None:
+    def test_arrays_keep_their_device_open(
+        self, make_driver: Callable[..., ReferenceDriver]
+    ) -> None:
         from phalanx.plugins import host
 
         driver = make_driver("kept")

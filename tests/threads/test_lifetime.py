@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import phalanx as px
 import pytest
-from fake_driver import FakeDriver
 from phalanx._warm import keep_behind
+from phalanx.testing import ReferenceDriver
 from threads.steps import during, values
 
 
 class TestBorrowed:
     def test_owner_stays_until_the_work_is_done(
-        self, make_driver: Callable[..., FakeDriver]
+        self, make_driver: Callable[..., ReferenceDriver]
     ) -> None:
         driver = make_driver(streams=True, host_addressable=True)
         with px.device("own:0"):
@@ -76,7 +76,7 @@ class TestBorrowed:
         assert alive() is None
 
     def test_memory_borrowed_twice_has_one_order(
-        self, make_driver: Callable[..., FakeDriver]
+        self, make_driver: Callable[..., ReferenceDriver]
     ) -> None:
         driver = make_driver(streams=True, host_addressable=True)
         with px.device("own:0"):
@@ -165,10 +165,11 @@ class TestTrim:
         before = driver.used()
 
         def interrupt(*args: Any) -> None:
-            del driver.event_query
+            del opened.event_query
             raise KeyboardInterrupt
 
-        driver.event_query = interrupt
+        opened = asynchronous.ensure_open()
+        opened.event_query = interrupt
         with pytest.raises(KeyboardInterrupt):
             px.empty_cache()
         assert driver.used() == before == px.memory_stats()["reserved"]
@@ -199,7 +200,7 @@ class TestTrim:
         del y
 
     def test_adoption_leaves_what_is_freed_meanwhile(
-        self, make_driver: Callable[..., FakeDriver]
+        self, make_driver: Callable[..., ReferenceDriver]
     ) -> None:
         driver = make_driver(streams=True, memory=64 << 20)
         with px.device("own:0"):
@@ -229,7 +230,7 @@ class TestTrim:
             assert int(busy[0]) == 2
 
     def test_a_refused_segment_goes_back_to_the_driver(
-        self, make_driver: Callable[..., FakeDriver]
+        self, make_driver: Callable[..., ReferenceDriver]
     ) -> None:
         driver = make_driver()
         with px.device("own:0") as device:

@@ -21,10 +21,11 @@ class TestMarks:
         x = px.zeros(8)
         px.synchronize()
         waited = []
-        inner = driver.stream_wait_event
+        opened = asynchronous.ensure_open()
+        inner = opened.stream_wait_event
 
-        def watch(index: int, handle: Any, event: Any) -> None:
-            driver.stream_wait_event = inner
+        def watch(handle: Any, event: Any) -> None:
+            opened.stream_wait_event = inner
             before = event.marker
             with writer:
                 y = px.ones(8) + 1
@@ -35,17 +36,17 @@ class TestMarks:
             assert not event.destroyed
             assert event.marker is before, "the event was recorded anew under a wait"
             waited.append(event)
-            inner(index, handle, event)
+            inner(handle, event)
 
         with driver.paused(writer):
             with writer:
                 x += 1
-            driver.stream_wait_event = watch
+            opened.stream_wait_event = watch
             try:
                 with reader:
                     z = x + 1
             finally:
-                del driver.stream_wait_event
+                del opened.stream_wait_event
             assert not reader.query()
         assert waited
         assert values(z) == [2.0] * 8
@@ -143,23 +144,24 @@ class TestTransaction:
         driver, stream = asynchronous.driver, px.Stream()
         x = px.zeros(4)
         px.synchronize()
-        inner = driver.launch
+        opened = asynchronous.ensure_open()
+        inner = opened.launch
 
         def halfway(*args: Any, **options: Any) -> None:
             inner(*args, **options)
             raise px.LaunchError("the second kernel did not start")
 
-        driver.launch = halfway
+        opened.launch = halfway
         try:
             with driver.paused(stream):
                 with stream, pytest.raises(px.LaunchError, match="second kernel"):
                     x += 1
-                driver.launch = inner
+                opened.launch = inner
                 with px.Stream() as other:
                     y = x + 1
                 assert not other.query()
         finally:
-            del driver.launch
+            del opened.launch
         assert values(y) == [2.0] * 4
 
     def test_kernels_chosen_anew_under_a_call(self, cpu: px.Device) -> None:

@@ -87,26 +87,26 @@ class Point:
 
     def __init__(self, device: px.Device) -> None:
         self._device = device
-        self.handle = device.driver.event_create(device.index) if device.has_streams else None
+        self.handle = device.ensure_open().event_create() if device.has_streams else None
 
     def record(self, stream: px.Stream) -> None:
         """Put it behind the stream's work so far."""
-        driver, index = self._device.driver, self._device.index
+        opened = self._device.ensure_open()
         if self.handle is None:
-            driver.synchronize(index)
+            opened.synchronize()
         else:
-            driver.event_record(index, self.handle, stream.handle)
+            opened.event_record(self.handle, stream.handle)
 
     def hold_back(self, stream: px.Stream) -> None:
         """Let later work of a stream wait for it."""
         if self.handle is not None:
-            driver, index = self._device.driver, self._device.index
-            driver.stream_wait_event(index, stream.handle, self.handle)
+            opened = self._device.ensure_open()
+            opened.stream_wait_event(stream.handle, self.handle)
 
     def close(self) -> None:
         """Destroy it."""
         if self.handle is not None:
-            self._device.driver.event_destroy(self._device.index, self.handle)
+            self._device.ensure_open().event_destroy(self.handle)
 
 
 class Member:

@@ -159,15 +159,15 @@ def destroy(member: Member) -> None:
     device = member.crew.device
     if not device.has_streams:
         return
-    driver, index = device.driver, device.index
+    opened = device.ensure_open()
     for _ in range(3):
         with member.streams[0] as stream:
             x, model = member.chain(10 + 20 * ((member.number + member.pick(0, 2)) % 2))
         member.point.record(stream)
-        queue = driver.stream_create(index, 0)
-        driver.stream_wait_event(index, queue, member.point.handle)
-        driver.stream_destroy(index, queue)
-        done = driver.event_query(index, member.point.handle)
+        queue = opened.stream_create(0)
+        opened.stream_wait_event(queue, member.point.handle)
+        opened.stream_destroy(queue)
+        done = opened.event_query(member.point.handle)
         assert done, "a queue was destroyed while it waited for an event"
         member.check(x, model, "an array that a destroyed queue has waited for")
 

@@ -3,44 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import phalanx as px
 import pytest
 from phalanx.conformance.case import Case
-from phalanx.driver import Capability, Feature
+from phalanx.driver import Capability, Feature, OpenDevice
+from phalanx.optable import OPS
+from phalanx.registry import ask_for_kernel, find_kernel, layouts_of
 
-_STREAM_CALLS: dict[str, Callable[[Any, int], object]] = {
-    "stream_create": lambda driver, index: driver.stream_create(index, 0),
-    "stream_query": lambda driver, index: driver.stream_query(index, None),
-    "stream_synchronize": lambda driver, index: driver.stream_synchronize(index, None),
-    "event_create": lambda driver, index: driver.event_create(index),
+_STREAM_CALLS: dict[str, Callable[[OpenDevice], object]] = {
+    "stream_create": lambda opened: opened.stream_create(0),
+    "stream_query": lambda opened: opened.stream_query(None),
+    "stream_synchronize": lambda opened: opened.stream_synchronize(None),
+    "event_create": lambda opened: opened.event_create(),
 }
 
 
 @pytest.mark.parametrize("call", _STREAM_CALLS)
 def test_streams_bit(case: Case, call: str) -> None:
     """With STREAMS each call works; without, each one raises."""
-    driver, index = case.device.driver, case.device.index
-    if Capability.STREAMS in driver.capabilities:
-        handle = _STREAM_CALLS[call](driver, index)
+    opened = case.device.ensure_open()
+    if Capability.STREAMS in opened.capabilities:
+        handle = _STREAM_CALLS[call](opened)
         if call == "stream_create":
-            driver.stream_synchronize(index, handle)
-            driver.stream_destroy(index, handle)
+            opened.stream_synchronize(handle)
+            opened.stream_destroy(handle)
         elif call == "event_create":
-            driver.event_destroy(index, handle)
+            opened.event_destroy(handle)
         return
     with pytest.raises((NotImplementedError, px.UnsupportedOpError)):
-        _STREAM_CALLS[call](driver, index)
+        _STREAM_CALLS[call](opened)
 
 
 def test_event_timing_bit(case: Case) -> None:
     """With EVENT_TIMING, two events have a time between them; without, the driver refuses."""
-    driver, index = case.device.driver, case.device.index
-    if Capability.EVENT_TIMING not in driver.capabilities:
+    opened = case.device.ensure_open()
+    if Capability.EVENT_TIMING not in opened.capabilities:
         with pytest.raises((NotImplementedError, px.UnsupportedOpError)):
-            driver.event_elapsed(index, None, None)
+            opened.event_elapsed(None, None)
         return
     stream = px.Stream(case.device)
     begin, end = stream.record(), stream.record()
@@ -50,12 +51,12 @@ def test_event_timing_bit(case: Case) -> None:
 
 def test_trim_bit(case: Case) -> None:
     """With TRIM the driver gives memory back; without, it refuses."""
-    driver, index = case.device.driver, case.device.index
-    if Capability.TRIM in driver.capabilities:
-        driver.trim(index)
+    opened = case.device.ensure_open()
+    if Capability.TRIM in opened.capabilities:
+        opened.trim()
         return
     with pytest.raises((NotImplementedError, px.UnsupportedOpError)):
-        driver.trim(index)
+        opened.trim()
 
 
 def test_host_addressable_feature(case: Case) -> None:
@@ -80,26 +81,21 @@ def test_synchronous_feature(case: Case) -> None:
     assert px.current_stream().query(), "work is still pending"
 
 
+_FLOAT64 = {"add": ("float64",) * 3, "multiply": ("float64",) * 3, "exp": ("float64",) * 2}
+
+
 def test_fp64_feature(case: Case) -> None:
     """FP64 tells truthfully whether float64 is computed."""
-    driver, index = case.device.driver, case.device.index
-    answers = {
-        op: driver.supports(index, op, dtypes)
-        for op, dtypes in (
-            ("add", ("float64",) * 3),
-            ("multiply", ("float64",) * 3),
-            ("exp", ("float64",) * 2),
-        )
-    }
     if Feature.FP64 in case.device.info.features:
         return
-    wrong = [op for op, answer in answers.items() if answer is True]
+    answers = {op: find_kernel(case.device, op, dtypes) for op, dtypes in _FLOAT64.items()}
+    wrong = [op for op, answer in answers.items() if isinstance(answer, px.Kernel)]
     assert not wrong, f"the device states no fp64, but offers float64 kernels of {wrong}"
 
 
 def test_fp64_is_computed(case: Case) -> None:
     """A float64 sum keeps digits that float32 has not."""
-    if case.device.driver.supports(case.device.index, "add", ("float64",) * 3) is not True:
+    if isinstance(find_kernel(case.device, "add", _FLOAT64["add"]), px.Refusal):
         pytest.skip("the device has no float64 addition")
     x = px.asarray([1.0], dtype=px.float64)
     y = px.asarray([2.0**-50], dtype=px.float64)
@@ -120,20 +116,20 @@ def test_subnormals_feature(case: Case) -> None:
     assert px.asnumpy(x + x).tolist() == (values + values).tolist()
 
 
-def test_supports_agrees_with_kernel(case: Case) -> None:
-    """What ``supports`` promises, ``kernel`` delivers, and what is listed is supported."""
-    from phalanx.driver import Layout
-    from phalanx.optable import OPS, Structure
-
-    driver, index = case.device.driver, case.device.index
-    listed = {(k.op, k.dtypes) for k in driver.kernels(index)}
-    for op in ("add", "exp", "sum", "cumulative_sum", "matmul", "sort", "copy"):
-        elementwise = OPS[op].structure is Structure.ELEMENTWISE
-        layouts = (Layout.CONTIGUOUS, Layout.STRIDED) if elementwise else (Layout.ANY,)
+def test_kernels_stay(case: Case) -> None:
+    """The answer to a question for a kernel is that kernel or a refusal, at every time the same."""
+    for op in ("add", "exp", "atan2", "sum", "cumulative_sum", "matmul", "sort", "copy"):
         for signature in OPS[op].signatures:
-            answer = driver.supports(index, op, signature.dtypes) is True
-            kernels = [driver.kernel(index, op, signature.dtypes, layout) for layout in layouts]
-            found = any(kernel is not None for kernel in kernels)
-            what = f"{op} {signature} on {case.device}"
-            assert answer == found, f"{what}: supports says {answer}, kernel finds {found}"
-            assert not ((op, signature.dtypes) in listed and not answer), f"{what}: listed only"
+            for layout in layouts_of(op):
+                what = f"{op} {signature} {layout.name} on {case.device}"
+                first, second = (
+                    ask_for_kernel(case.device, op, signature.dtypes, layout) for _ in range(2)
+                )
+                same = (
+                    first == second
+                    if isinstance(first, px.Refusal)
+                    else isinstance(second, px.Kernel)
+                    and (first.layout, first.determinism, first.error_bound)
+                    == (second.layout, second.determinism, second.error_bound)
+                )
+                assert same, f"{what}: first {first}, then {second}"

@@ -11,7 +11,8 @@ import numpy.typing as npt
 import phalanx as px
 import pytest
 from phalanx.conformance.case import Case
-from phalanx.driver import Direction
+from phalanx.driver import Place
+from phalanx.registry import find_kernel
 
 _SPANS = ((0, 1), (1, 1), (3, 5), (0, 63), (1, 64), (7, 65), (64, 4096), (61, 4099), (0, 9000))
 _ROOM = 10_000
@@ -20,33 +21,36 @@ Bytes = npt.NDArray[np.uint8]
 
 @contextmanager
 def _blocks(case: Case, count: int) -> Iterator[list[int]]:
-    driver, index = case.device.driver, case.device.index
-    handles = [driver.alloc(index, _ROOM) for _ in range(count)]
+    opened = case.device.ensure_open()
+    handles = [opened.alloc(_ROOM) for _ in range(count)]
     try:
         yield handles
     finally:
         case.device.synchronize()
         for handle in handles:
-            driver.free(index, handle)
+            opened.free(handle)
 
 
-def _move(case: Case, direction: Direction, *ends: int, size: int) -> None:
-    device = case.device
-    dst, dst_offset, src, src_offset = ends
-    stream = device.default_stream
-    device.driver.copy(
-        device.index, direction, dst, dst_offset, src, src_offset, size, stream=stream
-    )
+def _move(case: Case, dst: Place, src: Place, size: int) -> None:
+    case.device.ensure_open().copy(dst, src, size, stream=case.device.default_stream)
+
+
+def _block(case: Case, handle: int, offset: int = 0) -> Place:
+    return Place(case.device.ensure_open(), handle, offset)
+
+
+def _host(data: Bytes, offset: int = 0) -> Place:
+    return Place(None, data.ctypes.data, offset)
 
 
 def _upload(case: Case, handle: int, data: Bytes) -> None:
-    _move(case, Direction.HOST_TO_DEVICE, handle, 0, data.ctypes.data, 0, size=data.size)
+    _move(case, _block(case, handle), _host(data), data.size)
     case.device.synchronize()
 
 
 def _download(case: Case, handle: int) -> Bytes:
     found = np.zeros(_ROOM, np.uint8)
-    _move(case, Direction.DEVICE_TO_HOST, found.ctypes.data, 0, handle, 0, size=_ROOM)
+    _move(case, _host(found), _block(case, handle), _ROOM)
     case.device.synchronize()
     return found
 
@@ -67,10 +71,7 @@ def test_host_to_device(case: Case, span: tuple[int, int]) -> None:
     before, source = (rng.integers(0, 256, _ROOM, np.uint8) for _ in range(2))
     with _blocks(case, 1) as (handle,):
         _upload(case, handle, before)
-        _move(
-            case, Direction.HOST_TO_DEVICE, handle, offset, source.ctypes.data, offset // 2,
-            size=size,
-        )  # fmt: skip
+        _move(case, _block(case, handle, offset), _host(source, offset // 2), size)
         case.device.synchronize()
         want = before.copy()
         want[offset : offset + size] = source[offset // 2 : offset // 2 + size]
@@ -87,10 +88,7 @@ def test_device_to_host(case: Case, span: tuple[int, int]) -> None:
     want[offset // 2 : offset // 2 + size] = source[offset : offset + size]
     with _blocks(case, 1) as (handle,):
         _upload(case, handle, source)
-        _move(
-            case, Direction.DEVICE_TO_HOST, target.ctypes.data, offset // 2, handle, offset,
-            size=size,
-        )  # fmt: skip
+        _move(case, _host(target, offset // 2), _block(case, handle, offset), size)
         case.device.synchronize()
     _check(target, want, f"{size} bytes from offset {offset}")
 
@@ -107,27 +105,10 @@ def test_device_to_device(case: Case, span: tuple[int, int]) -> None:
     with _blocks(case, 2) as (first, second):
         _upload(case, first, source)
         _upload(case, second, before)
-        _move(case, Direction.DEVICE_TO_DEVICE, second, to, first, offset, size=size)
+        _move(case, _block(case, second, to), _block(case, first, offset), size)
         case.device.synchronize()
         _check(_download(case, second), want, f"{size} bytes from offset {offset} to {to}")
         _check(_download(case, first), source, "the source of a copy")
-
-
-def test_fill(case: Case) -> None:
-    """A fill repeats its pattern over just the bytes that it is told, or says that it cannot."""
-    device = case.device
-    before = np.arange(_ROOM).astype(np.uint8)
-    for pattern in (b"\x07", b"\x01\x02", b"\x01\x02\x03\x04", bytes(range(8)), bytes(range(16))):
-        with _blocks(case, 1) as (handle,):
-            _upload(case, handle, before)
-            done = device.driver.fill(
-                device.index, handle, 64, 1600, pattern, stream=device.default_stream
-            )
-            device.synchronize()
-            want = before.copy()
-            if done:
-                want[64 : 64 + 1600] = np.frombuffer(pattern * (1600 // len(pattern)), np.uint8)
-            _check(_download(case, handle), want, f"a fill with {len(pattern)} bytes")
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int32", "float64", "complex128"])
@@ -145,8 +126,7 @@ def test_full(case: Case, dtype: str) -> None:
 
 
 def _has(case: Case, dtype: str) -> bool:
-    answer = case.device.driver.supports(case.device.index, "copy", (dtype, dtype))
-    return answer is True
+    return isinstance(find_kernel(case.device, "copy", (dtype, dtype)), px.Kernel)
 
 
 def test_source_may_change(case: Case) -> None:

@@ -36,7 +36,9 @@ def test_info_is_plausible(case: Case) -> None:
     assert info.alignment & (info.alignment - 1) == 0, f"alignment is {info.alignment}"
     assert len(info.uuid) in (0, 16), f"the uuid has {len(info.uuid)} bytes"
     assert not int(info.features) & ~int(sum(Feature)), "unknown bits are set in features"
-    assert not int(case.device.driver.capabilities) & ~int(sum(Capability)), "unknown capabilities"
+    assert not int(case.device.ensure_open().capabilities) & ~int(sum(Capability)), (
+        "unknown capabilities"
+    )
 
 
 def test_found_by_name(case: Case) -> None:
@@ -65,7 +67,7 @@ def test_missing_device(case: Case) -> None:
 
 def test_memory_info(case: Case) -> None:
     """Free memory is at most the total, or both are unknown."""
-    free, total = case.device.driver.memory_info(case.device.index)
+    free, total = case.device.ensure_open().memory_info()
     assert 0 <= free <= total, f"memory_info says {free} free of {total} bytes"
 
 

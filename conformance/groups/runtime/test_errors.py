@@ -61,12 +61,10 @@ def test_out_of_memory_leaves_all(case: Case) -> None:
 
 
 def test_unknown_kernel(case: Case) -> None:
-    """A driver that is asked for what is no op has no kernel for it and does not fail."""
-    from phalanx.driver import Layout
-
-    driver, index = case.device.driver, case.device.index
-    assert driver.kernel(index, "no_such_op", ("float32", "float32"), Layout.ANY) is None
-    assert driver.supports(index, "no_such_op", ("float32", "float32")) is not True
+    """A device that is asked for what is no op refuses and does not fail."""
+    opened = case.device.ensure_open()
+    answer = opened.kernel("no_such_op", ("float32", "float32"), px.Layout.ANY)
+    assert isinstance(answer, px.Refusal)
 
 
 def test_read_only(case: Case) -> None:

@@ -93,7 +93,7 @@ def test_never_recorded(case: Case) -> None:
 
 def test_elapsed_time(case: Case) -> None:
     """The time between two events fits the host's clock: seconds, and not other units."""
-    if Capability.EVENT_TIMING not in case.device.driver.capabilities:
+    if Capability.EVENT_TIMING not in case.device.ensure_open().capabilities:
         pytest.skip("the device does not time events")
     stream = px.Stream(case.device)
     x = px.zeros(1 << 20, dtype=px.float32)
@@ -119,7 +119,7 @@ def test_elapsed_time(case: Case) -> None:
 
 def test_elapsed_time_adds_up(case: Case) -> None:
     """Times between events in a row add up, and none is negative."""
-    if Capability.EVENT_TIMING not in case.device.driver.capabilities:
+    if Capability.EVENT_TIMING not in case.device.ensure_open().capabilities:
         pytest.skip("the device does not time events")
     stream = px.Stream(case.device)
     x = px.zeros(_SIZE, dtype=px.float32)

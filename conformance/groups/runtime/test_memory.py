@@ -6,35 +6,33 @@ import numpy as np
 import phalanx as px
 import pytest
 from phalanx.conformance.case import Case
-from phalanx.driver import Direction, Feature
+from phalanx.driver import Feature, Place
 
 _SIZES = (1, 2, 3, 63, 64, 65, 4095, 4096, 4097, 1 << 20, (1 << 20) + 1)
 
 
 def _raw_fill(case: Case, handle: int, size: int, value: int) -> None:
     source = np.full(size, value, np.uint8)
-    _copy(case, Direction.HOST_TO_DEVICE, handle, source.ctypes.data, size)
+    _copy(case, Place(case.device.ensure_open(), handle), Place(None, source.ctypes.data), size)
 
 
 def _raw_read(case: Case, handle: int, size: int) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
     target = np.zeros(size, np.uint8)
-    _copy(case, Direction.DEVICE_TO_HOST, target.ctypes.data, handle, size)
+    _copy(case, Place(None, target.ctypes.data), Place(case.device.ensure_open(), handle), size)
     return target
 
 
-def _copy(case: Case, direction: Direction, dst: int, src: int, size: int) -> None:
-    device = case.device
-    stream = device.default_stream
-    device.driver.copy(device.index, direction, dst, 0, src, 0, size, stream=stream)
-    device.synchronize()
+def _copy(case: Case, dst: Place, src: Place, size: int) -> None:
+    case.device.ensure_open().copy(dst, src, size, stream=case.device.default_stream)
+    case.device.synchronize()
 
 
 def test_sizes(case: Case) -> None:
     """Blocks of every size, alive together, are aligned and do not overlap."""
-    driver, index = case.device.driver, case.device.index
+    opened = case.device.ensure_open()
     handles: list[int] = []
     try:
-        handles.extend(driver.alloc(index, size) for size in _SIZES)
+        handles.extend(opened.alloc(size) for size in _SIZES)
         assert len(set(handles)) == len(handles), "two live blocks have one handle"
         assert all(0 <= h < 1 << 64 for h in handles), f"handles {handles}"
         if Feature.HOST_ADDRESSABLE in case.device.info.features:
@@ -47,21 +45,21 @@ def test_sizes(case: Case) -> None:
             assert (found == number + 1).all(), f"a block of {size} bytes was overwritten"
     finally:
         for handle in handles:
-            driver.free(index, handle)
+            opened.free(handle)
 
 
 def test_reuse(case: Case) -> None:
     """Allocating and freeing many times does not exhaust the device."""
-    driver, index = case.device.driver, case.device.index
+    opened = case.device.ensure_open()
     size = max(1, min(case.device.info.max_allocation // 8, 1 << 24))
     for _ in range(200):
-        driver.free(index, driver.alloc(index, size))
+        opened.free(opened.alloc(size))
 
 
 def test_free_memory_counts(case: Case) -> None:
     """Free memory shrinks while a large block is held, where the driver tells it."""
-    driver, index = case.device.driver, case.device.index
-    free, total = driver.memory_info(index)
+    opened = case.device.ensure_open()
+    free, total = opened.memory_info()
     if total == 0:
         pytest.skip("the driver does not tell how much memory is free")
     assert total <= case.device.info.total_memory * 1.01 + (1 << 20)
@@ -70,10 +68,10 @@ def test_free_memory_counts(case: Case) -> None:
 
 def test_too_large(case: Case) -> None:
     """More than the largest allocation is an OutOfMemoryError, and the device goes on."""
-    driver, index = case.device.driver, case.device.index
+    opened = case.device.ensure_open()
     for size in (case.device.info.max_allocation + 1, 1 << 62):
         with pytest.raises(px.OutOfMemoryError):
-            driver.free(index, driver.alloc(index, size))
+            opened.free(opened.alloc(size))
     assert px.asnumpy(px.ones(3, dtype=px.int32)).tolist() == [1, 1, 1]
 
 

@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import phalanx as px
 import pytest
-from phalanx._warm import Array, Device, Stream, begin_use
 from phalanx.conformance.case import Case
-from phalanx.driver import Capability, Direction
+from phalanx.driver import Capability, Place
+from phalanx.vendor import Array, begin_use
 
 
 def _chain(x: Array, length: int) -> Array:
@@ -37,7 +37,7 @@ def test_event_outlives_its_stream(case: Case) -> None:
 def test_elapsed_time_is_not_too_short(case: Case) -> None:
     """The seconds between two events are not fewer than the host waited between them."""
     device = case.device
-    if device.has_streams and not device.driver.capabilities & Capability.EVENT_TIMING:
+    if device.has_streams and not device.ensure_open().capabilities & Capability.EVENT_TIMING:
         pytest.skip("the driver cannot time events")
     stream = px.Stream(device)
     first = stream.record()
@@ -84,25 +84,20 @@ def test_long_queue(case: Case) -> None:
 def test_largest_allocation(case: Case) -> None:
     """A block of the size that the properties state can be had while there is twice as much."""
     device = case.device
-    free, _ = device.driver.memory_info(device.index)
+    free, _ = device.ensure_open().memory_info()
     size = device.info.max_allocation
     if not 0 < size <= free // 2:
         pytest.skip("the device does not tell of enough free memory")
-    device.driver.free(device.index, device.driver.alloc(device.index, size))
+    device.ensure_open().free(device.ensure_open().alloc(size))
 
 
 def test_total_memory(case: Case) -> None:
     """The properties and the driver's count of memory tell of one size."""
     device = case.device
-    _, total = device.driver.memory_info(device.index)
+    _, total = device.ensure_open().memory_info()
     if not total:
         pytest.skip("the driver does not tell of its memory")
     assert 0.8 * total <= device.info.total_memory <= 1.25 * total, (total, device.info)
-
-
-def _copy(device: Device, way: Direction, dst: int, src: int, size: int, stream: Stream) -> None:
-    device.driver.copy(device.index, way, dst, 0, src, 0, size, stream=stream)
-    stream.synchronize()
 
 
 def test_devices_have_memory_of_their_own(case: Case) -> None:
@@ -110,35 +105,33 @@ def test_devices_have_memory_of_their_own(case: Case) -> None:
     devices = px.devices(case.device.driver.name)
     size, held = 1 << 16, []
     for number, device in enumerate(devices):
-        device.ensure_open()
+        opened = device.ensure_open()
         data = ctypes.create_string_buffer(bytes([number + 1]) * size, size)
-        handle = device.driver.alloc(device.index, size)
-        stream = device.default_stream
-        _copy(device, Direction.HOST_TO_DEVICE, handle, ctypes.addressof(data), size, stream)
-        held.append((device, handle, data))
-    for device, handle, data in held:
+        block = Place(opened, opened.alloc(size))
+        source = Place(None, ctypes.addressof(data))
+        opened.copy(block, source, size, stream=device.default_stream)
+        device.synchronize()
+        held.append((device, block, data))
+    for device, block, data in held:
         found = ctypes.create_string_buffer(size)
-        stream = device.default_stream
-        _copy(device, Direction.DEVICE_TO_HOST, ctypes.addressof(found), handle, size, stream)
-        device.driver.free(device.index, handle)
+        target, opened = Place(None, ctypes.addressof(found)), device.ensure_open()
+        opened.copy(target, block, size, stream=device.default_stream)
+        device.synchronize()
+        opened.free(block.handle)
         assert found.raw == data.raw, f"{device}: its memory was changed from another device"
 
 
 def test_device_copy_waits_for_kernels(case: Case) -> None:
     """A copy inside the device, on a stream, comes after the kernels before it."""
-    stream = px.Stream(case.device)
+    stream, opened = px.Stream(case.device), case.device.ensure_open()
     with stream:
         target = px.zeros(1 << 16, dtype=px.float32)
         for length in (1, 50):
             source = _chain(px.zeros(1 << 16, dtype=px.float32), length)
             begin_use(stream, source.buffer, target.buffer)
-            case.device.driver.copy(
-                case.device.index,
-                Direction.DEVICE_TO_DEVICE,
-                target.buffer.handle,
-                target.offset,
-                source.buffer.handle,
-                source.offset,
+            opened.copy(
+                Place(opened, target.buffer.handle, target.offset),
+                Place(opened, source.buffer.handle, source.offset),
                 source.nbytes,
                 stream=stream,
             )
@@ -148,13 +141,13 @@ def test_device_copy_waits_for_kernels(case: Case) -> None:
 
 def test_allocation_from_threads(case: Case) -> None:
     """Blocks that threads allocate at the same time are different ones."""
-    driver, index = case.device.driver, case.device.index
+    opened = case.device.ensure_open()
 
     def take(_: int) -> list[int]:
-        return [driver.alloc(index, 4096) for _ in range(25)]
+        return [opened.alloc(4096) for _ in range(25)]
 
     with ThreadPoolExecutor(8) as threads:
         handles = [h for found in threads.map(take, range(8)) for h in found]
     for handle in set(handles):
-        driver.free(index, handle)
+        opened.free(handle)
     assert len(set(handles)) == len(handles), "a block was given twice"

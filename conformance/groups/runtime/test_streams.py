@@ -196,13 +196,13 @@ def test_stream_close_twice(case: Case) -> None:
 
 def test_driver_streams(case: Case) -> None:
     """The driver's own calls: an idle stream says so, and waits end."""
-    driver, index = case.device.driver, case.device.index
-    if Capability.STREAMS not in driver.capabilities:
+    opened = case.device.ensure_open()
+    if Capability.STREAMS not in opened.capabilities:
         pytest.skip("the device has no streams of its own")
-    handle = driver.stream_create(index, 0)
-    driver.stream_synchronize(index, handle, 60.0)
-    assert driver.stream_query(index, handle) is True
-    driver.stream_destroy(index, handle)
+    handle = opened.stream_create(0)
+    opened.stream_synchronize(handle, 60.0)
+    assert opened.stream_query(handle) is True
+    opened.stream_destroy(handle)
 
 
 def test_driver_finishes_what_it_destroys(case: Case) -> None:
@@ -210,24 +210,22 @@ def test_driver_finishes_what_it_destroys(case: Case) -> None:
     device = case.device
     if not device.has_streams:
         pytest.skip("the device has no streams of its own")
-    driver, index = device.driver, device.index
+    opened = device.ensure_open()
     stream = px.Stream(device)
-    before, behind = driver.event_create(index), driver.event_create(index)
+    before, behind = opened.event_create(), opened.event_create()
     for _ in range(5 if case.quick else 20):
         with stream:
             x = _slow(px.zeros(_SIZE, dtype=px.float32))
-        driver.event_record(index, before, stream.handle)
-        queue = driver.stream_create(index, 0)
-        driver.stream_wait_event(index, queue, before)
-        driver.event_record(index, behind, queue)
-        driver.stream_destroy(index, queue)
+        opened.event_record(before, stream.handle)
+        queue = opened.stream_create(0)
+        opened.stream_wait_event(queue, before)
+        opened.event_record(behind, queue)
+        opened.stream_destroy(queue)
         for event in (before, behind):
-            assert driver.event_query(index, event), (
-                "a queue was destroyed before its work was done"
-            )
+            assert opened.event_query(event), "a queue was destroyed before its work was done"
         _all_are(x, _STEPS, "work that a destroyed queue has waited for")
-    driver.event_destroy(index, before)
-    driver.event_destroy(index, behind)
+    opened.event_destroy(before)
+    opened.event_destroy(behind)
 
 
 def test_timeout(case: Case) -> None:

@@ -18,6 +18,7 @@ _HALF = (np.dtype(np.float16), BFLOAT16)
 
 
 def numpy_type(name: str) -> np.dtype[Any]:
+    """Return NumPy's dtype for a name."""
     return BFLOAT16 if name == "bfloat16" else np.dtype(name)
 
 
@@ -45,7 +46,8 @@ def compute(
             # The result is complete before it is stored, so an operand may be the output.
             out[...] = np.broadcast_to(result, out.size if flat else out.shape).reshape(out.shape)
             return
-        _STRUCTURED.get(op, _STRUCTURES.get(structure))(op, inputs, outputs[0], params)
+        run = _STRUCTURED.get(op) or _STRUCTURES[structure]
+        run(op, inputs, outputs[0], params)
 
 
 def _check_elementwise(layout: Layout, inputs: Sequence[HostArray], out: HostArray) -> None:
@@ -81,10 +83,14 @@ def elementwise(op: str, operands: Sequence[HostArray], to: np.dtype[Any]) -> Ho
         "copy",
     ):
         wide = [a.astype(np.float32) if a.dtype == BFLOAT16 else a for a in operands]
-        return np.asarray(_ELEMENTWISE.get(op, getattr(np, op, None))(*wide)).astype(to)
-    result = np.asarray(_ELEMENTWISE.get(op, getattr(np, op, None))(*operands))
+        return np.asarray(_function(op)(*wide)).astype(to)
+    result = np.asarray(_function(op)(*operands))
     assert np.can_cast(result.dtype, to, "same_kind"), (op, result.dtype, to)
     return result.astype(to, copy=False)
+
+
+def _function(op: str) -> Callable[..., Any]:
+    return _ELEMENTWISE.get(op) or getattr(np, op)
 
 
 def _pow(a: HostArray, b: HostArray) -> HostArray:
@@ -111,7 +117,7 @@ _ELEMENTWISE: dict[str, Callable[..., Any]] = {
 def cast(a: HostArray, to: np.dtype[Any]) -> HostArray:
     """Conversion as the op table has it: floats truncate and saturate, NaN is 0, integers wrap."""
     if to.kind == "b":
-        return a != 0
+        return np.asarray(a != 0)
     if a.dtype.kind == "c" and to.kind != "c":
         a = a.real
     if a.dtype == BFLOAT16 and to.kind != "V":
@@ -156,7 +162,7 @@ def _order(x: HostArray, descending: bool, signed_zeros: bool) -> HostArray:
         x = x.astype(np.float32)
     if descending:
         backward = _order(x[..., ::-1], False, signed_zeros)
-        return (x.shape[-1] - 1 - backward)[..., ::-1]
+        return np.asarray((x.shape[-1] - 1 - backward)[..., ::-1])
     if signed_zeros and x.dtype.kind == "f":
         return np.lexsort((~np.signbit(x), x), axis=-1)
     return np.argsort(x, axis=-1, stable=True)

@@ -41,6 +41,7 @@ class EventHandle:
     def __init__(self) -> None:
         self.marker: Marker | None = None
         self.worker: Worker | None = None
+        self.destroyed = False
 
 
 class Worker:
@@ -52,12 +53,17 @@ class Worker:
     Args:
         name: of the thread.
         latency: seconds from the start of a task to its work, as a device has.
+
+    Attributes:
+        gate: tasks begin only while it is set.
     """
 
     def __init__(self, name: str, latency: float = 0.0) -> None:
         self.name = name
         self.latency = latency
         self.error: BaseException | None = None
+        self.gate = threading.Event()
+        self.gate.set()
         self._tasks: SimpleQueue[Task | None] = SimpleQueue()
         self._lock = threading.Lock()
         self._unfinished = 0
@@ -113,6 +119,7 @@ class Worker:
 
     def stop(self) -> None:
         """Finish the work and end the thread."""
+        self.gate.set()
         with self._lock:
             if not self._stopped:
                 self._tasks.put(None)
@@ -133,6 +140,7 @@ class Worker:
 
     def _work(self) -> None:
         while (task := self._tasks.get()) is not None:
+            self.gate.wait()
             task()
             with self._lock:
                 self._unfinished -= 1

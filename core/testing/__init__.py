@@ -1,0 +1,22 @@
+"""A reference driver without hardware, for tests of programs, of plugins and of the core."""
+
+from __future__ import annotations
+
+from .device import ReferenceDevice, Tensor, Work
+from .driver import Faults, Launch, ReferenceDriver
+from .kernels import HostArray
+from .streams import EventHandle, Marker, Task, Worker
+
+__all__ = [
+    "EventHandle",
+    "Faults",
+    "HostArray",
+    "Launch",
+    "Marker",
+    "ReferenceDevice",
+    "ReferenceDriver",
+    "Task",
+    "Tensor",
+    "Work",
+    "Worker",
+]

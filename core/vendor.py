@@ -1,0 +1,74 @@
+"""What plugins are made of: the interface of drivers, and arrays as kernels see them.
+
+A plugin imports this module, `phalanx` itself, `phalanx.errors` and `phalanx.optable`; nothing else
+of the core is promised to it. A class is described where it is defined.
+"""
+
+from __future__ import annotations
+
+from ._warm import (
+    Array,
+    Buffer,
+    Device,
+    DType,
+    Kernel,
+    Stream,
+    begin_use,
+    current_stream,
+    dtype_from_name,
+    empty,
+    reinterpret,
+    scalar_bytes,
+    view,
+    wrap_host,
+)
+from .data_types import as_dtype
+from .devices import find_device
+from .driver import (
+    Capability,
+    DeviceInfo,
+    DeviceKind,
+    Driver,
+    Feature,
+    Layout,
+    OpenDevice,
+    Operand,
+    Place,
+    Refusal,
+    alignment_problem,
+)
+from .locks import ForkSafeLock
+from .steps import Status, Step
+
+__all__ = [
+    "Array",
+    "Buffer",
+    "Capability",
+    "DType",
+    "Device",
+    "DeviceInfo",
+    "DeviceKind",
+    "Driver",
+    "Feature",
+    "ForkSafeLock",
+    "Kernel",
+    "Layout",
+    "OpenDevice",
+    "Operand",
+    "Place",
+    "Refusal",
+    "Status",
+    "Step",
+    "Stream",
+    "alignment_problem",
+    "as_dtype",
+    "begin_use",
+    "current_stream",
+    "dtype_from_name",
+    "empty",
+    "find_device",
+    "reinterpret",
+    "scalar_bytes",
+    "view",
+    "wrap_host",
+]
