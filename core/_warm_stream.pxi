@@ -1,18 +1,16 @@
 # Streams and events: what programs see of timelines and marks.
 
 cdef bint _streams_scoped = False  # whether the process ever entered a `with stream:` block
-cdef bint _manual_hazards = False
+cdef object _is_manual = None  # says whether the caller orders his streams himself; None: nobody does
 # A dict of device -> stream; under the key None lies the dict that was in force before it.
 _scoped_streams = ContextVar("phalanx_streams", default=None)
 _BARE = object()
 
 
-def set_manual_hazards(bint manual):
-    """Turn the automatic waits between streams off or on; returns the former setting."""
-    global _manual_hazards
-    before = _manual_hazards
-    _manual_hazards = manual
-    return before
+def ask_for_hazards(is_manual not None):
+    """From now on ask before every automatic wait between streams whether it is unwanted."""
+    global _is_manual
+    _is_manual = is_manual
 
 
 @cython.final

@@ -415,7 +415,7 @@ cdef bint in_main_thread() noexcept:
 
 cdef int depend_on(Timeline t, Buffer b, bint write) except -1:
     """Order the work to come on ``t`` behind the uses of a buffer that matter."""
-    if _manual_hazards or (b.timeline is t and b.readers is None):
+    if (b.timeline is t and b.readers is None) or (_is_manual is not None and _is_manual()):
         return 0
     b = uses_of(b)
     t.depend(b.timeline, max(b.write_seq, b.read_seq) if write else b.write_seq)

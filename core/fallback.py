@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Literal, get_args, overload
 
@@ -15,11 +15,11 @@ from .errors import FallbackWarning, SettingError, UnsupportedOpError
 from .locks import ForkSafeLock
 from .optable import OPS, Structure
 from .registry import find_kernel
+from .settings import Change, Setting
 
 Policy = Literal["error", "warn", "allow"]
 
 _POLICIES: tuple[Policy, ...] = get_args(Policy)
-_policy: Policy | None = None  # as long as nothing has asked for it
 _lock = ForkSafeLock()
 _ledger: dict[tuple[str, tuple[str, ...], str, str], Entry] = {}
 
@@ -39,49 +39,38 @@ class Entry:
     bytes_moved: int
 
 
-class _Policy(AbstractContextManager["_Policy"]):
-    """The result of ``fallback_policy``: already in force, and undone at the end of a ``with``."""
-
-    def __init__(self, former: Policy) -> None:
-        self.former = former
-
-    def __exit__(self, *exc_info: object) -> None:
-        fallback_policy(self.former)
-
-
-@overload
-def fallback_policy(policy: None = None) -> Policy: ...
-@overload
-def fallback_policy(policy: Policy) -> _Policy: ...
-def fallback_policy(policy: Policy | None = None) -> _Policy | Policy:
-    """Set what happens when a device lacks a kernel; without an argument, return the setting.
-
-    The first setting is ``PHALANX_FALLBACK``, else ``"error"``. ``"error"`` raises
-    ``UnsupportedOpError``, ``"warn"`` runs the op on the host and warns once per place with
-    ``FallbackWarning``, ``"allow"`` runs it silently. The ledger counts in both cases. Takes
-    effect at once in the whole process, or in a block:
-    ``with phalanx.fallback_policy("allow"): ...``.
-
-    Raises:
-        ValueError: another policy, here or in the environment.
-    """
-    global _policy  # noqa: PLW0603 - one setting for the process
-    former = _from_environment() if _policy is None else _policy
-    if policy is None:
-        _policy = former
-        return former
-    if policy not in _POLICIES:
-        raise ValueError(f'unknown fallback policy {policy!r}; use "error", "warn" or "allow"')
-    _policy = policy
-    return _Policy(former)
-
-
 def _from_environment() -> Policy:
     name = os.environ.get("PHALANX_FALLBACK", "").strip() or "error"
     for known in _POLICIES:
         if name == known:
             return known
     raise SettingError(f"PHALANX_FALLBACK={name!r}", remedy="use error, warn or allow")
+
+
+_policy: Setting[Policy] = Setting("phalanx_fallback_policy", _from_environment)
+
+
+@overload
+def fallback_policy(policy: None = None) -> Policy: ...
+@overload
+def fallback_policy(policy: Policy) -> Change[Policy]: ...
+def fallback_policy(policy: Policy | None = None) -> Change[Policy] | Policy:
+    """Set what happens when a device lacks a kernel; without an argument, return the setting.
+
+    The first setting is ``PHALANX_FALLBACK``, else ``"error"``. ``"error"`` raises
+    ``UnsupportedOpError``, ``"warn"`` runs the op on the host and warns once per place with
+    ``FallbackWarning``, ``"allow"`` runs it silently. The ledger counts in both cases. Takes
+    effect at once in the whole process, or in the block of one thread or task:
+    ``with phalanx.fallback_policy("allow"): ...``.
+
+    Raises:
+        ValueError: another policy, here or in the environment.
+    """
+    if policy is None:
+        return _policy.get()
+    if policy not in _POLICIES:
+        raise ValueError(f'unknown fallback policy {policy!r}; use "error", "warn" or "allow"')
+    return _policy.set(policy)
 
 
 def fallback_report(*, reset: bool = False) -> tuple[Entry, ...]:

@@ -34,7 +34,8 @@ class NativeError:
     code: int
     vendor_code: int
     message: str
-    vendor_name: str
+    vendor_name: str = ""
+    remedy: str = ""
 
     @property
     def name(self) -> str:
@@ -56,13 +57,14 @@ def take_error(error: Any) -> NativeError:
     """Copy a non-null ``phx_error`` and destroy it: the one place that does."""
     size = int(error.struct_size)
     if size < abi.end_of("phx_error", "code"):
-        return NativeError(_MALFORMED, 0, f"an error object with struct_size {size}", "")
+        return NativeError(_MALFORMED, 0, f"an error object with struct_size {size}")
     has = functools.partial(_inside, size)
     taken = NativeError(
         int(error.code),
         int(error.vendor_code) if has("vendor_code") else 0,
         text(error.message) if has("message") else "",
         text(error.vendor_name) if has("vendor_name") else "",
+        text(error.remedy) if has("remedy") else "",
     )
     if has("destroy") and error.destroy:
         error.destroy(error)
@@ -80,24 +82,30 @@ def python_error(  # noqa: PLR0911 - one line per code
 
     ``context`` says what was tried and on which device.
     """
-    message = f"{context}: {error}"
+    message, remedy = f"{context}: {error}", error.remedy
+    whole = f"{message}; {remedy}" if remedy else message
     match error.code:
         case ErrorCode.UNIMPLEMENTED:
-            return UnsupportedOpError(f"{message}; the plugin does not implement it")
+            return UnsupportedOpError(f"{message}; the plugin does not implement it", remedy=remedy)
         case ErrorCode.INVALID_ARGUMENT:
-            return ValueError(message)
+            return ValueError(whole)
         case ErrorCode.OUT_OF_MEMORY:
-            return OutOfMemoryError(message, size=size)
+            return OutOfMemoryError(message, remedy=remedy, size=size)
         case ErrorCode.DEVICE_LOST:
-            return DeviceLostError(f"{message}; the device stays unusable in this process")
+            lost = f"{message}; the device stays unusable in this process"
+            return DeviceLostError(lost, remedy=remedy)
         case ErrorCode.TIMEOUT:
-            return TimeoutError(message)
+            return TimeoutError(whole)
         case ErrorCode.INDEX_OUT_OF_RANGE:
-            return IndexError(message)
+            return IndexError(whole)
         case ErrorCode.ABI_MISMATCH:
-            return PluginLoadError(message)
+            return PluginLoadError(message, remedy=remedy)
     return DriverCallError(
-        message, code=error.vendor_code or error.code, name=error.name, call=call or context
+        message,
+        remedy=remedy,
+        code=error.vendor_code or error.code,
+        name=error.name,
+        call=call or context,
     )
 
 

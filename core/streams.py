@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from typing import Literal
 
-from ._warm import Device, set_manual_hazards
+from ._warm import Device, ask_for_hazards
+from .settings import Change, Setting
+
+Hazards = Literal["auto", "manual"]
+
+_hazards: Setting[Hazards] = Setting("phalanx_hazards", lambda: "auto")
 
 
-class _Hazards(AbstractContextManager["_Hazards"]):
-    """The result of ``hazards``: already in force, and undone at the end of a ``with``."""
+def hazards(mode: Hazards) -> Change[Hazards]:
+    """Choose who orders work on one array over several streams.
 
-    def __init__(self, former: bool) -> None:
-        self._former = former
-
-    def __exit__(self, *exc_info: object) -> None:
-        set_manual_hazards(self._former)
-
-
-def hazards(mode: Literal["auto", "manual"]) -> _Hazards:
-    """Choose who orders work on one array over several streams, in the whole process or a ``with``.
+    Takes effect at once in the whole process, or in the block of one thread or task:
+    ``with phalanx.hazards("manual"): ...``; the work of other threads stays in order.
 
     ``"auto"`` (the default): using an array on another stream waits for its last write, and writing
     waits for the reads. ``"manual"``: nothing waits; the program records and waits for events.
@@ -29,7 +26,9 @@ def hazards(mode: Literal["auto", "manual"]) -> _Hazards:
     """
     if mode not in ("auto", "manual"):
         raise ValueError(f'unknown hazard mode {mode!r}; use "auto" or "manual"')
-    return _Hazards(set_manual_hazards(mode == "manual"))
+    if mode == "manual":
+        ask_for_hazards(lambda: _hazards.get() == "manual")
+    return _hazards.set(mode)
 
 
 def synchronize(device: str | Device | None = None, timeout: float | None = None) -> None:

@@ -251,7 +251,10 @@ class NativeDevice(OpenDevice):
         if problems:
             more = f"\n  and {len(problems) - 8} more" if len(problems) > 8 else ""
             lines = "\n  ".join(problems[:8])
-            raise PluginLoadError(f"{self._library.path}, device {self.name}:\n  {lines}{more}")
+            raise PluginLoadError(
+                f"{self._library.path}, device {self.name}:\n  {lines}{more}",
+                remedy="mend these rows; `phalanx abi-check` shows all",
+            )
         return {row.key: self._make_kernel(row) for row in good}
 
     def _make_kernel(self, row: KernelRow) -> Kernel:

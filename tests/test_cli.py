@@ -234,7 +234,8 @@ class TestWhy:
         data = parsed(done)
         (step,) = [step for step in data["steps"] if step["status"] == "fail"]
         assert step["name"] == "capability"
-        assert "did you mean 'add'" in step["remedy"]
+        assert "did you mean 'add'" in step["detail"]
+        assert "abi-check" in step["remedy"]
 
     def test_a_crash_is_reported(self, site: Path) -> None:
         done = phalanx("why", "acme", site=site, plugins="acme-crash")

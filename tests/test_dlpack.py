@@ -374,7 +374,7 @@ class TestExport:
         x = px.zeros(3, device="own:0") + 1
         px.from_dlpack(x)
         assert px.Stream("own:0").query()
-        assert driver._worker(0, None).idle()
+        assert driver.open_devices[0].stream(None).idle()
 
     def test_to_the_host(self, fake: px.Device) -> None:
         x = px.arange(6.0)

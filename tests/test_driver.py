@@ -10,7 +10,9 @@ import phalanx as px
 import phalanx.testing
 import phalanx.vendor
 import pytest
+from phalanx import fallback
 from phalanx.plugins import PluginHost
+from phalanx.settings import Setting
 from phalanx.testing import ReferenceDevice, ReferenceDriver
 from plugin_kit import fresh_host, make_distribution
 
@@ -147,7 +149,8 @@ class TestRemedy:
         assert (str(again), vars(again)) == (str(error), vars(error))
 
     def test_settings(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("phalanx.fallback._policy", None)
+        fresh = Setting("fresh_policy", fallback._from_environment)
+        monkeypatch.setattr(fallback, "_policy", fresh)
         monkeypatch.setenv("PHALANX_FALLBACK", "maybe")
         with pytest.raises(px.SettingError, match="PHALANX_FALLBACK='maybe'") as caught:
             px.fallback_policy()

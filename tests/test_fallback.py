@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import phalanx as px
 import pytest
+from phalanx import fallback
 from phalanx.fallback import fallback_device, recorded
 from phalanx.optable import OPS
+from phalanx.settings import Setting
 from phalanx.testing import ReferenceDriver
 
 Make = Callable[..., ReferenceDriver]
@@ -38,7 +40,8 @@ class TestPolicy:
     def test_first_setting_is_that_of_the_environment(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("phalanx.fallback._policy", None)
+        fresh = Setting("fresh_policy", fallback._from_environment)
+        monkeypatch.setattr(fallback, "_policy", fresh)
         monkeypatch.setenv("PHALANX_FALLBACK", "often")
         with pytest.raises(ValueError, match="PHALANX_FALLBACK='often'; use error, warn or allow"):
             px.fallback_policy()

@@ -84,17 +84,18 @@ class KernelThatCannotBeLaunched(SoundDevice):
 
 @driver_fault("runtime", "atan2")
 class AnswersOnKernelsChange(SoundDevice):
-    """The device has kernels for `atan2` at every other question."""
+    """The device has a kernel for `atan2` at every other question for it."""
 
     def __init__(self, driver: SoundDriver, index: int) -> None:
         super().__init__(driver, index)
-        self._asked = 0
+        self._told: set[tuple[tuple[str, ...], Layout]] = set()
 
     def kernel(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Kernel | Refusal:
-        if op == "atan2":
-            self._asked += 1
-            if self._asked % 4 > 1:
-                return Refusal("not yet")
+        key = dtypes, layout
+        if op == "atan2" and key in self._told:
+            self._told.remove(key)
+            return Refusal("not now")
+        self._told.add(key)
         return super().kernel(op, dtypes, layout)
 
 

@@ -134,6 +134,7 @@ typedef struct phx_error {
     phx_str message;      /* owned by the error */
     phx_str vendor_name;  /* the native code's name, such as CL_OUT_OF_RESOURCES */
     void (*destroy)(struct phx_error *self);
+    phx_str remedy;  /* what the user can do about it, such as "start the service"; empty if unknown */
 } phx_error;
 
 /* An extension of a table, found by its string id; unknown ids are ignored. */

@@ -25,6 +25,7 @@ static phx_error no_memory = {
     {NO_MEMORY_TEXT, sizeof(NO_MEMORY_TEXT) - 1},
     {"", 0},
     keep_error,
+    {"", 0},
 };
 
 phx_error *cpu_fail(int32_t code, const char *format, ...) {
@@ -44,6 +45,7 @@ phx_error *cpu_fail(int32_t code, const char *format, ...) {
         .message = {error->text, size},
         .vendor_name = {"", 0},
         .destroy = destroy_error,
+        .remedy = {"", 0},
     };
     return &error->base;
 }

@@ -81,7 +81,9 @@ static phx_error *plugin_score(int32_t *out) {
 static phx_error *device_count(uint32_t *out) {
 #ifdef FAULT_COUNT
     (void)out;
-    return fail(PHX_UNAVAILABLE, 0, "the Acme service does not run; start acmed, port", 4711);
+    phx_error *error = fail(PHX_UNAVAILABLE, 0, "no Acme service listens on port", 4711);
+    error->remedy = (phx_str)STR("start acmed, port 4711");
+    return error;
 #elif defined(FAULT_CRASH)
     abort();
     return NULL;

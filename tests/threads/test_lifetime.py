@@ -135,7 +135,7 @@ class TestTrim:
         keep = [late]
         del first, late
 
-        worker = driver._worker(0, stream.handle)
+        worker = driver.open_devices[0].stream(stream.handle)
 
         def use_and_drop() -> None:
             worker.gate.clear()
@@ -213,7 +213,7 @@ class TestTrim:
             del first
 
             def use_and_drop() -> None:
-                driver._worker(0, stream.handle).gate.clear()
+                driver.open_devices[0].stream(stream.handle).gate.clear()
                 with stream:
                     keep[0] += 1
                 keep.clear()
@@ -221,10 +221,10 @@ class TestTrim:
             with stream:
                 busy = held + 1
             with during(driver, "event_query", use_and_drop, after=True):
-                threading.Timer(0.3, driver._worker(0, stream.handle).gate.set).start()
+                threading.Timer(0.3, driver.open_devices[0].stream(stream.handle).gate.set).start()
                 other = px.empty(30 << 20, dtype=px.uint8)
             other[...] = 3
-            driver._worker(0, stream.handle).gate.set()
+            driver.open_devices[0].stream(stream.handle).gate.set()
             stream.synchronize()
             assert int(px.max(other)) == int(px.min(other)) == 3, "queued work wrote into it"
             assert int(busy[0]) == 2

@@ -98,11 +98,11 @@ class TestTransaction:
         px.synchronize()
         with during(driver, "launch", lambda: (stream.synchronize(), stream.query())), stream:
             y = x + 1
-        driver._worker(0, stream.handle).gate.clear()
+        driver.open_devices[0].stream(stream.handle).gate.clear()
         with stream:
             z = y + 1
         assert not stream.query(), "the launch before was taken for the end of this one"
-        driver._worker(0, stream.handle).gate.set()
+        driver.open_devices[0].stream(stream.handle).gate.set()
         assert values(z) == [3.0] * 8
 
     def test_event_recorded_during_a_launch_does_not_cover_it(

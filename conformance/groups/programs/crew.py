@@ -6,6 +6,7 @@ import contextlib
 import queue
 import threading
 from collections.abc import Callable, Iterator
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,15 +46,17 @@ class Crew:
 
     def run(self, parts: list[Part]) -> None:
         """Let every thread do the parts, one after another; raise the first error of any thread."""
-        threads = [
-            threading.Thread(target=self._work, args=(number, parts), daemon=True)
-            for number in range(self.size)
-        ]
         with px.hazards("manual" if self.manual else "auto"):
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join(PATIENCE)
+            threads = [
+                threading.Thread(
+                    target=copy_context().run, args=(self._work, number, parts), daemon=True
+                )
+                for number in range(self.size)
+            ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(PATIENCE)
         stuck = sum(thread.is_alive() for thread in threads)
         if self._errors:
             raise self._errors[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextvars import copy_context
 
 import numpy as np
 import phalanx as px
@@ -25,7 +26,7 @@ def _together(work: Callable[[int], None]) -> None:
         except BaseException as error:  # noqa: BLE001 - it is raised again by the caller
             errors.append(error)
 
-    threads = [threading.Thread(target=run, args=(n,)) for n in range(_THREADS)]
+    threads = [threading.Thread(target=copy_context().run, args=(run, n)) for n in range(_THREADS)]
     for thread in threads:
         thread.start()
     for thread in threads:
