@@ -97,7 +97,7 @@ class Chains:
         self._tile = self.tile()
         real, wide = self.kind.sums.startswith("f"), self.kind.sums
         load = loaded(dtype, "x") if self._half else f"({wide})(x)"
-        names = {
+        names: dict[str, int | str] = {
             "S": self.kind.storage,
             "A": wide,
             "PARTS": self.kind.parts,
@@ -151,7 +151,19 @@ class Chains:
         m, k = a.shape
         n = b.shape[1]
         kernel = env.kernel(self.program(axes.rank), "plain")
-        args = (a, b, o, axes.pack(), axes.count, m, n, k, *a.strides, *b.strides, *o.strides)
+        args: tuple[Array | int | bytes, ...] = (
+            a,
+            b,
+            o,
+            axes.pack(),
+            axes.count,
+            m,
+            n,
+            k,
+            *a.strides,
+            *b.strides,
+            *o.strides,
+        )
         for first, size, group in _grids(self.traits, m * n, axes.count):
             env.enqueue(kernel, size, group, *args, first)
 
@@ -321,7 +333,7 @@ class _Product:
         m, n = o.shape
         kernel = env.kernel(self.chains.program(axes.rank), "finish")
         # The place of an element in the result is that of operand 2 of the axes.
-        args = (sums, o, axes.pack(), axes.count, m, n, *o.strides)
+        args: tuple[Array | int | bytes, ...] = (sums, o, axes.pack(), axes.count, m, n, *o.strides)
         for first, size, group in _grids(env.traits, m * n, axes.count):
             env.enqueue(kernel, size, group, *args, first)
 
