@@ -12,8 +12,8 @@ ifneq ($(SUFFIX),)
 export PHALANX_DELAYS := 1
 endif
 BIN := $(VENV)/bin
-SOURCES := $(shell find core kernels_cpu kernels_opencl device_plugins benchmarks conformance -type f \
-	\( -name '*.py' -o -name '*.pyi' -o -name '*.pyx' -o -name '*.pxi' -o -name '*.c' -o -name '*.h' -o -name '*.json' -o -name '*.cl' -o -name '*.j2' -o -name '*.ini' \))
+SOURCES := $(shell find core kernels_cpu kernels_cuda kernels_opencl device_plugins benchmarks conformance -type f \
+	\( -name '*.py' -o -name '*.pyi' -o -name '*.pyx' -o -name '*.pxi' -o -name '*.c' -o -name '*.h' -o -name '*.json' -o -name '*.cl' -o -name '*.cuh' -o -name '*.j2' -o -name '*.ini' \))
 # Both OpenCL runtimes that the tests use, and caches that go with the environment.
 RUNTIMES = $(BIN)/python tests/opencl/set_up_runtimes.py $(VENV)/opencl
 RUN := XDG_CACHE_HOME=$(CURDIR)/$(VENV)/cache OCL_ICD_VENDORS=$(CURDIR)/$(VENV)/opencl
@@ -72,9 +72,10 @@ cover: $(VENV)/.test ## coverage of core/ with the reference driver alone, at le
 sanitize: ## streams and pool in C under the sanitizers; SECONDS=20 each
 	$(PYTHON) tests/sanitize/build.py $(SECONDS)
 
-test-all: test conformance ## and what takes longer: sanitizers, the model's programs, an hour of stress
+test-all: test conformance ## and what takes longer: sanitizers, the model's programs, all texts in CUDA, an hour of stress
 	$(MAKE) sanitize SECONDS=60
 	cd tests && ../$(BIN)/python -m model --all 1 --some 40 --length 2
+	cd tests && ../$(BIN)/python -m device_code.cuda
 	$(MAKE) stress MINUTES=60
 
 bench: $(VENV)/.test ## ratios of speed against NumPy, PyTorch and pyopencl

@@ -263,6 +263,13 @@ class OpenDevice(ABC):
         """
         return None
 
+    def sources(self, kernel: Kernel) -> Iterable[str]:
+        """Return the texts that the compiler gets for a kernel in the commonest case.
+
+        Empty where kernels come compiled. ``phalanx kernels --source`` shows them.
+        """
+        return ()
+
     def adopt_host(self, address: int, size: int, owner: Any) -> Place | None:
         """Return where the device finds ``size`` > 0 bytes of host memory, for use in place.
 

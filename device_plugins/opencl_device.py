@@ -8,6 +8,9 @@ from functools import cached_property
 from types import ModuleType
 from typing import Any
 
+from phalanx.device_code.cache import DiskCache
+from phalanx.device_code.recipe import Program, Recipe
+from phalanx.device_code.source import full_text
 from phalanx.errors import (
     ClosedError,
     DeviceError,
@@ -16,9 +19,9 @@ from phalanx.errors import (
     UnsupportedOpError,
 )
 from phalanx.kernels_opencl import find, refusal
-from phalanx.kernels_opencl.cache import DiskCache, default_folder
+from phalanx.kernels_opencl.dialect import DIALECT
+from phalanx.kernels_opencl.folder import default_folder
 from phalanx.kernels_opencl.programs import ProgramStore
-from phalanx.kernels_opencl.recipe import Program, Recipe
 from phalanx.optable import OPS, Structure
 from phalanx.vendor import (
     Array,
@@ -362,6 +365,10 @@ class OpenCLDevice(OpenCLStreams):
             self.check()
         env = LaunchEnv(self, stream.handle or self.queue, stream, kernel)
         kernel.handle.launch(env, inputs, outputs, params)
+
+    def sources(self, kernel: Kernel) -> tuple[str, ...]:
+        """Return the texts of a kernel's commonest programs."""
+        return tuple(full_text(each, DIALECT, self.traits) for each in kernel.handle.programs)
 
     def recipe(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Recipe | None:
         """Return how an op is computed, ``None`` if it is not."""

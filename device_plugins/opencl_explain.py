@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable
 
 from phalanx.errors import DeviceError
-from phalanx.kernels_opencl.cache import default_folder
+from phalanx.kernels_opencl.folder import default_folder
 from phalanx.vendor import Status, Step
 
 from .opencl_listing import Listing, NotInstalledError, import_pyopencl

@@ -3,23 +3,11 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from phalanx.errors import LaunchError
-from phalanx.kernels_opencl.recipe import Env, Local, Program
-from phalanx.optable import OPS, Structure
-from phalanx.vendor import (
-    Array,
-    Kernel,
-    Layout,
-    Operand,
-    Place,
-    Stream,
-    dtype_from_name,
-    empty,
-    reinterpret,
-)
+from phalanx.device_code.env import Env
+from phalanx.device_code.recipe import Program, Recipe
+from phalanx.vendor import Array, Kernel, Layout, Place, Stream
 
 from .opencl_queue import Queue
 
@@ -33,13 +21,12 @@ _pack_unsigned = struct.Struct("<Q").pack
 class LaunchEnv(Env):
     """The environment of one launch of a kernel on a stream."""
 
-    __slots__ = ("_device", "_label", "_queue", "_stream", "traits")
+    __slots__ = ("_device", "_label", "_queue")
 
     def __init__(self, device: OpenCLDevice, queue: Queue, stream: Stream, label: Kernel) -> None:
-        self.traits = device.traits
+        super().__init__(device.traits, stream)
         self._device = device
         self._queue = queue
-        self._stream = stream
         self._label = label
 
     def _what(self) -> str:
@@ -55,7 +42,7 @@ class LaunchEnv(Env):
         kernel: BoundKernel,
         global_size: tuple[int, ...],
         local_size: tuple[int, ...] | None,
-        *args: Array | int | bytes | Local,
+        *args: Array | int | bytes,
     ) -> None:
         """Enqueue a kernel; see `Env.enqueue`."""
         if 0 in global_size:
@@ -95,50 +82,16 @@ class LaunchEnv(Env):
                 values.append(_pack_signed(arg) if arg < 2**63 else _pack_unsigned(arg))
             elif kind is bytes:
                 values.append(arg)
-            elif kind is Local:
-                values.append(self._local(arg.size))
             else:
                 raise TypeError(
-                    f"{self._what()}: a kernel argument is an array, an int, bytes or Local, "
-                    f"not {kind.__name__}"
+                    f"{self._what()}: a kernel argument is an array, an int or bytes, not "
+                    f"{kind.__name__}"
                 )
         return values
 
-    def _local(self, size: int) -> Any:
-        """Return a local argument; some runtimes take more than there is, and overwrite memory."""
-        if size > self.traits.local_memory:
-            raise LaunchError(
-                f"{self._what()} on {self._device.name} needs {size} bytes of local memory and the "
-                f"device has {self.traits.local_memory}",
-                remedy="take smaller work-groups",
-            )
-        return self._device.cl.LocalMemory(size)
-
-    def scratch(self, count: int, dtype: str) -> Array:
-        """Return a new array from the device's pool."""
-        return empty((count,), dtype_from_name(dtype), self._stream.device, self._stream)
-
-    def view(
-        self, array: Array, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0
-    ) -> Array:
-        """Return another view of an array's memory."""
-        return reinterpret(array, array.dtype, shape, strides, offset * array.itemsize)
-
-    def run(
-        self,
-        op: str,
-        inputs: Sequence[Operand],
-        outputs: Sequence[Array],
-        params: tuple[int, ...] = (),
-        *,
-        dtypes: tuple[str, ...] | None = None,
-    ) -> None:
-        """Enqueue another op; see `Env.run`."""
-        if dtypes is None:
-            arrays: list[Any] = [*inputs, *outputs]
-            dtypes = tuple(array.dtype.name for array in arrays)
-        layout = _layout(op, inputs, outputs)
-        self._device.needed_recipe(op, dtypes, layout).launch(self, inputs, outputs, params)
+    def recipe(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Recipe:
+        """Return how the device computes an op."""
+        return self._device.needed_recipe(op, dtypes, layout)
 
     def read_int(self, array: Array, index: int = 0) -> int:
         """Return an element of a contiguous array; waits for the stream."""
@@ -156,13 +109,3 @@ class LaunchEnv(Env):
     def group_limit(self, kernel: BoundKernel) -> int:
         """Return the largest work-group for a kernel."""
         return kernel.limit
-
-
-def _layout(op: str, inputs: Sequence[Operand], outputs: Sequence[Array]) -> Layout:
-    """Return the layout whose canonical form the operands of an op have."""
-    if OPS[op].structure is not Structure.ELEMENTWISE:
-        return Layout.ANY
-    out = outputs[0]
-    arrays = [x for x in inputs if isinstance(x, Array)]
-    dense = out.is_contiguous and all(x.is_contiguous and x.size in (1, out.size) for x in arrays)
-    return Layout.CONTIGUOUS if dense else Layout.STRIDED

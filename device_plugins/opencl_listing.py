@@ -12,8 +12,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from phalanx.device_code.recipe import Traits
 from phalanx.errors import DeviceError
-from phalanx.kernels_opencl.recipe import Traits
 from phalanx.vendor import DeviceInfo, DeviceKind, Feature
 
 from .opencl_pocl import name_processor

@@ -1,28 +1,30 @@
-"""Kernels of the OpenCL devices: `find` gives the recipe for an op on a device."""
+"""Kernels of the OpenCL devices: the dialect, and forms for devices whose work-items are cores.
+
+`find` gives the recipe for an op on a device: where work-items are cores, or groups too small,
+that of a module here; else that of `phalanx.device_code`, as every device has.
+"""
 
 from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from phalanx import device_code
+from phalanx.device_code import refusal
 from phalanx.optable import OPS, Structure
 
 if TYPE_CHECKING:
+    from phalanx.device_code.recipe import Recipe, Traits
     from phalanx.vendor import Layout
 
-    from .recipe import Recipe, Traits
-
-#: The module of this folder that has the kernels of each structure.
+#: The module of this folder that has the forms for cores of a structure.
 MODULES = {
     Structure.ELEMENTWISE: "elementwise",
     Structure.REDUCTION: "reduction",
     Structure.SCAN: "scan",
     Structure.SORT: "sort",
-    Structure.SEARCH: "search",
     Structure.SELECTION: "selection",
-    Structure.INDEXING: "indexing",
     Structure.GENERATION: "generation",
     Structure.CONTRACTION: "matmul",
     Structure.ROW: "softmax",
@@ -36,25 +38,24 @@ def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Re
     structures other than elementwise ignore the layout.
     """
     row = OPS.get(op)
-    if row is None or all(dtypes != signature.dtypes for signature in row.signatures):
+    if row is None or refusal(op, dtypes, traits):
         return None
-    module = _module(MODULES[row.structure])
-    found: Recipe | None = module.find(op, dtypes, layout, traits) if module else None
-    return found
+    if all(dtypes != signature.dtypes for signature in row.signatures):
+        return None
+    found: Recipe | None = None
+    if row.structure in MODULES:
+        found = _module(row.structure).find(op, dtypes, layout, traits)
+    found = found or device_code.find(op, dtypes, layout, traits)
+    if found and not traits.fp64 and row.structure is Structure.ELEMENTWISE:
+        from .single import as_single
+
+        found = as_single(row, dtypes, found, traits)
+    return found and device_code.as_measured(row, dtypes, found, traits)
 
 
 @cache
-def _module(name: str) -> Any:
-    """Return a module of this folder, ``None`` if there is none: the core then falls back."""
-    full = f"{__name__}.{name}"
-    return import_module(full) if find_spec(full) else None
+def _module(structure: Structure) -> Any:
+    return import_module(f".{MODULES[structure]}", __name__)
 
 
-def refusal(op: str, dtypes: tuple[str, ...], traits: Traits) -> str:
-    """Return why a device of these traits cannot run an op on dtypes, or an empty string."""
-    from .dtypes import needs_fp64
-
-    if needs_fp64(dtypes) and not traits.fp64:
-        missing = sorted({d for d in dtypes if needs_fp64((d,))})
-        return f"{op}: the device has no fp64 arithmetic, which {' and '.join(missing)} needs"
-    return ""
+__all__ = ["MODULES", "find", "refusal"]

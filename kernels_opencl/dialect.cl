@@ -1,8 +1,8 @@
-/* OpenCL prelude of the scalar functions: the names that core/scalar/ expects from every dialect.
+/* The words of core/device_code/dialect.py in OpenCL C 1.2.
  *
- * OpenCL C 1.2. Contraction is off, no unsafe option is ever given, and subnormals are kept: so that
- * the bits are those of every other device. PHX_FP64 is 1 where the device has double;
- * PHX_EXACT_DIVISION where float division and square root are correctly rounded.
+ * Contraction is off, no unsafe option is ever given, and subnormals are kept: so that the bits are
+ * those of every other device. PHX_FP64 is 1 where the device has double; PHX_EXACT_DIVISION where
+ * float division and square root are correctly rounded.
  */
 #pragma OPENCL FP_CONTRACT OFF
 #if PHX_FP64
@@ -20,22 +20,38 @@ typedef ushort u16;
 typedef uint u32;
 typedef ulong u64;
 typedef float f32;
-typedef struct {
-    f32 re, im;
-} c64;
-/* 16 bytes to move. */
-typedef struct {
-    u64 lo, hi;
-} u128;
 
 #define PHX_FN static inline __attribute__((always_inline))
 #define PHX_OUTLINE static __attribute__((noinline))
 #define PHX_TABLE(type, name, n) __constant type name[n]
 
-/* An array argument is a pair of parameters, its memory and the place of its first element. */
-#define PHX_INPUT(T, x) __global const T *x##_memory, const ulong x##_first
-#define PHX_OUTPUT(T, x) __global T *x##_memory, const ulong x##_first
-#define PHX_DATA(x) (x##_memory + x##_first)
+#define PHX_KERNEL(most) __kernel void
+#define PHX_KERNEL_OF(n) __kernel __attribute__((reqd_work_group_size(n, 1, 1))) void
+#define PHX_GLOBAL __global
+#define PHX_LOCAL_ARRAY(T, name, n) __local T name[n]
+#define PHX_LOCAL_PTR(T) __local T *
+#define PHX_BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
+#define PHX_BARRIER_GLOBAL() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
+#define PHX_GLOBAL_ID(d) get_global_id(d)
+#define PHX_LOCAL_ID(d) get_local_id(d)
+#define PHX_GROUP_ID(d) get_group_id(d)
+#define PHX_GLOBAL_SIZE(d) get_global_size(d)
+#define PHX_LOCAL_SIZE(d) get_local_size(d)
+#define PHX_GROUPS(d) get_num_groups(d)
+#define PHX_ATOMIC_CAS(p, old, new) atomic_cmpxchg(p, old, new)
+#define PHX_ATOMIC_MAX(p, x) atomic_max(p, x)
+#define PHX_TO_F32(i) convert_float_rte(i)
+#define PHX_TO_F64(i) convert_double_rte(i)
+#define PHX_UNROLL _Pragma("unroll")
+
+/* Before a kernel whose work-items are cores: see cores.py. */
+#define SERIAL PHX_KERNEL_OF(1)
+
+/* Pairs are vectors. */
+#define PHX_HAS_PAIRS
+typedef float2 f32x2;
+#define phx_make_f32x2(x, y) ((float2)(x, y))
+#define phx_add_f32x2(a, b) ((a) + (b))
 
 /* Before a loop that sums up: its order is part of the result. Intel's CPU runtime (2026.2) makes
  * partial sums of it in spite of FP_CONTRACT, and no option forbids that. */
@@ -60,13 +76,6 @@ typedef struct {
 #else
 #define PHX_INDEPENDENT_CALLS
 #endif
-
-PHX_FN c64 phx_make_c64(f32 re, f32 im) {
-    c64 z;
-    z.re = re;
-    z.im = im;
-    return z;
-}
 
 #define PHX_INFF INFINITY
 #define PHX_NANF as_float(0x7fc00000u)
@@ -93,16 +102,9 @@ PHX_FN f32 phx_copysignf(f32 x, f32 y) { return PHX_BUILTIN(copysign, f)(x, y); 
 
 #if PHX_FP64
 typedef double f64;
-typedef struct {
-    f64 re, im;
-} c128;
-
-PHX_FN c128 phx_make_c128(f64 re, f64 im) {
-    c128 z;
-    z.re = re;
-    z.im = im;
-    return z;
-}
+typedef double2 f64x2;
+#define phx_make_f64x2(x, y) ((double2)(x, y))
+#define phx_add_f64x2(a, b) ((a) + (b))
 
 #define PHX_INF ((f64)INFINITY)
 #define PHX_NAN as_double((u64)0x7ff8000000000000)

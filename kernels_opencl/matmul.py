@@ -1,361 +1,50 @@
-"""The op matmul: batches of matrix products, each element an fma chain over k from 0.
-
-Small products and vectors have one work-item per element. For the others both operands are packed,
-converted to the type that accumulates, and multiplied tile by tile: in registers alone on a CPU,
-through local memory on a GPU. Products beyond one pass over k go on from what the result holds.
-Where k is more than one chain, its blocks are one more batch axis, and their sums are joined.
-"""
+"""matmul where a work-item is a core: a tile of the product in its registers."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from phalanx.optable.expressions import loaded, stored
-from phalanx.optable.structured import CHAIN
+from phalanx.device_code.matmul import WRAPPING, Chains, Tile, Type, define, recipe
+from phalanx.device_code.recipe import Recipe, Traits
 
-from .axes import Axes, merged, pieces, text
-from .dtypes import HALF, PART, STORAGE, needs_fp64
-from .recipe import Env, Program, Recipe, Traits, divide_up, round_up
+from .cores import template
 
 if TYPE_CHECKING:
-    from phalanx.vendor import Array, Layout
-
-_SOURCE = (Path(__file__).parent / "matmul.cl").read_text(encoding="utf-8")
-
-#: Multiplications of a product from which packing pays: on a CPU, and on a GPU.
-_PACKED_FROM = {True: 2**16, False: 2**20}
-#: Steps of k per pass, so that panels stay in the caches; float16 and bfloat16 take one pass, for
-#: their sums are wider than the result.
-_STEPS = {True: 512, False: 4096}
-#: Elements of a packed operand at a time.
-_ROOM = 2**26
-_MOST_GROUPS = 32768
-_WRAPPING = "((a) * (b) + (c))"
-_GROUP = 64
-
-
-class _Type(NamedTuple):
-    """How the elements of a dtype are multiplied."""
-
-    storage: str
-    sums: str
-    sums_dtype: str
-    size: int
-    parts: int
-
-
-class _Tile(NamedTuple):
-    """Rows and columns of a tile, and the definitions that make its kernel."""
-
-    rows: int
-    columns: int
-    group: int
-    names: str
-
-
-def _type_of(dtype: str) -> _Type:
-    part = PART.get(dtype, dtype)
-    if part == "float64":
-        return _Type("f64", "f64", part, 8, 1 + (dtype in PART))
-    if part == "float32" or dtype in HALF:
-        return _Type(STORAGE[part], "f32", "float32", 4, 1 + (dtype in PART))
-    if dtype in ("int64", "uint64"):
-        return _Type(STORAGE[dtype], "u64", "uint64", 8, 1)
-    return _Type(STORAGE[dtype], "u32", "uint32", 4, 1)
+    from phalanx.vendor import Layout
 
 
 def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Recipe | None:
-    """Return the recipe of matmul; ``layout`` does not matter."""
+    """Return the recipe of matmul where work-items are cores."""
     del op, layout
-    dtype = dtypes[0]
-    if needs_fp64(dtypes) and not traits.fp64:
-        return None
-    product = _Product(dtype, traits)
-    exact = traits.subnormals or product.kind.sums.startswith("u")
-    bound = 0.0 if product.kind.sums.startswith("u") else -1.0
-    determinism = "bitwise" if exact else "reproducible"
-    return Recipe((product.chains.program(1),), product.launch, determinism, bound)
+    return recipe(dtypes[0], traits, LaneChains) if traits.is_cpu else None
 
 
-class _Chains:
-    """Products of at most CHAIN steps of k: the programs for one dtype, and their launch.
+class LaneChains(Chains):
+    """Products in which one work-item makes a tile."""
 
-    The result has elements; or ``sums``, in the type that accumulates.
-    """
+    packed_from = 2**16
+    steps = 512
+    walks_panels = False
 
-    def __init__(self, dtype: str, traits: Traits, *, sums: bool = False) -> None:
-        self.kind = _type_of(dtype)
-        self._half = dtype in HALF
-        self._tile = _tile(self.kind, traits)
-        real, wide = self.kind.sums.startswith("f"), self.kind.sums
-        load = loaded(dtype, "x") if self._half else f"({wide})(x)"
-        names: dict[str, int | str] = {
-            "S": self.kind.storage,
-            "A": wide,
-            "PARTS": self.kind.parts,
-            "LOAD(x)": load,
-            "MAC(a, b, c)": f"{'phx_fmaf' if self.kind.size == 4 else 'phx_fma'}(a, b, c)"
-            if real
-            else _WRAPPING,
-        }
-        if sums:
-            names |= {"O": wide, "RESUME(x)": "(x)", "STORE(x)": "(x)"}
-        else:
-            store = stored(dtype, "x") if self._half else f"({self.kind.storage})(x)"
-            names |= {"O": self.kind.storage, "RESUME(x)": "LOAD(x)", "STORE(x)": store}
-        self._names = _define(**names) + self._tile.names
-        self._programs: dict[int, Program] = {}
+    def tile(self) -> Tile:
+        """Choose the tile: as many registers as the processor's vectors have."""
+        kind = self.kind
+        width = min(16, max(4, self.traits.vector_width))
+        lanes = 4 * width // kind.size
+        rows, vectors = (12 if width == 16 else 6), 2 // kind.parts
+        names = define(ROWS=rows, VECTORS=vectors, LANES=lanes)
+        return Tile(rows, vectors * lanes, 1, names + _registers(kind, rows, vectors, lanes))
 
-    def program(self, rank: int) -> Program:
-        """Return the program for so many batch axes."""
-        found = self._programs.get(rank)
-        if found is None:
-            source = text(3, rank, wide=True) + self._names + _SOURCE
-            headers = ("convert",) if self._half else ()
-            found = self._programs.setdefault(rank, Program(source, headers))
-        return found
-
-    def launch(self, env: Env, axes: Axes, a: Array, b: Array, o: Array) -> None:
-        """Enqueue the products of a (m, k) and b (k, n), and of those along the batch axes."""
-        m, k = a.shape
-        n = b.shape[1]
-        small = m * n * k < _PACKED_FROM[env.traits.is_cpu]
-        if small or min(m, n) < 4 or k < 4 or env.traits.max_work_group < self._tile.group:
-            self._plain(env, axes, a, b, o)
-        else:
-            self._packed(env, axes, a, b, o)
-
-    def _plain(self, env: Env, axes: Axes, a: Array, b: Array, o: Array) -> None:
-        m, k = a.shape
-        n = b.shape[1]
-        kernel = env.kernel(self.program(axes.rank), "plain")
-        group = _group(env, m * n)
-        size = _grid(group, m * n, axes.count)
-        steps = (*a.strides, *b.strides, *o.strides)
-        env.enqueue(kernel, size, group, a, b, o, axes.pack(), axes.count, m, n, k, *steps)
-
-    def _packed(self, env: Env, axes: Axes, a: Array, b: Array, o: Array) -> None:
-        m, k = a.shape
-        n = b.shape[1]
-        tile, parts = self._tile, self.kind.parts
-        depth = k if self._half else min(k, _STEPS[env.traits.is_cpu] // parts)
-        high = max(tile.rows, _ROOM // depth // tile.rows * tile.rows)
-        wide = max(tile.columns, _ROOM // depth // tile.columns * tile.columns)
-        numbers = max(1, _ROOM // (depth * max(min(m, high), min(n, wide))))
-        for first, batches in _ranges(axes.count, numbers):
-            for j, columns in _ranges(n, wide):
-                for p, steps in _ranges(k, depth):
-                    part = (first, batches)
-                    right = self._operand(env, axes, b, 1, part, (j, columns), (p, steps))
-                    for i, rows in _ranges(m, high):
-                        left = self._operand(env, axes, a, 0, part, (i, rows), (p, steps))
-                        at = i * o.strides[0] + j * o.strides[1]
-                        self._multiply(
-                            env,
-                            axes,
-                            (left, right),
-                            env.view(o, (rows, columns), o.strides, at),
-                            part,
-                            steps,
-                            more=p > 0,
-                        )
-
-    def _operand(
-        self,
-        env: Env,
-        axes: Axes,
-        x: Array,
-        operand: int,
-        batch: tuple[int, int],
-        across: tuple[int, int],
-        along: tuple[int, int],
-    ) -> tuple[Array, int]:
-        """Pack a part of an operand; returns it and the elements of a matrix, 0 if all are one."""
-        tile = self._tile
-        width = tile.columns if operand else tile.rows
-        lane_step, k_step = reversed(x.strides) if operand else x.strides
-        first, batches = batch
-        if not any(axes.steps[operand]):
-            first, batches = 0, 1
-        panels, steps = divide_up(across[1], width), along[1]
-        size = panels * width * steps * self.kind.parts
-        packed = env.scratch(batches * size, self.kind.sums_dtype)
-        source = env.view(x, (), (), across[0] * lane_step + along[0] * k_step)
-        kernel = env.kernel(self.program(axes.rank), "pack")
-        group = min(_GROUP, env.traits.max_work_group)
-        grid = (round_up(steps, group), min(panels, _MOST_GROUPS), min(batches, _MOST_GROUPS))
-        sizes = (operand, first, batches, panels, width, across[1], steps, lane_step, k_step)
-        env.enqueue(kernel, grid, (group, 1, 1), source, packed, axes.pack(), *sizes)
-        return packed, size if batches > 1 else 0
-
-    def _multiply(
-        self,
-        env: Env,
-        axes: Axes,
-        operands: tuple[tuple[Array, int], tuple[Array, int]],
-        o: Array,
-        batch: tuple[int, int],
-        steps: int,
-        *,
-        more: bool,
-    ) -> None:
-        tile = self._tile
-        (left, left_size), (right, right_size) = operands
-        m, n = o.shape
-        down, across, batches = divide_up(m, tile.rows), divide_up(n, tile.columns), batch[1]
-        if not env.traits.is_cpu:
-            across, batches = min(across, _MOST_GROUPS), min(batches, _MOST_GROUPS)
-        kernel = env.kernel(self.program(axes.rank), "tile")
-        sizes = (*batch, m, n, steps, left_size, right_size, *o.strides, int(more))
-        env.enqueue(
-            kernel,
-            (down * tile.group, across, batches),
-            (tile.group, 1, 1),
-            left,
-            right,
-            o,
-            axes.pack(),
-            *sizes,
-        )
+    def source(self) -> str:
+        """Return the kernel of a tile."""
+        return template("matmul_lanes.cl")
 
 
-class _Product:
-    """Products for one dtype, of any length."""
-
-    def __init__(self, dtype: str, traits: Traits) -> None:
-        self.chains = _Chains(dtype, traits)
-        self.kind = self.chains.kind
-        narrow = self.kind.sums != self.kind.storage
-        self._sums = _Chains(dtype, traits, sums=True) if narrow else self.chains
-        self._sums_dtype = dtype if dtype in PART else self.kind.sums_dtype
-
-    def launch(
-        self, env: Env, inputs: Sequence[Any], outputs: Sequence[Array], params: tuple[int, ...]
-    ) -> None:
-        """Enqueue one call."""
-        del params
-        arrays = (*inputs, outputs[0])
-        if not outputs[0].size:
-            return
-        batch = merged(outputs[0].shape[:-2], *(t.strides[:-2] for t in arrays))
-        matrices = [env.view(t, t.shape[-2:], t.strides[-2:]) for t in arrays]
-        run = self.chains.launch if inputs[0].shape[-1] <= CHAIN else self._joined
-        for axes in pieces(batch):
-            run(env, axes, *_moved(env, matrices, axes))
-
-    def _joined(self, env: Env, axes: Axes, a: Array, b: Array, o: Array) -> None:
-        """Products of several blocks of k, rows by rows: the sums of each block, their tree."""
-        m, k = a.shape
-        n = b.shape[1]
-        blocks = divide_up(k, CHAIN)
-        for i, rows in _ranges(m, max(1, _ROOM // (blocks * axes.count * n))):
-            area = axes.count * rows * n
-            sums = env.scratch(blocks * area, self._sums_dtype)
-            left = env.view(a, (rows, k), a.strides, i * a.strides[0])
-            whole = k // CHAIN
-            self._blocks(env, axes, left, b, sums, (0, whole))
-            if whole < blocks:
-                self._blocks(env, axes, left, b, sums, (whole, 1))
-            half = 1 << ((blocks - 1).bit_length() - 1)
-            while half:
-                self._join(env, sums, half * area, min(half, blocks - half) * area)
-                half //= 2
-            result = env.view(o, (rows, n), o.strides, i * o.strides[0])
-            self._finish(env, axes, sums, result)
-
-    def _blocks(
-        self, env: Env, axes: Axes, a: Array, b: Array, sums: Array, span: tuple[int, int]
-    ) -> None:
-        """Compute the sums of some blocks of equal length, which are one more batch axis."""
-        first, number = span
-        m, n = a.shape[0], b.shape[1]
-        begin = first * CHAIN
-        steps = min(CHAIN, a.shape[1] - begin)
-        area = axes.count * m * n
-        matrices = (
-            env.view(a, (m, steps), a.strides, begin * a.strides[1]),
-            env.view(b, (steps, n), b.strides, begin * b.strides[0]),
-            env.view(sums, (m, n), (n, 1), first * area),
-        )
-        batch = merged(
-            (number, *axes.shape),
-            (CHAIN * a.strides[1], *axes.steps[0]),
-            (CHAIN * b.strides[0], *axes.steps[1]),
-            (area, *_dense(axes.shape, m * n)),
-        )
-        for piece in pieces(batch):
-            self._sums.launch(env, piece, *_moved(env, matrices, piece))
-
-    def _join(self, env: Env, sums: Array, behind: int, count: int) -> None:
-        kernel = env.kernel(self._sums.program(1), "join")
-        group = min(_GROUP, env.traits.max_work_group)
-        size = min(round_up(count * self.kind.parts, group), _MOST_GROUPS * group)
-        env.enqueue(kernel, (size,), (group,), sums, behind, count)
-
-    def _finish(self, env: Env, axes: Axes, sums: Array, o: Array) -> None:
-        m, n = o.shape
-        kernel = env.kernel(self.chains.program(axes.rank), "finish")
-        group = _group(env, m * n)
-        size = _grid(group, m * n, axes.count)
-        # The place of an element in the result is that of operand 2 of the axes.
-        env.enqueue(kernel, size, group, sums, o, axes.pack(), axes.count, m, n, *o.strides)
-
-
-def _moved(env: Env, matrices: Sequence[Array], axes: Axes) -> Iterator[Array]:
-    """Yield the matrices at the first place of batch axes."""
-    for t, first in zip(matrices, axes.first, strict=True):
-        yield env.view(t, t.shape, t.strides, first)
-
-
-def _dense(shape: Sequence[int], step: int) -> tuple[int, ...]:
-    """Return the strides of axes without gaps, the last of them ``step``."""
-    return tuple(step * math.prod(shape[i + 1 :]) for i in range(len(shape)))
-
-
-def _group(env: Env, elements: int) -> tuple[int, int]:
-    """Return the group for so many elements of a matrix; of several matrices if they are few."""
-    most = min(_GROUP, env.traits.max_work_group)
-    wide = min(most, 1 << (elements - 1).bit_length())
-    return wide, most // wide
-
-
-def _grid(group: tuple[int, int], elements: int, batches: int) -> tuple[int, int]:
-    wide, high = group
-    return round_up(elements, wide), min(round_up(batches, high), _MOST_GROUPS * high)
-
-
-def _ranges(count: int, step: int) -> Iterator[tuple[int, int]]:
-    for first in range(0, count, step):
-        yield first, min(step, count - first)
-
-
-def _tile(kind: _Type, traits: Traits) -> _Tile:
-    """Choose the tile for a class of devices."""
-    if not traits.is_cpu:
-        side = 16 if traits.max_work_group >= 256 else 8
-        depth = 16
-        step = 2 * 4 * side * kind.size * kind.parts  # bytes of both panels
-        while depth > 1 and depth * step > traits.local_memory // 2:
-            depth //= 2
-        return _Tile(4 * side, 4 * side, side * side, _define(GROUP=side, DEPTH=depth))
-    width = min(16, max(4, traits.vector_width))
-    lanes = 4 * width // kind.size
-    rows, vectors = (12 if width == 16 else 6), 2 // kind.parts
-    names = _define(ROWS=rows, VECTORS=vectors, LANES=lanes)
-    return _Tile(rows, vectors * lanes, 1, names + _registers(kind, rows, vectors, lanes))
-
-
-def _define(**names: int | str) -> str:
-    return "".join(f"#define {name} {value}\n" for name, value in names.items())
-
-
-def _registers(kind: _Type, rows: int, vectors: int, lanes: int) -> str:
+def _registers(kind: Type, rows: int, vectors: int, lanes: int) -> str:
     """Spell out the tile of a CPU: one named register for each row, vector and part."""
     scalar = {"f32": "float", "f64": "double", "u32": "uint", "u64": "ulong"}[kind.sums]
-    names = {"VECTOR": f"{scalar}{lanes}", "MAC_VECTOR(a, b, c)": _WRAPPING}
+    names = {"VECTOR": f"{scalar}{lanes}", "MAC_VECTOR(a, b, c)": WRAPPING}
     if kind.sums.startswith("f"):
         fma = "__builtin_fmaf" if kind.size == 4 else "__builtin_fma"
         each = (f"r.s{i:x} = {fma}(a.s{i:x}, b.s{i:x}, c.s{i:x});" for i in range(lanes))
@@ -367,7 +56,7 @@ def _registers(kind: _Type, rows: int, vectors: int, lanes: int) -> str:
         start.append(f"VECTOR {name} = (VECTOR)(0); if (more) {name} = {place};")
         finish.append(f"{place} = {name};")
     names |= {"START": " ".join(start), "FINISH": " ".join(finish)}
-    return _define(**names, STEP=" ".join(_step(kind.parts, rows, vectors, lanes)))
+    return define(**names, STEP=" ".join(_step(kind.parts, rows, vectors, lanes)))
 
 
 def _step(parts: int, rows: int, vectors: int, lanes: int) -> Iterator[str]:

@@ -8,11 +8,12 @@ import time
 from types import ModuleType
 from typing import Any
 
+from phalanx.device_code.cache import DiskCache
+from phalanx.device_code.recipe import Program, Traits
+from phalanx.device_code.source import compile_error, full_text
 from phalanx.vendor import ForkSafeLock
 
-from .cache import DiskCache
-from .recipe import Program, Traits
-from .source import compile_error, full_options, full_text
+from .dialect import DIALECT
 
 _log = logging.getLogger("phalanx.opencl")
 
@@ -56,8 +57,8 @@ class ProgramStore:
         Raises:
             CompileError: with log and numbered source.
         """
-        text = full_text(program, fp64=self._traits.fp64)
-        options = full_options(program, self._traits)
+        text = full_text(program, DIALECT, self._traits)
+        options = DIALECT.options(self._traits)
         key = self._key(text, options)
         with self._lock:
             built = self._built.get(key)

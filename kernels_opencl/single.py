@@ -1,7 +1,10 @@
-"""Errors of elementwise ops on a device without double: the other side of single.cl."""
+"""What elementwise kernels promise on devices without double, where single.cl computes."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from phalanx.device_code.recipe import Recipe, Traits
 from phalanx.optable import Op, kind_of
 
 #: Errors of OpenCL's own functions in ulp of float32: OpenCL C 3.0 specification, section 7.4.
@@ -19,3 +22,11 @@ def single_bound(op: Op, dtypes: tuple[str, ...]) -> float:
     if not floating:
         return exact
     return float(_SINGLE[op.name]) if dtypes[0] == "float32" else max(exact, 1.0)
+
+
+def as_single(op: Op, dtypes: tuple[str, ...], recipe: Recipe, traits: Traits) -> Recipe:
+    """Return an elementwise recipe with the bound and the class that it has without double."""
+    error = single_bound(op, dtypes)
+    kept = traits.subnormals or all(kind_of(d) in "biu" for d in dtypes)
+    same = kept and error <= op.error(dtypes)
+    return replace(recipe, determinism="bitwise" if same else "reproducible", error_bound=error)

@@ -43,6 +43,8 @@ class Late(ReferenceDevice):
         if kernel.op == "sqrt":
             raise CompileError("sqrt(float32) does not compile: no registers", log="", source="")
         return (2, 0) if kernel.op == "add" else (0, 1)
+    def sources(self, kernel):
+        yield "/* " + kernel.op + " of " + kernel.dtypes[0] + " */"
 def Lazy(name):
     return ReferenceDriver(name, devices=1, device=Late)
 """
@@ -403,6 +405,42 @@ class TestOps:
         done = phalanx("ops", "--device", "nobody:0", site=site, plugins="acme")
         assert done.returncode == 2
         assert "found: acme:0" in done.stderr
+
+
+class TestKernels:
+    def kernels(self, site: Path, *args: str) -> Done:
+        return phalanx("kernels", "--device", "lazy", *args, site=site, plugins="acme,lazy")
+
+    def test_lists_class_and_bound(self, site: Path) -> None:
+        rows = parsed(self.kernels(site, "--op", "add", "--json"))
+        assert [row["dtypes"][0] for row in rows] == ["float32", "float64"]
+        assert {row["class"] for row in rows} == {"bitwise"}
+        assert "not stated" in self.kernels(site, "--op", "add").stdout
+
+    def test_shows_the_text(self, site: Path) -> None:
+        chosen = ("--op", "add", "--dtype", "float64", "--source")
+        assert "/* add of float64 */\n" in self.kernels(site, *chosen).stdout
+        (row,) = parsed(self.kernels(site, *chosen, "--json"))
+        assert row["source"] == "/* add of float64 */"
+
+    @pytest.mark.parametrize(
+        ("arguments", "code", "message"),
+        [
+            (["--op", "cos"], 1, "lazy:0 has no such kernel"),
+            (["--op", "nosuch"], 2, "no op 'nosuch'"),
+        ],
+    )
+    def test_what_is_not_there(
+        self, site: Path, arguments: list[str], code: int, message: str
+    ) -> None:
+        done = self.kernels(site, *arguments)
+        assert done.returncode == code
+        assert message in done.stderr
+
+    def test_kernels_that_come_compiled_have_no_text(self, site: Path) -> None:
+        done = phalanx("kernels", "-d", "acme", "--source", site=site, plugins="acme")
+        assert done.returncode == 1
+        assert "acme:0: its kernels come compiled" in done.stderr
 
 
 class TestWarm:

@@ -15,6 +15,7 @@ _OWN = {
     "abi-check": ("abi_check", "abi_check", "Check a plugin's shared library against the C ABI."),
     "devices": ("devices", "devices", "List the devices of all plugins."),
     "doctor": ("doctor", "doctor", "Check the installation and every device."),
+    "kernels": ("kernels", "kernels", "List a device's kernels, or show their text."),
     "ops": ("ops", "ops", "Show how a device serves each op."),
     "warm": ("warm", "warm", "Compile a device's kernels ahead of their first use."),
     "why": ("why", "why", "Explain why a device is usable or not."),
@@ -26,6 +27,7 @@ Examples:
   phalanx why gpu:0               why a device is usable or not
   phalanx doctor --level short    compute on every device
   phalanx warm --device gpu:0     compile kernels before they are needed
+  phalanx kernels --op exp        class and bound; --source shows the text
   phalanx ops --device cpu:0      native, decomposed, fallback, unsupported
   phalanx devices --json          for programs; every command has it
 """

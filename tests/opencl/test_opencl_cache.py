@@ -12,13 +12,14 @@ from typing import Any
 
 import phalanx as px
 import pytest
+from phalanx.device_code.cache import DiskCache
+from phalanx.device_code.recipe import Program
 from phalanx.device_plugins.opencl import OpenCLDriver
 from phalanx.driver import Layout
 from phalanx.errors import CompileError
 from phalanx.kernels_opencl import find
-from phalanx.kernels_opencl.cache import DiskCache, default_folder
+from phalanx.kernels_opencl.folder import default_folder
 from phalanx.kernels_opencl.programs import ProgramStore
-from phalanx.kernels_opencl.recipe import Program
 
 KEY = "0" * 64
 A, B, C, D = (letter * 64 for letter in "abcd")
@@ -47,7 +48,7 @@ class TestDiskCache:
         entry.write_bytes(
             {"cut": data[:-7], "flip": flipped, "empty": b"", "foreign": b"x" * 500}[damage]
         )
-        with caplog.at_level(logging.WARNING, "phalanx.opencl"):
+        with caplog.at_level(logging.WARNING, "phalanx.programs"):
             assert cache.get(KEY) is None
         assert "corrupt" in caplog.text
         cache.put(KEY, b"other")
@@ -58,7 +59,7 @@ class TestDiskCache:
     ) -> None:
         (tmp_path / "file").write_text("in the way")
         cache = DiskCache(tmp_path / "file" / "cache")
-        with caplog.at_level(logging.WARNING, "phalanx.opencl"):
+        with caplog.at_level(logging.WARNING, "phalanx.programs"):
             for number in range(5):
                 cache.put(f"{number}" * 64, b"binary")
                 assert cache.get(f"{number}" * 64) is None
@@ -85,7 +86,7 @@ class TestDiskCache:
     def test_writers_leave_no_other_files(self, tmp_path: Path) -> None:
         code = (
             "import sys; from pathlib import Path\n"
-            "from phalanx.kernels_opencl.cache import DiskCache\n"
+            "from phalanx.device_code.cache import DiskCache\n"
             "c = DiskCache(Path(sys.argv[1]))\n"
             "for i in range(300): c.put('0' * 64, sys.argv[2].encode() * 5000)\n"
         )
@@ -149,7 +150,7 @@ class TestDiskCache:
         DiskCache(tmp_path).put(KEY, b"binary")
         tmp_path.chmod(mode)
         cache = DiskCache(tmp_path)
-        with caplog.at_level(logging.WARNING, "phalanx.opencl"):
+        with caplog.at_level(logging.WARNING, "phalanx.programs"):
             for _ in range(3):
                 assert cache.get(KEY) is None
                 cache.put(A, b"other")
@@ -166,7 +167,7 @@ class TestDiskCache:
         status = os.stat_result((0o40700, *tmp_path.stat()[1:4], 4711, *tmp_path.stat()[5:]))
         monkeypatch.setattr(Path, "stat", lambda _self, **_: status)
         cache = DiskCache(tmp_path)
-        with caplog.at_level(logging.WARNING, "phalanx.opencl"):
+        with caplog.at_level(logging.WARNING, "phalanx.programs"):
             assert cache.get(KEY) is None
         assert "belongs to another user (number 4711)" in caplog.text
 
@@ -178,7 +179,7 @@ class TestDiskCache:
         cache = DiskCache(tmp_path)
         cache.put(KEY, b"binary")
         (tmp_path / f"{KEY}.bin").chmod(mode)
-        with caplog.at_level(logging.WARNING, "phalanx.opencl"):
+        with caplog.at_level(logging.WARNING, "phalanx.programs"):
             assert cache.get(KEY) is None
         assert "can be written by others" in caplog.text
         cache.put(KEY, b"other")

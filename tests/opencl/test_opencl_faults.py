@@ -208,8 +208,8 @@ def test_two_runtimes_of_which_one_is_broken(
 
 def test_a_compiler_that_refuses(device: px.Device, tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(
-        "import phalanx.kernels_opencl.source as source\n"
-        "source.dialect = lambda: 'this is no OpenCL C\\n'\n"
+        "from phalanx.device_code import source\n"
+        "source.scalar_header = lambda name: 'this is no OpenCL C\\n'\n"
     )
     cache = str(tmp_path / "cache")
     usable, steps = why(tmp_path, device.name, PHALANX_CACHE_DIR=cache)

@@ -10,7 +10,8 @@ import pytest
 from along_kit import STYLES, in_style, values, wrong
 from conftest import cpu_or_skip
 from phalanx._warm import dtype_from_name
-from phalanx.kernels_opencl import matmul
+from phalanx.device_code import matmul
+from phalanx.kernels_opencl.matmul import LaneChains
 from phalanx.optable import OPS
 
 DTYPES = [signature.inputs[0] for signature in OPS["matmul"].signatures]
@@ -58,7 +59,8 @@ def compare(a: np.ndarray, b: np.ndarray, dtype: str, where: px.Device, form: st
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_same_as_cpu(where: px.Device, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for limit in (2**62, 0):  # never packed, and packed whenever it can be
-        monkeypatch.setattr(matmul, "_PACKED_FROM", {True: limit, False: limit})
+        for chains in (matmul.Chains, LaneChains):
+            monkeypatch.setattr(chains, "packed_from", limit)
         for left, right in SHAPES:
             a = values(dtype, int(np.prod(left)), seed=1).reshape(left)
             b = values(dtype, int(np.prod(right)), seed=2).reshape(right)
@@ -69,8 +71,9 @@ def test_same_as_cpu(where: px.Device, dtype: str, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("dtype", ["float32", "complex64", "uint8", "int64"])
 def test_passes(where: px.Device, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Products cut into passes over rows, columns, batches and k."""
-    monkeypatch.setattr(matmul, "_PACKED_FROM", {True: 0, False: 0})
-    monkeypatch.setattr(matmul, "_STEPS", {True: 40, False: 40})
+    for chains in (matmul.Chains, LaneChains):
+        monkeypatch.setattr(chains, "packed_from", 0)
+        monkeypatch.setattr(chains, "steps", 40)
     monkeypatch.setattr(matmul, "_ROOM", 40 * 70)
     a = values(dtype, 3 * 200 * 130).reshape(3, 200, 130)
     b = values(dtype, 3 * 130 * 150, seed=2).reshape(3, 130, 150)

@@ -379,19 +379,6 @@ class TestLimits:
         with pytest.raises(OutOfMemoryError, match=f"at most {most} bytes"):
             device.ensure_open().alloc(most + 1)
 
-    def test_too_much_local_memory_is_refused(
-        self, device: px.Device, driver: OpenCLDriver
-    ) -> None:
-        from phalanx.device_plugins.opencl_launch import LaunchEnv
-        from phalanx.kernels_opencl.recipe import Local
-
-        kernel = device.ensure_open().kernel("negative", ("int8", "int8"), Layout.CONTIGUOUS)
-        found = opened(device)
-        env = LaunchEnv(found, found.queue, px.current_stream(device), kernel)
-        bound = env.kernel(kernel.handle.programs[0], "run")
-        with pytest.raises(LaunchError, match="bytes of local memory"):
-            env.enqueue(bound, (64,), (64,), Local(found.traits.local_memory + 1))
-
 
 class TestPriorities:
     @pytest.mark.parametrize(("priority", "hint"), [(-1, 1), (-5, 1), (1, 4), (0, None)])

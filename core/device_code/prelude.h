@@ -1,0 +1,68 @@
+/* What programs of all dialects share; a dialect's own text comes before this one, its words are
+ * listed in dialect.py. PHX_FP64 is 1 where the device has double.
+ */
+typedef struct {
+    f32 re, im;
+} c64;
+/* 16 bytes to move. */
+typedef struct {
+    u64 lo, hi;
+} u128;
+
+PHX_FN c64 phx_make_c64(f32 re, f32 im) {
+    c64 z;
+    z.re = re;
+    z.im = im;
+    return z;
+}
+
+#if PHX_FP64
+typedef struct {
+    f64 re, im;
+} c128;
+
+PHX_FN c128 phx_make_c128(f64 re, f64 im) {
+    c128 z;
+    z.re = re;
+    z.im = im;
+    return z;
+}
+#endif
+
+/* Two numbers that are loaded, stored and added together; the dialect says so if it has vectors. */
+#ifndef PHX_HAS_PAIRS
+#define PHX_PAIR(T)                                    \
+    typedef struct {                                   \
+        T x, y;                                        \
+    } T##x2;                                           \
+    PHX_FN T##x2 phx_make_##T##x2(T x, T y) {          \
+        T##x2 z;                                       \
+        z.x = x;                                       \
+        z.y = y;                                       \
+        return z;                                      \
+    }                                                  \
+    PHX_FN T##x2 phx_add_##T##x2(T##x2 a, T##x2 b) {   \
+        return phx_make_##T##x2(a.x + b.x, a.y + b.y); \
+    }
+PHX_PAIR(f32)
+#if PHX_FP64
+PHX_PAIR(f64)
+#endif
+#undef PHX_PAIR
+#endif
+
+/* Hints to a compiler; without effect where the dialect does not know them. PHX_ORDERED stands before
+ * a loop whose order of sums must stay, where a compiler takes liberties. */
+#ifndef PHX_ORDERED
+#define PHX_ORDERED
+#endif
+#ifndef PHX_UNROLL
+#define PHX_UNROLL
+#endif
+
+/* An array argument is a pair of parameters, its memory and the place of its first element. */
+#define PHX_INPUT(T, x) PHX_GLOBAL const T *x##_memory, const u64 x##_first
+#define PHX_OUTPUT(T, x) PHX_GLOBAL T *x##_memory, const u64 x##_first
+#define PHX_DATA(x) (x##_memory + x##_first)
+
+#define PHX_MIN(a, b) ((a) < (b) ? (a) : (b))

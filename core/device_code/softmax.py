@@ -1,0 +1,133 @@
+"""softmax along the last axis: exp(x - max) over its sum.
+
+Rows of one block are done by one kernel. Longer ones, and columns side by side, take the maximum
+and the sum of exp(x - max) as reductions, then one pass over the elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from phalanx.optable.expressions import loaded, stored
+from phalanx.optable.structured import BLOCK, LANES
+
+from .dtypes import HALF, STORAGE, SUFFIX
+from .recipe import Program, Recipe, Traits, divide_up
+from .reduction import Reducer
+from .reduction_rules import Rules, exponential, exponential_rules, rules_of, unit_of
+from .rows import Plan, defines, pieces, plan_of
+from .source import template
+
+if TYPE_CHECKING:
+    from phalanx.vendor import Array, Layout, Operand
+
+    from .env import Env
+
+
+class Softmax:
+    """The programs of one dtype, and how they are launched."""
+
+    def __init__(self, dtype: str, traits: Traits) -> None:
+        unit = unit_of(dtype)
+        kind = SUFFIX[unit]
+        header, function = exponential(dtype)
+        self.dtype, self.unit, self.traits = dtype, unit, traits
+        macros = {"T": STORAGE[dtype], "F": kind, "BLOCK": str(BLOCK), "LANES": str(LANES)}
+        macros |= {"LOAD(v)": loaded(dtype, "(v)"), "EXP(v)": f"{function}(v)"}
+        macros["RECIPROCAL(v)"] = "phx_dividef(1.0f, (v))" if kind == "f32" else "(1.0 / (v))"
+        macros["STORE(v)"] = stored(dtype, "(v)")
+        headers = (header, "convert") if dtype in HALF else (header,)
+        text = defines({**macros, **self.macros(kind)})
+        text += template("rows.h") + template("softmax.h") + self.source()
+        self.program = Program(text, headers)
+        self.largest = self.reducer("max", rules_of("max", dtype))
+        self.sum = self.reducer("", exponential_rules(dtype))
+        self.programs = (self.program, *self.largest.programs, *self.sum.programs)
+
+    def macros(self, kind: str) -> dict[str, str]:
+        """Return what the kernels need defined besides, for arithmetic in a C type."""
+        del kind
+        return {}
+
+    def source(self) -> str:
+        """Return the kernels."""
+        return template("softmax_groups.h")
+
+    def reducer(self, op: str, rules: Rules) -> Reducer:
+        """Return what reduces rows, with the rules of an op of the table or others."""
+        del op
+        return Reducer(rules, self.traits)
+
+    def launch(self, env: Env, x: Array, y: Array) -> None:
+        """Softmax of x (k1..kp, n) into y of the same shape."""
+        if y.size == 0:
+            return
+        plan = plan_of(x, y.strides[:-1], y.strides[-1])
+        run = self._run_rows if plan.by_row and plan.n <= BLOCK else self._run
+        for piece in pieces(env, plan, x, y):
+            run(env, *piece)
+
+    def _run_rows(self, env: Env, plan: Plan, x: Array, y: Array) -> None:
+        """Rows of one block."""
+        per, local = self.cut_rows(plan)
+        kernel = env.kernel(self.program, "softmax_rows")
+        packed = plan.pack(1, 1, plan.rows, per)
+        env.enqueue(kernel, (divide_up(plan.rows, per) * local,), (local,), x, y, packed)
+
+    def cut_rows(self, plan: Plan) -> tuple[int, int]:
+        """Return the rows of a group, and its work-items, where rows are one block."""
+        return divide_up(plan.rows, self.traits.most_groups), LANES
+
+    def _run(self, env: Env, plan: Plan, x: Array, y: Array) -> None:
+        """Any rows: maximum, sum, factor, elements."""
+        rows = plan.rows
+        most, sums = env.scratch(rows, self.dtype), env.scratch(rows, self.unit)
+        kept = _row_major(plan)
+        self.largest.run(env, kept, x, most)
+        self.sum.run(env, kept, x, sums, (most,))
+        kernel = env.kernel(self.program, "softmax_factors")
+        local = min(256, self.traits.max_work_group)
+        size = min(divide_up(rows, local), self.traits.most_groups) * local
+        env.enqueue(kernel, (size,), (local,), sums, rows)
+        count, local, packed = self.cut_elements(plan)
+        kernel = env.kernel(self.program, "softmax_scale")
+        args = (x, y, most, sums, packed, int(plan.by_row))
+        env.enqueue(kernel, (count,), (local,), *args)
+
+    def cut_elements(self, plan: Plan) -> tuple[int, int, bytes]:
+        """Return the work-items of all and of a group for the last pass, and ``row_plan``."""
+        tasks, local = plan.rows * plan.n, min(256, self.traits.max_work_group)
+        count = min(divide_up(tasks, local), self.traits.most_groups) * local
+        return count, local, plan.pack(plan.blocks(BLOCK), 1, tasks, 1)
+
+
+def _row_major(plan: Plan) -> Plan:
+    """Return the plan of a reduction whose results lie in the order of its rows."""
+    step = plan.near.extent
+    axes = []
+    for axis in reversed(plan.axes):
+        axes.append(axis._replace(ys=step))
+        step *= axis.extent
+    return replace(plan, near=plan.near._replace(ys=1), axes=tuple(reversed(axes)))
+
+
+def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Recipe | None:
+    """Return the recipe of softmax; see ``device_code.find``."""
+    del op, layout  # there is one for all strides
+    return recipe(dtypes[0], Softmax(dtypes[0], traits)) if traits.max_work_group >= LANES else None
+
+
+def recipe(dtype: str, softmax: Softmax) -> Recipe:
+    """Return the recipe of softmax in a form."""
+
+    def launch(
+        env: Env, inputs: Sequence[Operand], outputs: Sequence[Array], params: tuple[int, ...]
+    ) -> None:
+        del params
+        x: Array = inputs[0]  # type: ignore[assignment]
+        softmax.launch(env, x, outputs[0])
+
+    bitwise = softmax.traits.subnormals or dtype == "float64"
+    return Recipe(softmax.programs, launch, "bitwise" if bitwise else "reproducible")

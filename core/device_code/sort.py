@@ -1,0 +1,197 @@
+"""The ops sort and argsort: rows become codes, blocks are sorted in local memory, then merged.
+
+A code is a key, an unsigned integer of the wanted order; argsort puts the place below it. NaNs
+share a key, so sort gives each as the same quiet NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from phalanx.optable import DTYPES
+
+from .axes import Axes, merged, pieces, text
+from .dtypes import ITEMSIZE, needs_fp64
+from .recipe import Program, Recipe, Traits, divide_up
+from .source import template
+
+if TYPE_CHECKING:
+    from phalanx.vendor import Array, Layout
+
+    from .env import Env
+
+#: Elements that a work-item sorts by itself, as sort.h says.
+_RUN = 8
+#: Most work-items of a group.
+_GROUP = 128
+#: Elements of all rows that are sorted at a time.
+_ROOM = 2**28
+
+
+class Form(NamedTuple):
+    """What is sorted: its number in sort.h, its C type, and a dtype of the same size."""
+
+    number: int
+    code: str
+    dtype: str
+
+    def names(self) -> str:
+        """Return what a program defines for it."""
+        pair = "typedef struct { u64 key, place; } pair;\n" if self.code == "pair" else ""
+        return f"#define FORM {self.number}\n#define CODE {self.code}\n{pair}"
+
+
+_SMALL_KEY = Form(0, "u32", "uint32")
+_LARGE_KEY = Form(0, "u64", "uint64")
+_PACKED = Form(1, "u64", "uint64")
+_PAIR = Form(2, "pair", "complex128")
+
+
+def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Recipe | None:
+    """Return the recipe of sort or argsort; ``layout`` does not matter."""
+    del layout
+    if needs_fp64(dtypes) and not traits.fp64:
+        return None
+    return Sorting(dtypes[0], traits, arg=op == "argsort").recipe()
+
+
+class Sorting:
+    """The programs for one dtype, and their launch."""
+
+    #: Elements that a work-item merges: a divisor of the smallest block that is merged.
+    span = 16
+
+    def __init__(self, dtype: str, traits: Traits, *, arg: bool) -> None:
+        self.traits = traits
+        self._bits = 8 * ITEMSIZE[dtype]
+        self._arg = arg
+        facts = DTYPES[dtype]
+        is_float = facts.kind == "f"
+        names = {
+            "U": f"u{self._bits}",
+            "I": f"i{self._bits}",
+            "KEY_OF": f"phx_order_i{self._bits}",
+            "NUMBER_OF": f"phx_unorder_i{self._bits}",
+            "ORDER": f"PHX_ORDER_{facts.suffix if is_float else 'INTEGER'}",
+            "MAGNITUDE": f"PHX_MAGNITUDE_{facts.suffix}" if is_float else "0",
+            "QUIET": f"PHX_NAN_BITS_{facts.suffix}" if is_float else "0",
+            "SIGN": f"{1 << (self._bits - 1) if facts.kind in 'if' else 0}ul",
+            "ONE_ZERO": -int(arg and is_float),
+            "RESULT": "i64" if arg else f"u{self._bits}",
+        }
+        self._names = "".join(f"#define {name} {value}\n" for name, value in names.items())
+        self._programs: dict[tuple[Form, int, bool, int], Program] = {}
+
+    @property
+    def bits(self) -> int:
+        """Bits of an element."""
+        return self._bits
+
+    def recipe(self) -> Recipe:
+        """Return the recipe."""
+        first = self.program(self.form(1), 1, self._most_lanes(self.form(1)))
+        return Recipe((first,), self.launch, error_bound=0.0)
+
+    def form(self, n: int) -> Form:
+        """Return what rows of n elements are sorted as."""
+        if self._arg:
+            return _PACKED if self._bits <= 32 and n <= 2**32 else _PAIR
+        return _SMALL_KEY if self._bits <= 32 else _LARGE_KEY
+
+    def program(self, form: Form, rank: int, group: int, *, wide: bool = False) -> Program:
+        """Return the program for a form, so many axes of rows, and groups that sort blocks."""
+        key = (form, rank, wide, group)
+        found = self._programs.get(key)
+        if found is None:
+            names = f"{form.names()}#define GROUP {group}\n{self._names}"
+            source = text(2, rank, wide=wide) + names + template("sort.h")
+            found = self._programs.setdefault(key, Program(source, ("order",)))
+        return found
+
+    def _most_lanes(self, form: Form) -> int:
+        """The largest group that the device has local memory for: a power of two."""
+        room = self.traits.local_memory // (ITEMSIZE[form.dtype] * _RUN)
+        group = 1
+        while 2 * group <= min(_GROUP, self.traits.max_work_group, room):
+            group *= 2
+        return group
+
+    def launch(
+        self, env: Env, inputs: Sequence[Any], outputs: Sequence[Array], params: tuple[int, ...]
+    ) -> None:
+        """Enqueue one call."""
+        x, out = inputs[0], outputs[0]
+        if not out.size:
+            return
+        n = out.shape[-1]
+        flip = (1 << self._bits) - 1 if params[0] else 0
+        steps = (x.strides[-1], out.strides[-1])
+        for axes in pieces(merged(out.shape[:-1], x.strides[:-1], out.strides[:-1])):
+            source = env.view(x, (), (), axes.first[0])
+            target = env.view(out, (), (), axes.first[1])
+            room = min(_ROOM, self.traits.max_allocation // ITEMSIZE[self.form(n).dtype])
+            most = max(1, room // n)
+            for first in range(0, axes.count, most):
+                rows = min(most, axes.count - first)
+                self._rows(env, axes, (source, target), (first, rows, n), steps, flip)
+
+    def _rows(
+        self,
+        env: Env,
+        axes: Axes,
+        ends: tuple[Array, Array],
+        sizes: tuple[int, int, int],
+        steps: tuple[int, int],
+        flip: int,
+    ) -> None:
+        """Sort some of the rows."""
+        first, rows, n = sizes
+        form = self.form(n)
+        wide = axes.wide or (first + rows) * n >= 2**31
+        group = self._most_lanes(form)
+        program = self.program(form, axes.rank, group, wide=wide)
+        while group > 1 and group > env.group_limit(env.kernel(program, "blocks")):
+            group //= 2  # this kernel takes smaller groups than the device does at best
+            program = self.program(form, axes.rank, group, wide=wide)
+        packed, count = axes.pack(), rows * n
+        codes = env.scratch(count, form.dtype)
+        size = (self._groups(count, group) * group,)
+        encode, decode = (env.kernel(program, name) for name in ("encode", "decode"))
+        source, target = ends
+        call = (packed, first, count, n)
+        env.enqueue(encode, size, (group,), source, codes, *call, steps[0], flip)
+        codes = self.sorted(env, program, form, codes, (rows, n, group))
+        env.enqueue(decode, size, (group,), codes, target, *call, steps[1], flip)
+
+    def _groups(self, count: int, each: int) -> int:
+        return min(divide_up(count, each), self.traits.most_groups)
+
+    def sorted(
+        self, env: Env, program: Program, form: Form, codes: Array, sizes: tuple[int, int, int]
+    ) -> Array:
+        """Sort rows of codes; returns them in this array or a new one.
+
+        ``sizes``: how many rows, of how many codes, and the work-items of a group.
+        """
+        rows, n, group = sizes
+        lanes = 1
+        while lanes * _RUN < n and lanes < group:
+            lanes *= 2
+        width = lanes * _RUN
+        segments = rows * divide_up(n, width)
+        size = (self._groups(segments, group // lanes) * group,)
+        blocks, merge = (env.kernel(program, name) for name in ("blocks", "merge"))
+        env.enqueue(blocks, size, (group,), codes, segments, n, lanes)
+        span = min(self.span, width)
+        items = rows * divide_up(n, span)
+        local = min(group if items > group else 1, env.group_limit(merge))
+        spare: Array | None = None
+        while width < n:
+            if spare is None:
+                spare = env.scratch(codes.size, form.dtype)
+            size = (self._groups(items, local) * local,)
+            env.enqueue(merge, size, (local,), codes, spare, items, n, width, span)
+            codes, spare = spare, codes
+            width *= 2
+        return codes

@@ -1,0 +1,51 @@
+/* CPU: one work-item makes a tile of ROWS rows and VECTORS vectors of LANES columns, in registers.
+ * The tile is spelt out by matmul.py: START, STEP and FINISH name each register.
+ *
+ * PoCL's fma, vload and vstore are calls that it does not inline. Where the processor has fma,
+ * clang's builtin for each lane becomes one vector instruction of the same value. */
+typedef VECTOR vector __attribute__((aligned(sizeof(A))));
+
+PHX_FN VECTOR mac_vector(VECTOR a, VECTOR b, VECTOR c) {
+#if defined(FUSED) && defined(__FMA__) && defined(__has_builtin)
+    VECTOR r;
+    FUSED
+    return r;
+#else
+    return MAC_VECTOR(a, b, c);
+#endif
+}
+
+#define COLUMNS (VECTORS * LANES)
+
+__kernel void tile(PHX_INPUT(A, a), PHX_INPUT(A, b), PHX_OUTPUT(O, o), const axes batch,
+                   const u64 first_batch, const u64 batches, const u64 m, const u64 n,
+                   const u64 k, const u64 a_batch, const u64 b_batch, const i64 o_row,
+                   const i64 o_column, const u64 more) {
+    const u64 i0 = get_global_id(0) * ROWS, j0 = get_global_id(1) * COLUMNS;
+    const u64 number = get_global_id(2);
+    __global const A *x = PHX_DATA(a) + number * a_batch + i0 * k * PARTS;
+    __global const A *y = PHX_DATA(b) + number * b_batch + j0 * k * PARTS;
+    i64 at[3] = {0, 0, 0};
+    walk(&batch, (place)(first_batch + number), at);
+    __global O *z = FIRST(o) + (at[2] + (i64)i0 * o_row + (i64)j0 * o_column) * PARTS;
+    const int rows = (int)min((u64)ROWS, m - i0), columns = (int)min((u64)COLUMNS, n - j0);
+    A sums[PARTS * ROWS * COLUMNS];
+    if (more) {
+        for (int e = 0; e < PARTS * ROWS * COLUMNS; e++) sums[e] = 0;
+        for (int part = 0; part < PARTS; part++)
+            for (int r = 0; r < rows; r++)
+                for (int s = 0; s < columns; s++)
+                    sums[(part * ROWS + r) * COLUMNS + s] =
+                        RESUME(z[(r * o_row + s * o_column) * PARTS + part]);
+    }
+    START
+    for (u64 p = 0; p < k; p++, x += ROWS * PARTS, y += COLUMNS * PARTS) {
+        STEP
+    }
+    FINISH
+    for (int part = 0; part < PARTS; part++)
+        for (int r = 0; r < rows; r++)
+            for (int s = 0; s < columns; s++)
+                z[(r * o_row + s * o_column) * PARTS + part] =
+                    STORE(sums[(part * ROWS + r) * COLUMNS + s]);
+}

@@ -1,0 +1,67 @@
+"""Kernel texts through CUDA's compiler, and what their PTX must not contain.
+
+``python -m device_code.cuda`` from tests/ compiles every text on all cores; `make test-all` does.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+
+from phalanx.device_code.recipe import Program
+from phalanx.device_code.source import full_text
+from phalanx.kernels_cuda.dialect import DIALECT
+
+from .nvrtc import CudaError, compile_ptx
+from .texts import GPU, Text, all_texts
+
+#: The dialect with each written fma marked: PTX tells what the compiler made of text, and what not.
+_MARKED = DIALECT.text
+for _call, _type, _letter in (("__fmaf_rn", "f32", "f"), ("__fma_rn", "f64", "d")):
+    _operands = ", ".join(f'"{_letter}"({name})' for name in "abc")
+    _asm = f'asm("fma.rn.{_type} %0, %1, %2, %3;" : "={_letter}"(r) : {_operands});'
+    assert f"return {_call}(a, b, c);" in _MARKED, "the dialect has another word for fma"
+    _MARKED = _MARKED.replace(f"return {_call}(a, b, c);", f"{_type} r; {_asm} return r;")
+_DIALECT = replace(DIALECT, text=_MARKED)
+_WRITTEN = re.compile(r"// begin inline asm.*?// end inline asm", re.DOTALL)
+#: Fused, flushed or approximate: none of the texts asks for it.
+_FORBIDDEN = re.compile(r"\b(?:fma|\w+\.ftz|\w+\.approx|\w+\.full)\.[\w.]*f(?:32|64)\b")
+
+
+def problem(program: Program, options: tuple[str, ...] = DIALECT.options(GPU)) -> str:
+    """Return what is wrong with a program for sm_90, or nothing."""
+    try:
+        ptx = compile_ptx(full_text(program, _DIALECT, GPU), (*options, "--gpu-architecture=sm_90"))
+    except CudaError as error:
+        return next((line for line in str(error).splitlines() if "error" in line), str(error))
+    found = _FORBIDDEN.search(_WRITTEN.sub("", ptx))
+    return f"PTX has {found[0]}, which nobody wrote" if found else ""
+
+
+def _checked(text: Text) -> str:
+    said = problem(text.program)
+    return f"{text.op}({', '.join(text.dtypes)}): {said}" if said else ""
+
+
+def main() -> int:
+    """Compile every text; end with 1 if one does not compile."""
+    begin, texts = time.perf_counter(), list(all_texts())
+    failed = 0
+    with ProcessPoolExecutor() as pool:
+        for number, said in enumerate(pool.map(_checked, texts, chunksize=8), 1):
+            if said:
+                failed += 1
+                print(said)
+            if number % 500 == 0 or number == len(texts):
+                seconds = time.perf_counter() - begin
+                print(
+                    f"{number} of {len(texts)} texts, {failed} wrong, {seconds:.0f} s", flush=True
+                )
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

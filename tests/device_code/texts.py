@@ -1,0 +1,186 @@
+"""Every text that `phalanx.device_code` makes: its recipes are launched, and only recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import phalanx as px
+from phalanx import device_code
+from phalanx._warm import Array, current_stream, dtype_from_name, view
+from phalanx.device_code.env import Env
+from phalanx.device_code.recipe import Program, Recipe, Traits
+from phalanx.driver import Layout
+from phalanx.errors import UnsupportedOpError
+from phalanx.optable import OPS, Structure
+
+#: A GPU of today, as far as texts depend on it.
+GPU = Traits(
+    fp64=True,
+    fp16=True,
+    is_cpu=False,
+    compute_units=100,
+    local_memory=48 * 2**10,
+    max_work_group=1024,
+)
+
+
+class Text(NamedTuple):
+    """A program, and which op it was made for."""
+
+    op: str
+    dtypes: tuple[str, ...]
+    program: Program
+
+
+class _Call(NamedTuple):
+    """One launch of an op on operands in canonical form (docs/ops.md)."""
+
+    inputs: list[Any]
+    outputs: list[Array]
+    params: tuple[int, ...] = ()
+
+
+class Recorder(Env):
+    """Records the programs that launches ask for, on arrays of the CPU that nobody reads."""
+
+    def __init__(self, traits: Traits, device: px.Device) -> None:
+        super().__init__(traits, current_stream(device))
+        self.programs: dict[str, Program] = {}
+
+    def kernel(self, program: Program, name: str) -> str:
+        self.programs.setdefault(program.source, program)
+        return name
+
+    def enqueue(self, kernel: Any, global_size: Any, local_size: Any, *args: Any) -> None:
+        assert all(n % m == 0 for n, m in zip(global_size, local_size, strict=True)), kernel
+        assert all(n < 2**32 for n in global_size), (kernel, global_size)
+
+    def scratch(self, count: int, dtype: str) -> Array:
+        return _array(dtype, (count,), (0,))
+
+    def recipe(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Recipe:
+        found = device_code.find(op, dtypes, layout, self.traits)
+        if found is None:
+            raise UnsupportedOpError(op)
+        return found
+
+    def read_int(self, array: Array, index: int = 0) -> int:
+        return 0
+
+    def group_limit(self, kernel: Any) -> int:
+        return self.traits.max_work_group
+
+
+def all_texts(traits: Traits = GPU) -> Iterator[Text]:
+    """Every text of every overload, each once."""
+    seen: set[str] = set()
+    for row in OPS.values():
+        for signature in row.signatures:
+            for text in texts_of(row.name, signature.dtypes, traits):
+                if text.program.source not in seen:
+                    seen.add(text.program.source)
+                    yield text
+
+
+def texts_of(op: str, dtypes: tuple[str, ...], traits: Traits = GPU) -> list[Text]:
+    """The texts of one overload, for all the forms of operands that make another text."""
+    row = OPS[op]
+    elementwise = row.structure is Structure.ELEMENTWISE
+    recorder = Recorder(traits, px.devices("cpu")[0])
+    for layout in (Layout.CONTIGUOUS, Layout.STRIDED) if elementwise else (Layout.ANY,):
+        recipe = device_code.find(op, dtypes, layout, traits)
+        if recipe is None:
+            continue
+        for program in recipe.programs:
+            recorder.programs.setdefault(program.source, program)
+        for call in _calls(op, layout, dtypes):
+            recipe.launch(recorder, *call)
+    return [Text(op, dtypes, program) for program in recorder.programs.values()]
+
+
+#: More elements than 32 bits count.
+_MANY = 2**32
+
+
+def _array(dtype: str, shape: tuple[int, ...], strides: tuple[int, ...] | None = None) -> Array:
+    """An array of the CPU; strides may be any that stay inside of little memory."""
+    if strides is None:
+        strides = tuple(int(np.prod(shape[i + 1 :], dtype=np.int64)) for i in range(len(shape)))
+        reach = int(np.prod(shape, dtype=np.int64))
+    else:
+        reach = 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
+    base = px.zeros(reach, dtype=dtype_from_name(dtype), device=px.devices("cpu")[0])
+    return view(base, shape, strides)
+
+
+def _calls(op: str, layout: Layout, dtypes: tuple[str, ...]) -> Iterator[_Call]:
+    """Operands that ask for each form of text."""
+    structure = OPS[op].structure
+    if structure is Structure.ELEMENTWISE:
+        yield from _elementwise(layout, dtypes)
+    elif structure in (Structure.REDUCTION, Structure.SCAN, Structure.ROW):
+        kept = structure is not Structure.REDUCTION
+        for shape, strides in (((3, 5000), (5000, 1)), ((3, 40), (40, 1)), ((5000, 3), (1, 5000))):
+            x, y = (_array(dtype, shape, strides) for dtype in dtypes)
+            yield _Call([x], [y if kept else _array(dtypes[1], shape[:-1])])
+    elif structure is Structure.SORT:
+        for shape in ((3, 5000), (3, 7, 5), (2,) * 8):
+            yield _Call([_array(dtypes[0], shape)], [_array(dtypes[1], shape)], (0,))
+        for shape in ((2, 2**30), (1, _MANY + 1)):
+            strides = (0, 0)
+            arrays = [_array(dtype, shape, strides) for dtype in dtypes]
+            yield _Call(arrays[:1], arrays[1:], (0,))
+    elif structure is Structure.SEARCH:
+        arrays = [_array(dtype, (9,)) for dtype in dtypes]
+        yield _Call(arrays[:2], arrays[2:], (0,))
+    elif structure is Structure.SELECTION and op == "nonzero":
+        yield _Call([_array("bool", (999,))], [_array("int64", (50,))])
+    elif structure is Structure.SELECTION:
+        x, out = _array(dtypes[0], (999, 1)), _array(dtypes[0], (50, 1))
+        yield _Call([x, _array("bool", (999,))], [out])
+    elif structure is Structure.GENERATION:
+        yield _Call([_array(dtype, ()) for dtype in dtypes[:2]], [_array(dtypes[2], (99,))])
+    elif structure is Structure.CONTRACTION:
+        for size in (3, 200):
+            arrays = [_array(dtype, (2, size, size)) for dtype in dtypes]
+            yield _Call(arrays[:2], arrays[2:])
+    else:
+        assert structure is Structure.INDEXING
+        yield from _indexing(op, dtypes)
+
+
+def _elementwise(layout: Layout, dtypes: tuple[str, ...]) -> Iterator[_Call]:
+    """Arrays, single elements and numbers; strides along the columns, axes, far elements."""
+    inputs, output = dtypes[:-1], dtypes[-1]
+    if layout is Layout.CONTIGUOUS:
+        out = _array(output, (5,))
+        yield _Call([_array(dtype, (5,)) for dtype in inputs], [out])
+        yield _Call([_array(dtype, (1,)) for dtype in inputs], [out])
+        yield _Call([1 for _ in inputs], [out])
+        return
+    forms = (
+        ((9, 9), (10, 1)),
+        ((9, 9), (30, 3)),
+        ((9, 9), (1, 0)),
+        ((3,) * 3, (27, 9, 1)),
+        ((2,) * 6, (128, 64, 32, 16, 8, 2)),
+        ((2, _MANY), (0, 0)),
+    )
+    for shape, strides in forms:
+        arrays = [_array(dtype, shape, strides) for dtype in dtypes]
+        yield _Call(arrays[:-1], arrays[-1:])
+
+
+def _indexing(op: str, dtypes: tuple[str, ...]) -> Iterator[_Call]:
+    """Axes of slices, few and many slices, more elements than 32 bits count."""
+    for shape in ((5,), (5, 3, 2), (2,) * 8):
+        x = _array(dtypes[0], shape, tuple(3 ** (len(shape) - i) for i in range(len(shape))))
+        if op == "wrap_index":
+            yield _Call([x], [_array("int64", shape)], (4, 1))
+            continue
+        for m in (3, 200):
+            places, slices = _array("int64", (m,)), _array(dtypes[0], (m, *shape))
+            inputs, out = ([x, places], slices) if op == "gather" else ([slices, places], x)
+            yield _Call(inputs, [out])

@@ -1,0 +1,1 @@
+"""A device without hardware: see driver.py."""

@@ -1,0 +1,191 @@
+/* The words of core/device_code/dialect.py in C++ for g++: a device without hardware.
+ *
+ * The work-items of a group are fibres of one thread (runtime.c). Local arrays watch who reads and
+ * writes what: an element that one work-item writes and another touches with no barrier between,
+ * one that nobody has written, and one outside of the array, end the launch with an error.
+ *
+ * To be compiled with -ffp-contract=off.
+ */
+typedef signed char i8;
+typedef short i16;
+typedef int i32;
+typedef long i64;
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long u64;
+typedef float f32;
+typedef double f64;
+
+#define PHX_FN static inline __attribute__((unused))
+#define PHX_OUTLINE static __attribute__((noinline, unused))
+#define PHX_TABLE(T, name, n) static const T name[n]
+
+/* What the scheduler shows to the program: see runtime.c. */
+struct phx_scheduler {
+    u64 item[3], group[3], size[3], groups[3];
+    u64 me, phase, number; /* of the work-item in its group, of the stretch between barriers, of the group */
+    void (*barrier)(int line);
+    void (*fail)(const char *what, const char *array, u64 index);
+};
+extern "C" {
+phx_scheduler *phx_now;
+}
+
+#define PHX_KERNEL(most) static void
+#define PHX_KERNEL_OF(n) static void
+#define PHX_GLOBAL
+#define PHX_BARRIER() phx_now->barrier(__LINE__)
+#define PHX_BARRIER_GLOBAL() phx_now->barrier(__LINE__)
+#define PHX_LOCAL_ID(d) phx_now->item[d]
+#define PHX_GROUP_ID(d) phx_now->group[d]
+#define PHX_LOCAL_SIZE(d) phx_now->size[d]
+#define PHX_GROUPS(d) phx_now->groups[d]
+#define PHX_GLOBAL_ID(d) (phx_now->group[d] * phx_now->size[d] + phx_now->item[d])
+#define PHX_GLOBAL_SIZE(d) (phx_now->groups[d] * phx_now->size[d])
+
+/* Who touched an element last, and when. */
+struct phx_shadow {
+    u64 written, writer, read, reader;
+};
+const u64 phx_several = ~(u64)0;
+
+template <class T>
+struct phx_array {
+    T *value;
+    phx_shadow *shadow;
+    u64 count, first;
+    const char *name;
+};
+
+template <class T>
+struct phx_ref {
+    const phx_array<T> array;
+    const u64 index;
+
+    operator T() const {
+        phx_shadow &s = array.shadow[index];
+        const u64 now = phx_now->phase, me = phx_now->me;
+        if (s.written == 0) phx_now->fail("reads what nobody has written", array.name, index);
+        if (s.written == now && s.writer != me) phx_now->fail("reads what another writes", array.name, index);
+        s.reader = s.read == now && s.reader != me ? phx_several : me;
+        s.read = now;
+        return array.value[index];
+    }
+    T operator=(T x) const {
+        phx_shadow &s = array.shadow[index];
+        const u64 now = phx_now->phase, me = phx_now->me;
+        if (s.written == 0 || __builtin_memcmp(&array.value[index], &x, sizeof x) != 0) {
+            if (s.written == now && s.writer != me) phx_now->fail("writes what another writes", array.name, index);
+            if (s.read == now && s.reader != me) phx_now->fail("writes what another reads", array.name, index);
+        }
+        s.written = now;
+        s.writer = me;
+        array.value[index] = x;
+        return x;
+    }
+    T operator=(const phx_ref &x) const { return *this = (T)x; }
+    T operator+=(T x) const { return *this = (T)((T) * this + x); }
+};
+
+/* A place in a local array. */
+template <class T>
+struct phx_local {
+    phx_array<T> array;
+
+    phx_ref<T> operator[](i64 i) const {
+        const u64 index = array.first + (u64)i;
+        if (index >= array.count) phx_now->fail("is outside of the array", array.name, index);
+        return phx_ref<T>{array, index};
+    }
+    phx_local operator+(i64 i) const {
+        phx_local moved = *this;
+        moved.array.first += (u64)i;
+        return moved;
+    }
+};
+
+/* The memory of a local array: nothing is written when a group begins. */
+template <class T, u64 N>
+struct phx_room {
+    T value[N];
+    phx_shadow shadow[N];
+    u64 group;
+
+    phx_local<T> open(const char *name) {
+        if (group != phx_now->number) {
+            __builtin_memset(value, 0xdb, sizeof value);
+            __builtin_memset(shadow, 0, sizeof shadow);
+            group = phx_now->number;
+        }
+        return phx_local<T>{{value, shadow, N, 0, name}};
+    }
+};
+#define PHX_LOCAL_PTR(T) phx_local<T>
+#define PHX_LOCAL_ARRAY(T, name, n)          \
+    static phx_room<T, (n)> name##_room;     \
+    const phx_local<T> name = name##_room.open(#name)
+
+PHX_FN u32 PHX_ATOMIC_CAS(u32 *p, u32 old, u32 value) {
+    const u32 there = *p;
+    if (there == old) *p = value;
+    return there;
+}
+PHX_FN void PHX_ATOMIC_MAX(u32 *p, u32 x) { *p = *p < x ? x : *p; }
+
+#define PHX_TO_F32(i) ((f32)(i))
+#define PHX_TO_F64(i) ((f64)(i))
+#define PHX_INFF __builtin_inff()
+#define PHX_NANF __builtin_nanf("")
+#define PHX_INF __builtin_inf()
+#define PHX_NAN __builtin_nan("")
+
+template <class To, class From>
+PHX_FN To phx_bits(const From x) {
+    To y;
+    __builtin_memcpy(&y, &x, sizeof y);
+    return y;
+}
+#define phx_bits32(x) phx_bits<u32, f32>(x)
+#define phx_from_bits32(x) phx_bits<f32, u32>(x)
+#define phx_bits64(x) phx_bits<u64, f64>(x)
+#define phx_from_bits64(x) phx_bits<f64, u64>(x)
+#define phx_fmaf __builtin_fmaf
+#define phx_fma __builtin_fma
+#define phx_sqrtf __builtin_sqrtf
+#define phx_sqrt __builtin_sqrt
+#define phx_floorf __builtin_floorf
+#define phx_floor __builtin_floor
+#define phx_ceilf __builtin_ceilf
+#define phx_ceil __builtin_ceil
+#define phx_truncf __builtin_truncf
+#define phx_trunc __builtin_trunc
+#define phx_rintf __builtin_rintf
+#define phx_rint __builtin_rint
+#define phx_fabsf __builtin_fabsf
+#define phx_fabs __builtin_fabs
+#define phx_copysignf __builtin_copysignf
+#define phx_copysign __builtin_copysign
+PHX_FN f32 phx_dividef(f32 a, f32 b) { return a / b; }
+PHX_FN f64 phx_divide(f64 a, f64 b) { return a / b; }
+
+/* Behind a program: how a kernel is called from outside, with a pointer to each argument. */
+template <unsigned... I>
+struct phx_numbers {};
+template <class... A, unsigned... I>
+PHX_FN void phx_call(void (*kernel)(A...), void **args, phx_numbers<I...>) {
+    kernel(*(A *)args[I]...);
+}
+template <class... A>
+PHX_FN void phx_call(void (*kernel)(A...), void **args) {
+    phx_call(kernel, args, phx_numbers<__integer_pack(sizeof...(A))...>());
+}
+template <class... A>
+PHX_FN unsigned phx_sizes(void (*)(A...), u64 *sizes) {
+    const u64 each[] = {sizeof(A)...};
+    for (unsigned i = 0; i < sizeof...(A); i++) sizes[i] = each[i];
+    return sizeof...(A);
+}
+#define PHX_ENTRY(name)                                                              \
+    extern "C" void phx_run_##name(void **args) { phx_call(name, args); }            \
+    extern "C" unsigned phx_sizes_##name(u64 *sizes) { return phx_sizes(name, sizes); }

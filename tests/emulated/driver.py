@@ -1,0 +1,268 @@
+"""The devices ``emulated:0`` and ``emulated:1``: the kernels of `phalanx.device_code` on this CPU.
+
+They show what a GPU would compute: a group's work-items are fibres with real barriers, which take
+turns in their order on the first device and backwards on the second. Groups are small and launches
+have few of them, so that little data reaches what a GPU does with much. Everything a stranger
+needs for a device with a C compiler is here and in dialect.hpp.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from phalanx import device_code
+from phalanx.device_code import matmul
+from phalanx.device_code.env import Env
+from phalanx.device_code.matmul import Chains
+from phalanx.device_code.recipe import Program, Recipe, Traits
+from phalanx.device_code.selftest import measured
+from phalanx.errors import DeviceError, LaunchError, OutOfMemoryError, UnsupportedOpError
+from phalanx.optable import OPS, Structure
+from phalanx.vendor import (
+    Array,
+    DeviceInfo,
+    DeviceKind,
+    Driver,
+    Feature,
+    Layout,
+    OpenDevice,
+    Place,
+    Refusal,
+    Stream,
+)
+from phalanx.vendor import Kernel as CoreKernel
+
+from .compiler import DIALECT, Code, Kernel, program_text
+
+_MEMORY = 2**30
+_POISON = 0xDB
+TRAITS = Traits(
+    fp64=True,
+    fp16=True,
+    is_cpu=False,
+    compute_units=1,
+    local_memory=16 * 2**10,
+    max_work_group=64,
+    most_groups=3,
+    max_allocation=_MEMORY,
+)
+#: The scheduler of work-items has room for one launch.
+_ONE_LAUNCH = threading.Lock()
+
+
+class EmulatedDriver(Driver):
+    """See the module.
+
+    Args:
+        name: the devices are ``name:0`` and ``name:1``.
+        traits: of both devices.
+        options: more options of the compiler, such as those that make it wrong.
+        edit: changes each text before it is compiled.
+    """
+
+    def __init__(
+        self,
+        name: str = "emulated",
+        traits: Traits = TRAITS,
+        *,
+        options: tuple[str, ...] = (),
+        edit: Callable[[str], str] = str,
+    ) -> None:
+        self.name = name
+        self.traits = traits
+        self.options = options
+        self.edit = edit
+
+    def device_count(self) -> int:
+        return 2
+
+    def device_info(self, index: int) -> DeviceInfo:
+        order = ("in order", "backwards")[index]
+        features = Feature.FP64 | Feature.FP16 | Feature.SUBNORMALS | Feature.SYNCHRONOUS
+        return DeviceInfo(
+            f"Emulated GPU, work-items {order}",
+            DeviceKind.ACCELERATOR,
+            features,
+            total_memory=_MEMORY,
+            max_allocation=_MEMORY,
+            compute_units=self.traits.compute_units,
+            dlpack_device=(12, index),
+            vendor="Phalanx tests",
+        )
+
+    def open(self, index: int) -> EmulatedDevice:
+        return EmulatedDevice(self, f"{self.name}:{index}", backwards=index == 1)
+
+
+class EmulatedDevice(OpenDevice):
+    """A device in use; what its compiler makes of arithmetic is tried out first."""
+
+    def __init__(self, driver: EmulatedDriver, name: str, *, backwards: bool) -> None:
+        self.name = name
+        self.traits = driver.traits
+        self._driver = driver
+        self._backwards = backwards
+        self._lock = threading.Lock()
+        self._blocks: dict[int, np.ndarray[Any, Any]] = {}
+        self._recipes: dict[tuple[str, tuple[str, ...], Layout], Recipe | None] = {}
+        self._bound: dict[tuple[Program, str], Kernel] = {}
+        self.traits = measured(self._probe, driver.traits, name)
+
+    def _probe(self, program: Program, data: bytes, size: int) -> bytes:
+        given, made = ctypes.create_string_buffer(data), ctypes.create_string_buffer(size)
+        ends = (struct.pack("<QQ", ctypes.addressof(room), 0) for room in (given, made))
+        args = [part for end in ends for part in (end[:8], end[8:])]
+        wrong = self.run(self.bound(program, "probe", "the self-test"), (1,), (1,), args)
+        if wrong:
+            raise DeviceError(f"{self.name}: {wrong}")
+        return made.raw
+
+    # Memory
+
+    def alloc(self, size: int) -> int:
+        if size > _MEMORY:
+            raise OutOfMemoryError(f"{self.name}: no {size} bytes", size=size)
+        whole = np.full(size + 64, _POISON, np.uint8)
+        handle = int(whole.ctypes.data + -whole.ctypes.data % 64)
+        with self._lock:
+            self._blocks[handle] = whole
+        return handle
+
+    def free(self, handle: int) -> None:
+        with self._lock:
+            self._blocks.pop(handle)[:] = _POISON
+
+    def copy(self, dst: Place, src: Place, size: int, *, stream: Stream) -> None:
+        ctypes.memmove(dst.address, src.address, size)
+
+    def synchronize(self, timeout: float | None = None) -> None:
+        """Nothing to wait for: all calls end when their work is done."""
+
+    # Kernels
+
+    def recipe(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Recipe | None:
+        """How an op is computed, made at the first question; small products have tiles too."""
+        if op in OPS and OPS[op].structure is not Structure.ELEMENTWISE:
+            layout = Layout.ANY
+        key = (op, dtypes, layout)
+        if key not in self._recipes:
+            self._recipes[key] = _find(op, dtypes, layout, self.traits)
+        return self._recipes[key]
+
+    def kernel(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> CoreKernel | Refusal:
+        recipe = self.recipe(op, dtypes, layout)
+        if recipe is None:
+            return Refusal(device_code.refusal(op, dtypes, self.traits))
+        return CoreKernel(
+            op,
+            dtypes,
+            layout if OPS[op].structure is Structure.ELEMENTWISE else Layout.ANY,
+            determinism=recipe.determinism,
+            error_bound=recipe.error_bound,
+            provider="phalanx.device_code",
+            handle=recipe,
+        )
+
+    def sources(self, kernel: CoreKernel) -> tuple[str, ...]:
+        return tuple(program_text(each, self.traits) for each in kernel.handle.programs)
+
+    def launch(
+        self,
+        kernel: CoreKernel,
+        inputs: Sequence[Any],
+        outputs: Sequence[Array],
+        params: tuple[int, ...],
+        *,
+        stream: Stream,
+    ) -> None:
+        what = f"{kernel.op}({', '.join(kernel.dtypes)})"
+        kernel.handle.launch(EmulatedEnv(self, stream, what), inputs, outputs, params)
+
+    def bound(self, program: Program, name: str, what: str) -> Kernel:
+        """A kernel of a program, compiled at first use."""
+        found = self._bound.get((program, name))
+        if found is None:
+            text = self._driver.edit(program_text(program, self.traits))
+            options = (*DIALECT.options(self.traits), *self._driver.options)
+            code = Code(text, options, f"{what} on {self.name}")
+            found = self._bound.setdefault((program, name), code.kernel(name))
+        return found
+
+    def run(
+        self, kernel: Kernel, groups: tuple[int, ...], size: tuple[int, ...], args: list[bytes]
+    ) -> str:
+        """Run a kernel, one at a time in the process; returns what went wrong."""
+        with _ONE_LAUNCH:
+            return kernel.launch(groups, size, args, backwards=self._backwards)
+
+
+class _SmallTiles(Chains):
+    packed_from = 2**10
+    steps = 40
+
+
+def _find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Recipe | None:
+    """Return the recipe of an op; tiles take small products, in several passes over k."""
+    if op == "matmul" and device_code.find(op, dtypes, layout, traits):
+        return matmul.recipe(dtypes[0], traits, _SmallTiles)
+    return device_code.find(op, dtypes, layout, traits)
+
+
+class EmulatedEnv(Env):
+    """One launch."""
+
+    __slots__ = ("_device", "_what")
+
+    def __init__(self, device: EmulatedDevice, stream: Stream, what: str) -> None:
+        super().__init__(device.traits, stream)
+        self._device = device
+        self._what = what
+
+    def kernel(self, program: Program, name: str) -> Kernel:
+        return self._device.bound(program, name, self._what)
+
+    def enqueue(
+        self,
+        kernel: Kernel,
+        global_size: tuple[int, ...],
+        local_size: tuple[int, ...] | None,
+        *args: Array | int | bytes,
+    ) -> None:
+        if 0 in global_size:
+            return
+        local_size = local_size or (1,) * len(global_size)
+        groups = tuple(n // m for n, m in zip(global_size, local_size, strict=True))
+        where = f"{kernel.name} for {self._what} on {self.stream.device.name}"
+        most = self.traits.most_groups
+        if any(n % m for n, m in zip(global_size, local_size, strict=True)) or max(groups) > most:
+            raise LaunchError(f"{where}: {global_size} work-items in groups of {local_size}")
+        packed: list[bytes] = []
+        for arg in args:
+            if isinstance(arg, Array):
+                packed.append(struct.pack("<q", arg.buffer.handle))
+                packed.append(struct.pack("<q", arg.offset // arg.itemsize))
+            elif isinstance(arg, int):
+                packed.append(struct.pack("<q" if arg < 2**63 else "<Q", arg))
+            else:
+                packed.append(arg)
+        if wrong := self._device.run(kernel, groups, local_size, packed):
+            raise LaunchError(f"{where}: {wrong}")
+
+    def recipe(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Recipe:
+        found = self._device.recipe(op, dtypes, layout)
+        if found is None:
+            raise UnsupportedOpError(f"{op}({', '.join(dtypes)}) on {self.stream.device.name}")
+        return found
+
+    def read_int(self, array: Array, index: int = 0) -> int:
+        address = array.buffer.handle + array.offset + index * array.itemsize
+        raw = ctypes.string_at(address, array.itemsize)
+        return int.from_bytes(raw, "little", signed=array.dtype.kind == "i")
+
+    def group_limit(self, kernel: Kernel) -> int:
+        return self.traits.max_work_group

@@ -1,0 +1,96 @@
+"""Small work for each text of `phalanx.device_code` that has barriers, compared with ``cpu:0``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import phalanx as px
+from phalanx.optable.structured import BLOCK
+
+Make = Callable[[Any], px.Array]
+
+
+def _numbers(*shape: int, dtype: str = "float32") -> np.ndarray[Any, Any]:
+    return np.random.default_rng(7).standard_normal(shape).astype(dtype)
+
+
+def _reduce(make: Make) -> Iterator[px.Array]:
+    """Rows and columns; several blocks, and more rows than there are groups."""
+    rows = make(_numbers(9, 2 * BLOCK - 7))
+    yield px.sum(rows, axis=1)
+    yield px.argmax(rows, axis=1)
+    yield px.sum(make(_numbers(2, 9 * BLOCK - 5)), axis=1)
+    yield px.sum(make(_numbers(600, 20)), axis=0)
+
+
+def _wrap(make: Make) -> Iterator[px.Array]:
+    """One group, and several; all indices in range, and one that is not."""
+    x = make(_numbers(50))
+    index = np.random.default_rng(3).integers(-50, 50, 20000)
+    yield x[make(index[:700])]
+    yield x[make(index)]
+    index[300] = 50
+    try:
+        yield x[make(index[:700])]
+    except IndexError as error:
+        numbers = re.search(r"index (\d+) at place (\d+) ", str(error))
+        yield make(np.array(numbers.groups() if numbers else (), int))
+
+
+def _select(make: Make) -> Iterator[px.Array]:
+    """Several blocks of several tiles."""
+    x = make(_numbers(30000))
+    yield px.nonzero(x > 0.5)[0]
+    yield x[x > 0]
+
+
+def _sort(make: Make) -> Iterator[px.Array]:
+    """More blocks than groups, merged by several passes."""
+    yield px.sort(make(_numbers(5, 1700)))
+    yield px.argsort(make(_numbers(4000).round(1)))
+
+
+def _scan(make: Make) -> Iterator[px.Array]:
+    """Rows and columns; carries of several blocks, and more rows than there are groups."""
+    yield px.cumulative_sum(make(_numbers(300, 40)), axis=1)
+    yield px.cumulative_sum(make(_numbers(2, 70000)), axis=1)
+    yield px.cumulative_sum(make(_numbers(700, 20)), axis=0)
+
+
+def _softmax(make: Make) -> Iterator[px.Array]:
+    """Rows of one block, more of them than groups; and rows of several."""
+    yield px.softmax(make(_numbers(9, 700)))
+    yield px.softmax(make(_numbers(2, BLOCK + 5)))
+
+
+def _tiles(make: Make) -> Iterator[px.Array]:
+    """More tiles than groups, of more steps than a tile takes at once."""
+    yield px.matmul(make(_numbers(130, 70)), make(_numbers(70, 140)))
+
+
+#: By the name of the text.
+WORKLOADS: dict[str, Callable[[Make], Iterator[px.Array]]] = {
+    "matmul_tile.h": _tiles,
+    "reduce_groups.h": _reduce,
+    "scan_groups.h": _scan,
+    "selection_groups.h": _select,
+    "softmax_groups.h": _softmax,
+    "sort.h": _sort,
+    "wrap_index.h": _wrap,
+}
+
+
+def differs(text: str, device: str) -> str:
+    """Return how a device's results for a text's workload differ from the CPU's, or nothing."""
+
+    def on(where: str) -> Iterator[np.ndarray[Any, Any]]:
+        with px.device(where):
+            yield from map(px.asnumpy, WORKLOADS[text](lambda data: px.asarray(data, device=where)))
+
+    for number, (got, want) in enumerate(zip(on(device), on("cpu:0"), strict=True)):
+        if got.shape != want.shape or got.tobytes() != want.tobytes():
+            return f"result {number} of {text} on {device} differs"
+    return ""
