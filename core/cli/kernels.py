@@ -64,6 +64,7 @@ def _row(kernel: Kernel, text: str) -> dict[str, Any]:
     return {
         "op": kernel.op,
         "dtypes": list(kernel.dtypes),
+        "layout": kernel.layout.name.lower(),
         "class": kernel.determinism,
         "error_bound": kernel.error_bound,
         "provider": kernel.provider,
@@ -84,10 +85,11 @@ def _show(found: list[Kernel]) -> None:
         (
             kernel.op,
             ", ".join(kernel.dtypes),
+            kernel.layout.name.lower(),
             kernel.determinism,
             f"{kernel.error_bound:g} ulp" if kernel.error_bound >= 0 else "not stated",
             escape(kernel.provider),
         )
         for kernel in found
     ]
-    console().print(table(("Op", "Dtypes", "Class", "Error", "By"), rows, fold=1))
+    console().print(table(("Op", "Dtypes", "Layout", "Class", "Error", "By"), rows, fold=1))
