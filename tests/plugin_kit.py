@@ -99,6 +99,16 @@ def plugin_source(driver: str, *, body: str = "", drivers: str = "") -> str:
     )
 
 
+def native_source(library: Path) -> str:
+    """A module that offers a vendor's library, and prints."""
+    return (
+        "import phalanx.hookspecs\nfrom phalanx.device_plugins.native import load_library\n"
+        "@phalanx.hookspecs.hookimpl\n"
+        "def phalanx_drivers():\n    print('noise')\n"
+        f"    return (load_library({str(library)!r}),)\n"
+    )
+
+
 def run_python(
     *args: str, path: Path | None = None, **env: str
 ) -> subprocess.CompletedProcess[str]:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 @click.command(
     epilog="""\b
 Examples:
-  phalanx kernels --device opencl:0 --op exp
-  phalanx kernels --device opencl:0 --op sum --dtype float32 --source
+  phalanx kernels --device gpu:0 --op exp
+  phalanx kernels --device gpu:0 --op sum --dtype float32 --source
 
 \b
 Exit code: 0, or 1 if there is no such kernel or no source to show, 2 for wrong names.

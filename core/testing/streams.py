@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
 
+from phalanx.locks import ForkSafeLock
+
 Task = Callable[[], None]
 
 
@@ -65,7 +67,7 @@ class Worker:
         self.gate = threading.Event()
         self.gate.set()
         self._tasks: SimpleQueue[Task | None] = SimpleQueue()
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         self._unfinished = 0
         self._stopped = False
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
