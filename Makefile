@@ -17,7 +17,7 @@ SOURCES := $(shell find core kernels_cpu kernels_cuda kernels_opencl device_plug
 # Both OpenCL runtimes that the tests use, and caches that go with the environment.
 RUNTIMES = $(BIN)/python tests/opencl/set_up_runtimes.py $(VENV)/opencl
 RUN := XDG_CACHE_HOME=$(CURDIR)/$(VENV)/cache OCL_ICD_VENDORS=$(CURDIR)/$(VENV)/opencl
-C_SOURCES := $(shell git ls-files '*.c' '*.h' 2>/dev/null)
+C_SOURCES := $(shell git ls-files '*.c' '*.h' '*.hpp' '*.cl' '*.cuh' 2>/dev/null)
 TORCH ?= torch==2.13.0
 JOBS ?= 2
 # Of `make stress`, and of each program of `make sanitize`.
@@ -52,9 +52,9 @@ test: $(VENV)/.test ## run the whole test suite
 	$(RUNTIMES)
 	$(RUN) $(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
 
-conformance: $(VENV)/.test ## certify every device of this machine, then test the suite itself; both quick
+conformance: $(VENV)/.test ## certify every device of this machine or DEVICES=, then test the suite itself; both quick
 	$(RUNTIMES)
-	$(RUN) $(BIN)/python tests/conformance/certify_all.py
+	$(RUN) $(BIN)/python tests/conformance/certify_all.py $(DEVICES)
 	$(RUN) $(BIN)/phalanx conformance --self-test --quick
 
 proof: $(VENV)/.test ## check functions of one operand on all inputs; resumes; ARGS=--help
@@ -72,7 +72,9 @@ cover: $(VENV)/.test ## coverage of core/ with the reference driver alone, at le
 sanitize: ## streams and pool in C under the sanitizers; SECONDS=20 each
 	$(PYTHON) tests/sanitize/build.py $(SECONDS)
 
-test-all: test conformance ## and what takes longer: sanitizers, the model's programs, all texts in CUDA, an hour of stress
+test-all: ## all tests, all devices, sanitizers, the model's programs, all texts in CUDA, an hour of stress
+	$(MAKE) test ARGS='-m ""'
+	$(MAKE) conformance
 	$(MAKE) sanitize SECONDS=60
 	cd tests && ../$(BIN)/python -m model --all 1 --some 40 --length 2
 	cd tests && ../$(BIN)/python -m device_code.cuda
@@ -83,13 +85,15 @@ bench: $(VENV)/.test ## ratios of speed against NumPy, PyTorch and pyopencl
 	$(RUNTIMES)
 	$(RUN) $(BIN)/phalanx bench --json out/bench.json
 
-lint: $(VENV)/.dev ## style of Python and C
+lint: $(VENV)/.dev ## style of Python, Cython, C, OpenCL C and CUDA C
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/clang-format --dry-run --Werror $(C_SOURCES)
+	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint --max-line-length 110 core/warm/*.pyx core/warm/*.pxi
 
 types: $(VENV)/.dev $(VENV)/.test ## types of the installed wheel
 	$(BIN)/mypy -p phalanx
+	$(BIN)/stubtest phalanx._warm --allowlist tests/stubtest.txt --ignore-missing-stub --ignore-disjoint-bases
 
 wheel: $(DIST)/.stamp ## build the wheel into dist/
 	@ls $(DIST)/*.whl

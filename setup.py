@@ -24,11 +24,12 @@ def relative(folder: str, pattern: str) -> list[str]:
 
 WARM = Extension(
     "phalanx._warm",
-    ["core/_warm.pyx", *relative("core", "_pool*.c"), "core/_host.c"],
+    ["core/warm/warm.pyx", "core/warm/host.c", *relative("core/pool", "*.c")],
     include_dirs=["core", "core/include"],
     depends=[
-        *relative("core", "_warm*.pxi"),
-        *relative("core", "_*.h"),
+        *relative("core/warm", "*.pxi"),
+        *relative("core/warm", "*.h"),
+        *relative("core/pool", "*.h"),
         "core/include/phalanx.h",
     ],
     extra_compile_args=["-O3", "-g0", "-std=gnu11", "-fvisibility=hidden", "-pthread"],
@@ -39,7 +40,7 @@ WARM = Extension(
 setup(
     ext_modules=cythonize([WARM], build_dir=f"{BUILD}/cython", language_level=3, quiet=True),
     cffi_modules=[
-        "core/abi_build.py:builder",
+        "core/abi/build.py:builder",
         *runpy.run_path(str(ROOT / "kernels_cpu" / "build.py"))["ffibuilders"],
     ],
     options={"build": {"build_base": BUILD}, "build_ext": {"parallel": 2}},

@@ -69,7 +69,7 @@ class PhalanxContestant(Contestant):
             DeviceError: it does not open.
         """
         import phalanx
-        from phalanx.devices import find_device
+        from phalanx.discovery.devices import find_device
 
         self.xp = phalanx
         self.device = find_device(device)

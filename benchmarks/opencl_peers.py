@@ -43,7 +43,7 @@ class _OpenCLPeer(Contestant):
             ImportError: pyopencl is not installed.
             DeviceError: the device does not open.
         """
-        from phalanx.device_plugins.opencl_interop import context_of
+        from phalanx.device_plugins.opencl import context_of
 
         self.cl: Any = import_module("pyopencl")
         self.context = context_of(device)

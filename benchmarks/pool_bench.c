@@ -1,7 +1,7 @@
-/* Nanoseconds per alloc + free pair of the memory pool (core/_pool.h). It needs no device: the pool
+/* Nanoseconds per alloc + free pair of the memory pool (core/pool/pool.h). It needs no device: the pool
  * never touches the memory that it manages. From the repository's root:
  *
- *     cc -std=c11 -O2 -pthread -Icore benchmarks/pool_bench.c core/_pool*.c -o pool_bench
+ *     cc -std=c11 -O2 -pthread -Icore benchmarks/pool_bench.c core/pool/*.c -o pool_bench
  *     ./pool_bench
  *
  * Each row is the best and the median of ROUNDS rounds. "holes" rows run in a pool with 65,536 free
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "_pool.h"
+#include "pool/pool.h"
 
 #define N_BLOCKS (2 * 80000) /* every other one is freed; a few holes join */
 #define PAIRS 4096

@@ -56,7 +56,7 @@ def choose_suites(names: Iterable[str], peers: Sequence[str]) -> list[Suite]:
     Raises:
         DeviceNotFoundError: there is none of a name.
     """
-    from phalanx.devices import devices, find_device, get_device
+    from phalanx.discovery.devices import devices, find_device, get_device
 
     host_peers = [name for name in PEERS if not peers or name in peers]
     own_peers = [name for name in OPENCL_PEERS if not peers or name in peers]

@@ -13,8 +13,8 @@ from .outcome import Mistake
 if TYPE_CHECKING:
     import numpy as np
     from phalanx._warm import Device
-    from phalanx.declarations import Waiver
-    from phalanx.registry import Support
+    from phalanx.discovery.declarations import Waiver
+    from phalanx.dispatch.registry import Support
 
     from .settings import Settings
 

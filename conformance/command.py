@@ -182,7 +182,7 @@ def need_extra() -> None:
 
 
 def _device_name(device: str | None, fault: str) -> str:
-    from phalanx import aliases
+    from phalanx.discovery import aliases
     from phalanx.errors import PhalanxError
 
     if fault:

@@ -10,7 +10,7 @@ import sys
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from phalanx.declarations import Declarations, Unsupported
+from phalanx.discovery.declarations import Declarations, Unsupported
 
 if TYPE_CHECKING:
     from phalanx._warm import Device
@@ -39,8 +39,8 @@ class Description:
 
 def declarations_of(device: Device) -> Declarations:
     """Return what all plugins declare about a device, with what its features imply."""
+    from phalanx.discovery.plugins import host
     from phalanx.driver import Feature
-    from phalanx.plugins import host
 
     found = [d for d in host().manager().hook.phalanx_conformance(device=device) if d is not None]
     implied: tuple[Unsupported, ...] = ()
@@ -76,11 +76,11 @@ def describe(name: str, *, fault: str = "", limit: float = 120.0) -> Description
 
 def describe_here(name: str) -> Description:
     """Ask in this process."""
-    from phalanx.devices import find_device
-    from phalanx.diagnosis import why
+    from phalanx.discovery.devices import find_device
+    from phalanx.discovery.diagnosis import why
+    from phalanx.discovery.plugins import host
+    from phalanx.dispatch.registry import support
     from phalanx.driver import Capability
-    from phalanx.plugins import host
-    from phalanx.registry import support
 
     diagnosis = why(name)
     if not diagnosis.usable:

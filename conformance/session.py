@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 from phalanx._warm import Device
-from phalanx.declarations import Declarations, Pattern
+from phalanx.discovery.declarations import Declarations, Pattern
+from phalanx.dispatch.registry import Support, support
 from phalanx.errors import PhalanxError, UnsupportedOpError
-from phalanx.registry import Support, support
 
 from .case import Case
 from .description import declarations_of
@@ -124,7 +124,7 @@ class Session:
     def device(self) -> Device:
         """The device under test, opened; ends the run if it is not usable."""
         if self._device is None:
-            from phalanx.devices import find_device
+            from phalanx.discovery.devices import find_device
 
             if self.settings.fault:
                 from .faults import register
@@ -196,7 +196,7 @@ class Session:
     @pytest.fixture(name="device")
     def _fixture_device(self) -> Iterator[Device]:
         """The device under test, as the current one."""
-        from phalanx.devices import device
+        from phalanx.discovery.devices import device
 
         with device(self.device) as found:
             yield found
@@ -204,7 +204,7 @@ class Session:
     @pytest.fixture(name="case")
     def _fixture_case(self, request: pytest.FixtureRequest, device: Device) -> Iterator[Case]:
         """Where a case notes what it finds; a fallback is an error unless the case allows it."""
-        from phalanx.fallback import Policy, fallback_policy, recorded
+        from phalanx.dispatch.fallback import Policy, fallback_policy, recorded
 
         name = case_name(request.node.nodeid)
         case = Case(name, device, self.settings, self.served, self.declared.waivers)

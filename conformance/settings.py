@@ -69,7 +69,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         from phalanx._warm import DTYPES
-        from phalanx.registry import check_op
+        from phalanx.dispatch.registry import check_op
 
         for group in self.groups:
             if group not in (*GROUPS, VENDOR):

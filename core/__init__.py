@@ -10,32 +10,7 @@ from math import e, inf, nan, pi
 from typing import TYPE_CHECKING
 
 from ._warm import Array, Buffer, Device, DType, Event, Kernel, Stream, current_stream
-from .allocators import (
-    Allocator,
-    FaultInjectionAllocator,
-    LimitAllocator,
-    StatisticsAllocator,
-    TrackingAllocator,
-    set_allocator,
-)
-from .creation import (
-    arange,
-    asarray,
-    empty,
-    empty_like,
-    eye,
-    full,
-    full_like,
-    linspace,
-    meshgrid,
-    ones,
-    ones_like,
-    tril,
-    triu,
-    zeros,
-    zeros_like,
-)
-from .data_types import (
+from .arrays.data_types import (
     astype,
     bfloat16,
     bool,
@@ -58,7 +33,20 @@ from .data_types import (
     uint32,
     uint64,
 )
-from .devices import device, device_count, devices, get_device, is_available, set_device, why
+from .arrays.indexing import take, take_along_axis
+from .arrays.interchange import from_dlpack
+from .arrays.transfer import asnumpy
+from .discovery.devices import (
+    device,
+    device_count,
+    devices,
+    get_device,
+    is_available,
+    set_device,
+    why,
+)
+from .dispatch.fallback import fallback_policy, fallback_report
+from .dispatch.registry import kernels, use_deterministic_algorithms
 from .driver import (
     Capability,
     DeviceInfo,
@@ -70,7 +58,41 @@ from .driver import (
     Place,
     Refusal,
 )
-from .elementwise import (
+from .errors import (
+    ClosedError,
+    CompileError,
+    DeviceError,
+    DeviceLostError,
+    DeviceMismatchError,
+    DeviceNotFoundError,
+    DriverCallError,
+    FallbackWarning,
+    KernelError,
+    LaunchError,
+    OutOfMemoryError,
+    PhalanxError,
+    PluginConflictError,
+    PluginError,
+    PluginLoadError,
+    SettingError,
+    UnsupportedOpError,
+)
+from .namespace.creation import (
+    arange,
+    asarray,
+    empty,
+    empty_like,
+    full,
+    full_like,
+    linspace,
+    meshgrid,
+    ones,
+    ones_like,
+    zeros,
+    zeros_like,
+)
+from .namespace.diagonals import eye, tril, triu
+from .namespace.elementwise import (
     abs,
     acos,
     acosh,
@@ -140,31 +162,9 @@ from .elementwise import (
     trunc,
     where,
 )
-from .errors import (
-    ClosedError,
-    CompileError,
-    DeviceError,
-    DeviceLostError,
-    DeviceMismatchError,
-    DeviceNotFoundError,
-    DriverCallError,
-    FallbackWarning,
-    KernelError,
-    LaunchError,
-    OutOfMemoryError,
-    PhalanxError,
-    PluginConflictError,
-    PluginError,
-    PluginLoadError,
-    SettingError,
-    UnsupportedOpError,
-)
-from .fallback import fallback_policy, fallback_report
-from .indexing import take, take_along_axis
-from .inspection import __array_api_version__, __array_namespace_info__
-from .interchange import from_dlpack
-from .linear import matmul, tensordot, vecdot
-from .manipulation import (
+from .namespace.inspection import __array_api_version__, __array_namespace_info__
+from .namespace.linear import matmul, tensordot, vecdot
+from .namespace.manipulation import (
     broadcast_arrays,
     broadcast_shapes,
     broadcast_to,
@@ -182,14 +182,7 @@ from .manipulation import (
     tile,
     unstack,
 )
-from .memory import (
-    empty_cache,
-    memory_stats,
-    memory_summary,
-    reset_peak_memory_stats,
-    set_memory_limit,
-)
-from .reductions import (
+from .namespace.reductions import (
     all,
     any,
     argmax,
@@ -207,17 +200,30 @@ from .reductions import (
     sum,
     var,
 )
-from .registry import kernels, use_deterministic_algorithms
-from .searching import nonzero, searchsorted
-from .sets import isin, unique_all, unique_counts, unique_inverse, unique_values
-from .sorting import argsort, sort
-from .streams import hazards, synchronize
-from .transfer import asnumpy
+from .namespace.searching import nonzero, searchsorted
+from .namespace.sets import isin, unique_all, unique_counts, unique_inverse, unique_values
+from .namespace.sorting import argsort, sort
+from .runtime.allocators import (
+    Allocator,
+    FaultInjectionAllocator,
+    LimitAllocator,
+    StatisticsAllocator,
+    TrackingAllocator,
+    set_allocator,
+)
+from .runtime.memory import (
+    empty_cache,
+    memory_stats,
+    memory_summary,
+    reset_peak_memory_stats,
+    set_memory_limit,
+)
+from .runtime.streams import hazards, synchronize
 from .version import __version__
 
 if TYPE_CHECKING:
     from . import fft, linalg
-    from .hookspecs import hookimpl, hookspec
+    from .discovery.hookspecs import hookimpl, hookspec
 
 newaxis = None
 
@@ -454,7 +460,7 @@ def __getattr__(name: str) -> object:
 
         return import_module(f".{name}", __name__)
     if name in ("hookimpl", "hookspec"):
-        from . import hookspecs
+        from .discovery import hookspecs
 
         return getattr(hookspecs, name)
     raise AttributeError(f"module 'phalanx' has no attribute {name!r}")

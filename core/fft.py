@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
 from ._warm import Array, Device, DType, normal_axis
-from .creation import arange
-from .data_types import as_dtype, astype, float64
-from .host_numpy import on_host
-from .manipulation import roll
+from .arrays.data_types import as_dtype, astype, float64
+from .arrays.host_numpy import on_host
+from .namespace.creation import arange
+from .namespace.manipulation import roll
 
 Norm = Literal["backward", "ortho", "forward"]
 

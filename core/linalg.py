@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from . import elementwise, reductions
 from ._warm import Array, DType, cast, normal_axis, view
-from .data_types import result_type
+from .arrays.data_types import result_type
+from .arrays.host_numpy import on_host
+from .arrays.transfer import asnumpy
 from .errors import DeviceMismatchError
-from .host_numpy import on_host
-from .linear import matmul, tensordot, vecdot
-from .manipulation import (
+from .namespace import elementwise, reductions
+from .namespace.linear import matmul, tensordot, vecdot
+from .namespace.manipulation import (
     broadcast_arrays,
     expand_dims,
     matrix_transpose,
@@ -22,7 +23,6 @@ from .manipulation import (
     reshape,
     stack,
 )
-from .transfer import asnumpy
 
 
 class EigResult(NamedTuple):
@@ -180,8 +180,8 @@ def matrix_power(x: Array, n: int, /) -> Array:
         raise ValueError(f"matrix_power takes square matrices, got shape {x.shape}")
     if n < 0:
         return matrix_power(inv(x), -n)
-    from .creation import eye
-    from .manipulation import broadcast_to
+    from .namespace.diagonals import eye
+    from .namespace.manipulation import broadcast_to
 
     result = broadcast_to(eye(x.shape[-1], dtype=x.dtype, device=x.device), x.shape)
     while n:
@@ -198,7 +198,7 @@ def matrix_rank(x: Array, /, *, rtol: float | Array | None = None) -> Array:
 
     The default is max(m, n) times the dtype's eps, as in Press et al., Numerical Recipes, 2.6.
     """
-    from .data_types import finfo
+    from .arrays.data_types import finfo
 
     values = svdvals(x)
     if rtol is None:
@@ -223,7 +223,7 @@ def pinv(x: Array, /, *, rtol: float | Array | None = None) -> Array:
     _matrices(x, "pinv")
     if isinstance(rtol, Array):
         return _lapack("pinv", x, rtol=asnumpy(rtol))  # type: ignore[return-value]
-    from .data_types import finfo
+    from .arrays.data_types import finfo
 
     limit = max(x.shape[-2:]) * finfo(x.dtype).eps if rtol is None else rtol
     return _lapack("pinv", x, rtol=limit)  # type: ignore[return-value]

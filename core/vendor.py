@@ -22,8 +22,10 @@ from ._warm import (
     view,
     wrap_host,
 )
-from .data_types import as_dtype
-from .devices import find_device
+from .arrays.data_types import as_dtype
+from .discovery.declarations import Declarations, ExpectedFailure, Unsupported, Waiver
+from .discovery.devices import find_device
+from .discovery.plugins import host
 from .driver import (
     Capability,
     DeviceInfo,
@@ -37,7 +39,7 @@ from .driver import (
     Refusal,
     alignment_problem,
 )
-from .locks import ForkSafeLock
+from .runtime.locks import ForkSafeLock
 from .steps import Status, Step
 
 __all__ = [
@@ -45,10 +47,12 @@ __all__ = [
     "Buffer",
     "Capability",
     "DType",
+    "Declarations",
     "Device",
     "DeviceInfo",
     "DeviceKind",
     "Driver",
+    "ExpectedFailure",
     "Feature",
     "ForkSafeLock",
     "Kernel",
@@ -60,6 +64,8 @@ __all__ = [
     "Status",
     "Step",
     "Stream",
+    "Unsupported",
+    "Waiver",
     "alignment_problem",
     "as_dtype",
     "begin_use",
@@ -67,6 +73,7 @@ __all__ = [
     "dtype_from_name",
     "empty",
     "find_device",
+    "host",
     "reinterpret",
     "scalar_bytes",
     "view",

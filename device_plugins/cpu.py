@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from phalanx import hookimpl, kernels_cpu
+from phalanx.abi.library import Library, open_library
 from phalanx.errors import DeviceError, PhalanxError, PluginLoadError
-from phalanx.library import Library, open_library
 from phalanx.vendor import Driver
 
 from .native import NativeDriver

@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from phalanx.abi import ABI_MINOR, ffi, text
+from phalanx.abi.kernel_table import KernelRow, read_table
+from phalanx.abi.library import Library, open_library
+from phalanx.abi.structs import ABI_MINOR, ffi, text
 from phalanx.errors import (
     ClosedError,
     DeviceError,
@@ -16,8 +18,6 @@ from phalanx.errors import (
     DriverCallError,
     PluginLoadError,
 )
-from phalanx.kernel_table import KernelRow, read_table
-from phalanx.library import Library, open_library
 from phalanx.vendor import (
     Capability,
     DeviceInfo,

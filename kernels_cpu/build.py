@@ -121,7 +121,7 @@ def generate() -> list[Path]:
     """Write the generated sources that all libraries share and return every C source, in order."""
     render = _load_render()
     texts = render.Renderer(render.load_optable(ROOT)).render()
-    paths = sorted(SOURCES.glob("*.c"))
+    paths = sorted(SOURCES.rglob("*.c"))
     for group, text in texts.items():
         path = GENERATED / f"elementwise_{group}.c"
         _write(path, text)
@@ -134,7 +134,8 @@ def generate() -> list[Path]:
 
 def _wrap(name: str, source: Path) -> Path:
     path = GENERATED / name / source.name
-    _write(path, f"#include <{source.name}>\n")
+    folder = SOURCES if source.is_relative_to(SOURCES) else GENERATED
+    _write(path, f"#include <{source.relative_to(folder).as_posix()}>\n")
     return path
 
 
@@ -147,7 +148,7 @@ def _ffibuilder(name: str) -> FFI:
     """Return the cffi builder of one instruction set; called by setuptools through cffi."""
     isa = ISAS[name]
     sources = generate()
-    depends = [path for folder in INCLUDES for path in sorted(folder.glob("*.h"))] + sources
+    depends = [path for folder in INCLUDES for path in sorted(folder.rglob("*.h"))] + sources
     builder = FFI()
     builder.cdef("#define PHX_ABI_MAJOR ...\n#define PHX_ABI_MINOR ...")
     builder.set_source(

@@ -27,7 +27,10 @@ typedef double f64;
 #define PHX_UNROLL _Pragma("unroll")
 
 template <class V>
-PHX_FN u64 phx_axis(const V v, const int d) { return d == 0 ? v.x : d == 1 ? v.y : v.z; }
+PHX_FN u64 phx_axis(const V v, const int d) {
+    if (d == 0) return v.x;
+    return d == 1 ? v.y : v.z;
+}
 #define PHX_LOCAL_ID(d) phx_axis(threadIdx, d)
 #define PHX_GROUP_ID(d) phx_axis(blockIdx, d)
 #define PHX_LOCAL_SIZE(d) phx_axis(blockDim, d)

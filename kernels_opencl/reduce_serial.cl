@@ -119,7 +119,7 @@ SERIAL reduce(PHX_INPUT(T, x), PHX_OUTPUT(R, y), PHX_OUTPUT(S, part), const row_
         if (p.blocks > 1)
             ((__global U *)PHX_DATA(part))[task] = u;
         else
-            PHX_DATA(y)[out] = FINISH(u, p.n);
+            (PHX_DATA(y))[out] = FINISH(u, p.n);
     }
 }
 
@@ -128,7 +128,7 @@ SERIAL reduce(PHX_INPUT(T, x), PHX_OUTPUT(R, y), PHX_OUTPUT(S, part), const row_
 /* Reduce one block of up to WIDTH columns; lanes are kept apart if the order can be seen (SIDES). */
 PHX_FN void reduce_tile(__global const T *x, const u32 n, const u32 cols, const i64 sn, const i64 sc,
                         const u64 first, const u64 row, U *out AUX_PARAMS) {
-    DECLARE(SIDES *WIDTH);
+    DECLARE(SIDES * WIDTH);
     const u32 lanes = n < SIDES ? n : SIDES;
     u32 g = SIDES;
     for (u32 r = 0; r < lanes; r++)
@@ -180,7 +180,7 @@ SERIAL reduce(PHX_INPUT(T, x), PHX_OUTPUT(R, y), PHX_OUTPUT(S, part), const row_
                 ((__global U *)PHX_DATA(part))[(row + t) * p.blocks + block] = u[t];
         else
             for (u32 t = 0; t < cols; t++)
-                PHX_DATA(y)[out + (i64)(col + t) * p.yc] = FINISH(u[t], p.n);
+                (PHX_DATA(y))[out + (i64)(col + t) * p.yc] = FINISH(u[t], p.n);
     }
 }
 
@@ -201,6 +201,6 @@ SERIAL reduce_blocks(PHX_OUTPUT(S, part), PHX_OUTPUT(R, y), const row_plan p) {
         const u64 outer = row / p.cols;
         i64 in, out;
         row_place(&p, outer, &in, &out);
-        PHX_DATA(y)[out + (i64)(row - outer * p.cols) * p.yc] = FINISH(u[0], p.n);
+        (PHX_DATA(y))[out + (i64)(row - outer * p.cols) * p.yc] = FINISH(u[0], p.n);
     }
 }

@@ -16,7 +16,7 @@ SERIAL count_blocks(PHX_INPUT(u8, mask), PHX_OUTPUT(u64, counts), const i64 n, c
         w += some;
     }
     for (; w < end; w++) count += ones(word_at(mask, 8 * w - skew, n));
-    PHX_DATA(counts)[get_global_id(0)] = count;
+    (PHX_DATA(counts))[get_global_id(0)] = count;
 }
 
 /* CHUNK words are passed over at once if nothing in them is true. */
@@ -52,4 +52,3 @@ SERIAL write_blocks(PHX_INPUT(u8, mask), PHX_INPUT(T, x), PHX_OUTPUT(T, out), PH
         }
     }
 }
-

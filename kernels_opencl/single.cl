@@ -3,9 +3,9 @@
 
 /* ---- conversions: exact, or rounded to odd first, so that the second rounding is as if alone -- */
 
-#define PHX_SINGLE_FROM_SMALL_(S, T)                                                               \
-    PHX_FN f32 phx_##S##_to_f32(T x) { return (f32)x; }                                            \
-    PHX_FN u16 phx_##S##_to_f16(T x) { return phx_f32_to_f16((f32)x); }                            \
+#define PHX_SINGLE_FROM_SMALL_(S, T)                                    \
+    PHX_FN f32 phx_##S##_to_f32(T x) { return (f32)x; }                 \
+    PHX_FN u16 phx_##S##_to_f16(T x) { return phx_f32_to_f16((f32)x); } \
     PHX_FN u16 phx_##S##_to_bf16(T x) { return phx_f32_to_bf16((f32)x); }
 PHX_SINGLE_FROM_SMALL_(b, u8)
 PHX_SINGLE_FROM_SMALL_(i8, i8)
@@ -14,12 +14,12 @@ PHX_SINGLE_FROM_SMALL_(u8, u8)
 PHX_SINGLE_FROM_SMALL_(u16, u16)
 #undef PHX_SINGLE_FROM_SMALL_
 
-#define PHX_SINGLE_FROM_LARGE_(T, BACK)                                                            \
-    PHX_FN f32 phx_##T##_to_f32_odd(T x) {                                                         \
-        const f32 y = convert_float_rtz(x);                                                        \
-        return BACK(y) == x ? y : as_float(as_uint(y) | 1u);                                       \
-    }                                                                                              \
-    PHX_FN u16 phx_##T##_to_f16(T x) { return phx_f32_to_f16(phx_##T##_to_f32_odd(x)); }           \
+#define PHX_SINGLE_FROM_LARGE_(T, BACK)                                                  \
+    PHX_FN f32 phx_##T##_to_f32_odd(T x) {                                               \
+        const f32 y = convert_float_rtz(x);                                              \
+        return BACK(y) == x ? y : as_float(as_uint(y) | 1u);                             \
+    }                                                                                    \
+    PHX_FN u16 phx_##T##_to_f16(T x) { return phx_f32_to_f16(phx_##T##_to_f32_odd(x)); } \
     PHX_FN u16 phx_##T##_to_bf16(T x) { return phx_f32_to_bf16(phx_##T##_to_f32_odd(x)); }
 PHX_SINGLE_FROM_LARGE_(i32, convert_int_sat)
 PHX_SINGLE_FROM_LARGE_(u32, convert_uint_sat)
@@ -80,8 +80,8 @@ PHX_FN f32 phx_floor_divide_f32(f32 x, f32 y) {
 
 /* ---- OpenCL's own functions: section 7.4 of the OpenCL C specification has their errors ------- */
 
-#define PHX_SINGLE_(NAME)                                                                          \
-    PHX_FN f32 phx_##NAME##_f32(f32 x) { return NAME(x); }                                         \
+#define PHX_SINGLE_(NAME)                                  \
+    PHX_FN f32 phx_##NAME##_f32(f32 x) { return NAME(x); } \
     PHX_FN f32 phx_##NAME##_for_f16(f32 x) { return NAME(x); }
 PHX_SINGLE_(exp)
 PHX_SINGLE_(expm1)

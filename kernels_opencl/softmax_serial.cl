@@ -19,19 +19,21 @@ SERIAL softmax_scale(PHX_INPUT(T, x), PHX_OUTPUT(T, y), PHX_INPUT(T, most), PHX_
         if (by_row) {
             const T m = *most;
             const F f = *factor;
-            if (p.sn == 1 && p.yn == 1)
+            if (p.sn == 1 && p.yn == 1) {
                 PHX_INDEPENDENT_CALLS
                 for (u32 i = 0; i < n; i++) y[i] = POWER(x[i], m, f);
-            else
+            } else {
                 for (u32 i = 0; i < n; i++) y[i * p.yn] = POWER(x[i * p.sn], m, f);
+            }
             continue;
         }
         for (u32 i = 0; i < n; i++, x += p.sn, y += p.yn)
-            if (p.xc == 1 && p.yc == 1)
+            if (p.xc == 1 && p.yc == 1) {
                 PHX_INDEPENDENT_CALLS
                 for (u32 t = 0; t < cols; t++) y[t] = POWER(x[t], most[t], factor[t]);
-            else
+            } else {
                 for (u32 t = 0; t < cols; t++) y[t * p.yc] = POWER(x[t * p.xc], most[t], factor[t]);
+            }
     }
 }
 

@@ -39,7 +39,7 @@ def declarations() -> str:
 
 ffi = FFI()
 ffi.cdef(declarations())
-#: As in kernels_cpu/src/kernel.h, up to what a kernel of the tests fills.
+#: As in kernels_cpu/src/runtime/kernel.h, up to what a kernel of the tests fills.
 ffi.cdef("""
     typedef struct cpu_kernel {
         phx_kernel base;

@@ -18,8 +18,14 @@ Array = np.ndarray[Any, Any]
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ROOT / "kernels_cpu" / "src"
-ORDERED = ("reduce", "reduce_sum", "scan", "softmax", "generate")
-EXACT = ("reduce_integer", "reduce_extreme", "reduce_place", "reduce_logical")
+ORDERED = (
+    "reduce/reduce",
+    "reduce/reduce_sum",
+    "scan/scan",
+    "scan/softmax",
+    "elementwise/generate",
+)
+EXACT = tuple(f"reduce/reduce_{name}" for name in ("integer", "extreme", "place", "logical"))
 FLAGS = (
     *("-O3", "-std=c11", "-Wall", "-Wextra", "-Werror", "-fPIC", "-ffp-contract=off"),
     *("-fno-math-errno", "-fno-trapping-math", "-fno-strict-aliasing", "-mprefer-vector-width=512"),
@@ -35,8 +41,8 @@ STAND_IN = r"""
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include "lists_reduce.h"
-#include "parallel.h"
+#include "reduce/lists_reduce.h"
+#include "runtime/parallel.h"
 
 static int threads = 1;
 void test_threads(int n) { threads = n; }
@@ -174,7 +180,7 @@ def build(cc: str, folder: Path) -> dict[str, Library]:
     include = [f"-I{d}" for d in (SOURCES, ROOT / "core" / "include", ROOT / "core" / "scalar")]
 
     def compile_one(arch: str, name: str, source: Path, extra: list[str]) -> Path:
-        target = folder / f"{name}.{arch}.o"
+        target = folder / f"{Path(name).name}.{arch}.o"
         command = [
             cc,
             *FLAGS,
@@ -194,7 +200,9 @@ def build(cc: str, folder: Path) -> dict[str, Library]:
     stand_in = folder / "stand_in.c"
     stand_in.write_text(STAND_IN)
     files = {a: ORDERED + (EXACT if a == archs[-1] else ()) for a in archs}
-    lists = {a: [f"phx_{f}_kernels" for f in files[a] if f != "reduce"] for a in archs}
+    lists = {
+        a: [f"phx_{Path(f).name}_kernels" for f in files[a] if f != "reduce/reduce"] for a in archs
+    }
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         jobs = {
             a: [pool.submit(compile_one, a, f, SOURCES / f"{f}.c", []) for f in files[a]]

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel.h"
-#include "lists_sort.h"
-#include "parallel.h"
+#include "runtime/kernel.h"
+#include "sort/lists_sort.h"
+#include "runtime/parallel.h"
 
 static int harness_threads = 1;
 

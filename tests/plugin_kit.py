@@ -12,10 +12,10 @@ from importlib.metadata import EntryPoint, PathDistribution
 from pathlib import Path
 from typing import Any
 
-from phalanx.abi_build import HEADER
+from phalanx.abi.build import HEADER
+from phalanx.discovery.plugins import PluginHost, use_host
 from phalanx.driver import DeviceInfo, DeviceKind, Driver, Feature
 from phalanx.optable import OPS
-from phalanx.plugins import PluginHost, use_host
 from phalanx.testing import ReferenceDriver
 
 ACME = Path(__file__).parent / "acme" / "acme.c"
@@ -94,16 +94,16 @@ def plugin_source(driver: str, *, body: str = "", drivers: str = "") -> str:
     offers = drivers or f"(FakeDriver({driver!r}, [info({driver + ' device'!r})]),)"
     return (
         f"import sys\nsys.path.append({tests!r})\n"
-        "import phalanx.hookspecs\nfrom plugin_kit import FakeDriver, info\n"
-        f"{body}\n@phalanx.hookspecs.hookimpl\ndef phalanx_drivers():\n    return {offers}\n"
+        "import phalanx\nfrom plugin_kit import FakeDriver, info\n"
+        f"{body}\n@phalanx.hookimpl\ndef phalanx_drivers():\n    return {offers}\n"
     )
 
 
 def native_source(library: Path) -> str:
     """A module that offers a vendor's library, and prints."""
     return (
-        "import phalanx.hookspecs\nfrom phalanx.device_plugins.native import load_library\n"
-        "@phalanx.hookspecs.hookimpl\n"
+        "import phalanx\nfrom phalanx.device_plugins.native import load_library\n"
+        "@phalanx.hookimpl\n"
         "def phalanx_drivers():\n    print('noise')\n"
         f"    return (load_library({str(library)!r}),)\n"
     )

@@ -51,7 +51,7 @@ class ScalarLibrary:
     ) -> None:
         self.functions = functions
         self.index = {name: i for i, name in enumerate(functions)}
-        source = ["#include <stddef.h>", '#include "kernels_cpu/src/dialect.h"', define]
+        source = ["#include <stddef.h>", '#include "kernels_cpu/src/elementwise/dialect.h"', define]
         source += [f'#include "core/scalar/{h}"' for h in headers]
         source += [_loop(name, types) for name, types in functions.items()]
         source.append("static void (*const loops[])(void *, const void *const *, size_t) = {")

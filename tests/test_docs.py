@@ -20,7 +20,7 @@ from types import ModuleType
 import phalanx
 import pytest
 from doc_pages import PAGES, ROOT, Block, anchor, blocks, headings, insertions, links
-from phalanx import hookspecs
+from phalanx.discovery import hookspecs
 from phalanx.optable import OPS, Structure
 from plugin_kit import make_distribution, run_python
 
@@ -156,7 +156,7 @@ def build_kernels(package: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) 
     needed = (table.Signature(("int64",), ("float64",)),)
     table.OPS = new | {"cast": dataclasses.replace(cast, signatures=needed)}
     texts = render.Renderer(table).render()
-    runtime = (ROOT / "kernels_cpu" / "src").glob("*.c")
+    runtime = (ROOT / "kernels_cpu" / "src").rglob("*.c")
     sources = [path for path in sorted(runtime) if not _KERNELS.match(path.name)]
     for group, text in texts.items():
         path = folder / f"elementwise_{group}.c"
@@ -187,7 +187,7 @@ def test_the_recipe_for_an_op_makes_an_op_that_computes(
     touched = apply_recipe(package)
     assert set(touched) == {
         "core/optable/elementwise.py",  # the row
-        "core/elementwise.py",  # the public name
+        "core/namespace/elementwise.py",  # the public name
         "core/__init__.py",
     }
     build_kernels(package, tmp_path, monkeypatch)

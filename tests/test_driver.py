@@ -10,9 +10,9 @@ import phalanx as px
 import phalanx.testing
 import phalanx.vendor
 import pytest
-from phalanx import fallback
-from phalanx.plugins import PluginHost
-from phalanx.settings import Setting
+from phalanx.discovery.plugins import PluginHost
+from phalanx.dispatch import fallback
+from phalanx.runtime.settings import Setting
 from phalanx.testing import ReferenceDevice, ReferenceDriver
 from plugin_kit import fresh_host, make_distribution
 

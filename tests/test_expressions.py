@@ -11,7 +11,12 @@ from phalanx.optable.expressions import Expression, expression
 from phalanx.optable.headers import SCALAR, headers_of
 
 ROOT = Path(__file__).parents[1]
-PRELUDES = ("kernels_cpu/src/dialect.h", "kernels_opencl/dialect.cl")
+DEVICES = "core/device_code/prelude.h"
+PRELUDES = {
+    "cpu": ("kernels_cpu/src/elementwise/dialect.h",),
+    "cuda": ("kernels_cuda/dialect.cuh", DEVICES),
+    "opencl": ("kernels_opencl/dialect.cl", DEVICES),
+}
 ELEMENTWISE = [row for row in OPS.values() if row.structure is Structure.ELEMENTWISE]
 
 
@@ -21,15 +26,16 @@ def calls(text: Expression) -> set[str]:
     )
 
 
-@pytest.mark.parametrize("prelude", PRELUDES)
+@pytest.mark.parametrize("prelude", PRELUDES.values(), ids=PRELUDES)
 @pytest.mark.parametrize("row", ELEMENTWISE, ids=lambda row: row.name)
-def test_every_function_is_in_a_header_or_in_the_prelude(row: Op, prelude: str) -> None:
-    words = set(re.findall(r"\b(phx_\w+)\(", (ROOT / prelude).read_text("utf-8")))
+def test_every_function_is_in_a_header_or_in_the_prelude(row: Op, prelude: tuple[str, ...]) -> None:
+    text = "".join((ROOT / part).read_text("utf-8") for part in prelude)
+    words = set(re.findall(r"\b(phx_\w+)\(", text))
     for signature in row.signatures:
-        text = expression(row, signature.dtypes)
-        missing = {name for name in calls(text) if not headers_of(f"{name}(")} - words
+        found = expression(row, signature.dtypes)
+        missing = {name for name in calls(found) if not headers_of(f"{name}(")} - words
         assert missing == set(), signature
-        assert all((SCALAR / f"{header}.h").is_file() for header in text.headers)
+        assert all((SCALAR / f"{header}.h").is_file() for header in found.headers)
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,23 @@ CORE = Path(px.__file__).resolve().parent
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = tuple(sorted(p.parent.name for p in ROOT.glob("*/__init__.py") if p.parent.name != "tests"))
 KERNELS = tuple(room for room in ROOMS if room.startswith("kernels_"))
+#: The rooms of the core and the modules beside them, the lowest first.
+FLOORS = (
+    ("errors", "steps", "version", "optable"),
+    ("driver",),
+    ("_warm",),
+    ("runtime",),
+    ("dispatch",),
+    ("discovery",),
+    ("abi", "arrays"),
+    ("namespace",),
+    ("fft", "linalg", "vendor"),
+    ("device_code", "testing"),
+    ("cli",),
+)
+#: Where a plugin may do anything.
+GUARDS = tuple(f"discovery/{name}" for name in ("guard", "loading", "plugins", "probe"))
+IMPORT = re.compile(r"\s*(?:from\s+(\S+)\s+c?import|c?import\s+(\w+))\b")
 
 
 def sources(room: str) -> list[Path]:
@@ -79,20 +96,24 @@ class TestWhatImportLoads:
             "click",
             "rich",
             "importlib.metadata",
-            "ctypes",
         ):
-            assert heavy not in loaded or heavy == "ctypes", heavy
+            assert heavy not in loaded, heavy
         for part in loaded:
             assert not below(
                 part,
                 "phalanx.device_plugins",
                 "phalanx.kernels_cpu",
+                "phalanx.kernels_opencl",
+                "phalanx.device_code",
                 "phalanx.cli",
                 "phalanx.benchmarks",
             )
 
     def test_import_lists_no_device(self) -> None:
-        code = "import phalanx; from phalanx.devices import listed_devices; print(listed_devices())"
+        code = (
+            "import phalanx; from phalanx.discovery.devices import listed_devices\n"
+            "print(listed_devices())"
+        )
         assert run_python("-c", code).stdout.strip() == "()"
 
     def test_works_when_every_plugin_is_broken(self, tmp_path: Path) -> None:
@@ -101,7 +122,7 @@ class TestWhatImportLoads:
             "exits": "import sys; sys.exit(3)",
             "syntax": "def broken(:",
             "nothing": "",
-            "hook": "import phalanx.hookspecs as h\n@h.hookimpl\n"
+            "hook": "import phalanx as h\n@h.hookimpl\n"
             "def phalanx_drivers(): raise OSError('no libfoo.so')",
         }
         for name, body in bodies.items():
@@ -114,7 +135,7 @@ class TestWhatImportLoads:
         code = (
             "import phalanx as px\n"
             "try:\n    px.zeros(1)\nexcept px.DeviceNotFoundError as error:\n    print(error)\n"
-            "from phalanx.testing import ReferenceDriver\nfrom phalanx.plugins import host\n"
+            "from phalanx.testing import ReferenceDriver\nfrom phalanx.vendor import host\n"
             "host().register_driver(ReferenceDriver('fake'))\n"
             "print(px.asnumpy(px.arange(3, device='fake:0') + 1).tolist())\n"
         )
@@ -176,6 +197,33 @@ class TestImportRules:
                 )
                 assert not below(name, *rooms), f"{path}:{line} imports {name}"
 
+    def test_rooms_of_the_core_stand_on_lower_floors(self) -> None:
+        """At import time; what two rooms need of each other is imported in functions."""
+        floor = {room: n for n, rooms in enumerate(FLOORS) for room in rooms}
+        for path in sources("core"):
+            own = path.relative_to(ROOT / "core").with_suffix("").parts[0]
+            if own in ("__init__", "__main__"):
+                continue
+            for name, line, now in imported(path):
+                _, _, rest = name.partition("phalanx.")
+                other = rest.partition(".")[0]
+                if now and other != own and other in floor:
+                    assert floor[other] < floor[own], f"{path}:{line} imports {name}"
+
+    def test_the_compiled_part_knows_the_core_only(self) -> None:
+        own = {"", "cpython", "cython", "libc", *sys.stdlib_module_names}
+        files = sorted((ROOT / "core" / "warm").glob("*.p[yx]*"))
+        lines = [(p, line) for p in files for line in p.read_text("utf-8").splitlines()]
+        found = [(p, m[1] or m[2]) for p, line in lines if (m := IMPORT.match(line))]
+        assert len(found) > 20
+        for path, name in found:
+            # relative to the package `phalanx`: the core and none of its neighbours
+            assert name.partition(".")[0] in own, f"{path} imports {name}"
+            room = name.lstrip(".").partition(".")[0]
+            if name.startswith(".") and room:
+                assert (CORE / room).is_dir() or (CORE / f"{room}.py").exists(), (path, name)
+                assert room not in (*ROOMS, *FLOORS[-1]), f"{path} imports {name}"
+
     def test_core_uses_only_what_it_may(self) -> None:
         allowed = {"phalanx", "numpy", "pluggy", "cffi", "ml_dtypes", *sys.stdlib_module_names}
         for path in sources("core"):
@@ -195,11 +243,11 @@ class TestImportRules:
 
     def test_plugins_import_what_is_promised_to_them(self) -> None:
         """What ``phalanx.vendor`` says; the wrapper of C libraries knows the ABI besides."""
-        promised = ("vendor", "errors", "optable", "plugins", "device_code")
-        abi = ("abi", "kernel_table", "library")
+        promised = ("vendor", "errors", "optable", "device_code")
         inside = ("device_plugins", *KERNELS)
         for path in (path for room in inside for path in sources(room)):
-            known = (*promised, *(abi if path.name in ("native.py", "cpu.py") else ()), *inside)
+            wraps = path.name in ("native.py", "cpu.py")
+            known = (*promised, *(("abi",) if wraps else ()), *inside)
             for name, line, _ in imported(path):
                 _, _, rest = name.partition("phalanx.")
                 if below(name, "phalanx") and rest and rest.partition(".")[0] not in px.__all__:
@@ -216,12 +264,16 @@ class TestImportRules:
     def test_plugins_do_not_import_each_other(self) -> None:
         """Only ``native``, which is no plugin of its own, may be built upon.
 
-        A plugin of several files is ``name.py`` and ``name_noun.py``.
+        A plugin is a file or a folder.
         """
-        files = {p.stem for p in (ROOT / "device_plugins").glob("*.py")} - {"__init__", "native"}
+        room = ROOT / "device_plugins"
+        plugins = {p.stem for p in (*room.glob("*.py"), *room.glob("*/__init__.py"))}
+        plugins |= {p.parent.name for p in room.glob("*/__init__.py")}
+        plugins -= {"__init__", "native"}
+        assert {"cpu", "opencl"} <= plugins
         for path in sources("device_plugins"):
-            own = path.stem.partition("_")[0]
-            others = [f"phalanx.device_plugins.{f}" for f in files if f.partition("_")[0] != own]
+            own = path.relative_to(room).with_suffix("").parts[0]
+            others = [f"phalanx.device_plugins.{name}" for name in plugins - {own}]
             for name, line, _ in imported(path):
                 assert not below(name, "phalanx.conformance", *others), (
                     f"{path}:{line} imports {name}"
@@ -253,7 +305,7 @@ class TestImportRules:
                     passes_on = isinstance(node.body[-1], ast.Raise) and node.body[-1].exc is None
                     broad = kind in ("everything", "Exception", "BaseException") and not passes_on
                     # the last one carries a failure from a thread to whoever waits
-                    allowed = ("guard", "loading", "plugins", "probe", "testing/streams")
+                    allowed = (*GUARDS, "testing/streams")
                     name = path.relative_to(ROOT / "core").with_suffix("").as_posix()
                     assert not broad or name in allowed, f"{path}:{node.lineno}"
 
@@ -285,7 +337,7 @@ class TestPackaging:
         patterns = project["tool"]["setuptools"]["package-data"]["phalanx"]
         listed = {p for pattern in patterns for p in (ROOT / "core").glob(pattern)}
         kinds = (".h", ".json", ".pyi", ".typed")
-        private = set((ROOT / "core").glob("_*.h"))
+        private = {p for room in ("pool", "warm") for p in (ROOT / "core" / room).glob("*.h")}
         data = {p for p in (ROOT / "core").rglob("*") if p.suffix in kinds or p.name == "py.typed"}
         assert data - private - listed == set()
 

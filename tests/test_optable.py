@@ -7,6 +7,7 @@ import inspect
 
 import phalanx as px
 import pytest
+from phalanx.arrays.promotion import PAIRS
 from phalanx.optable import (
     ALL,
     BOOLEAN,
@@ -22,7 +23,6 @@ from phalanx.optable import (
     Structure,
     kind_of,
 )
-from phalanx.promotion import PAIRS
 
 #: The functions and objects of the main namespace: https://data-apis.org/array-api/2025.12/API_specification
 STANDARD = {

@@ -87,7 +87,7 @@ class TestRelease:
         assert px.memory_stats()["requested"] == before
 
     def test_after_the_driver_is_gone(self, make_driver: Make) -> None:
-        from phalanx.plugins import host
+        from phalanx.discovery.plugins import host
 
         driver = make_driver("shortlived")
         x = px.arange(10, device="shortlived:0")
@@ -104,7 +104,7 @@ class TestRelease:
     def test_release_hooks_run_once_and_may_fail(self, fake: px.Device) -> None:
         code = (
             "import phalanx as px\n"
-            "from phalanx.plugins import host\n"
+            "from phalanx.discovery.plugins import host\n"
             "from phalanx.testing import ReferenceDriver\n"
             "host().register_driver(ReferenceDriver('fake'))\n"
             "x = px.ones(3, device='fake:0')\n"

@@ -39,8 +39,8 @@ def register(name: str) -> None:
         ValueError: no such fault, with close matches.
         DeviceError: there is no ``cpu:0``, whose kernels compute.
     """
-    from phalanx.devices import find_device
-    from phalanx.plugins import host
+    from phalanx.discovery.devices import find_device
+    from phalanx.discovery.plugins import host
 
     if name != NONE and name not in FAULTS:
         close = get_close_matches(name, FAULTS, 3)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from phalanx.dispatch.registry import ask_for_kernel
 from phalanx.driver import DeviceInfo, Feature, Layout, Refusal
-from phalanx.registry import ask_for_kernel
 from phalanx.testing import EventHandle, ReferenceDevice, ReferenceDriver, Task, Work, Worker
 from phalanx.vendor import Device, Kernel
 

@@ -32,7 +32,7 @@ def abi_check(library: Path, as_json: bool, timeout: float) -> None:
     Checks versions, struct sizes, required functions, capability bits, error objects, device
     descriptions and every row of the kernel tables. Runs no kernel.
     """
-    from phalanx import probe
+    from phalanx.discovery import probe
 
     report = probe.run("abi", str(library.absolute()), limit=timeout)
     found: dict[str, Any] = report.result or {"path": str(library), "problems": [], "notes": []}

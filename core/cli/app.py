@@ -7,8 +7,8 @@ from importlib import import_module, metadata
 from typing import Any
 
 import click
-from phalanx.guard import describe, guard
-from phalanx.plugins import entry_points
+from phalanx.discovery.guard import describe, guard
+from phalanx.discovery.plugins import entry_points
 
 GROUP = "phalanx.commands"
 _OWN = {
@@ -115,7 +115,7 @@ def version() -> str:
 
 def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
-        from phalanx.abi import ABI_MAJOR, ABI_MINOR
+        from phalanx.abi.structs import ABI_MAJOR, ABI_MINOR
 
         click.echo(f"phalanx {version()} (plugin ABI {ABI_MAJOR}.{ABI_MINOR})")
         ctx.exit()

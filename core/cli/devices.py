@@ -12,7 +12,7 @@ from .output import console, emit, json_option, noise_to_stderr, plain_errors, t
 
 if TYPE_CHECKING:
     from phalanx._warm import Device
-    from phalanx.aliases import Absence
+    from phalanx.discovery.aliases import Absence
 
 
 @click.command(
@@ -35,8 +35,8 @@ def devices(kind_or_driver: str | None, as_json: bool) -> None:
     Plugins that are not usable follow, each with its reason, and those that lack something which
     one need not have. Opens no device.
     """
-    from phalanx import aliases
-    from phalanx.devices import devices as find
+    from phalanx.discovery import aliases
+    from phalanx.discovery.devices import devices as find
 
     with noise_to_stderr():
         found = find(kind_or_driver)
@@ -53,14 +53,14 @@ def devices(kind_or_driver: str | None, as_json: bool) -> None:
 
 def _concerns(absence: Absence, asked: str | None) -> bool:
     """Return whether a reason can be that of a missing device of what was asked for."""
-    from phalanx.aliases import alias_kind
+    from phalanx.discovery.aliases import alias_kind
 
     return asked in (None, absence.base) or alias_kind(str(asked)) is not None
 
 
 def _data(device: Device) -> dict[str, Any]:
-    from phalanx.diagnosis import feature_names
-    from phalanx.plugins import host
+    from phalanx.discovery.diagnosis import feature_names
+    from phalanx.discovery.plugins import host
 
     info = device.info
     return {
@@ -82,8 +82,8 @@ def _data(device: Device) -> dict[str, Any]:
 
 
 def _show(found: tuple[Device, ...], absent: list[Absence], asked: str | None) -> None:
-    from phalanx.diagnosis import size_text
-    from phalanx.plugins import host
+    from phalanx.discovery.diagnosis import size_text
+    from phalanx.discovery.plugins import host
 
     out = console()
     if found:

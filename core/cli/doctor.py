@@ -10,7 +10,7 @@ from rich.markup import escape
 from .output import coloured, console, emit, json_option, plain_errors, table, timeout_option
 
 if TYPE_CHECKING:
-    from phalanx.doctor import Check
+    from phalanx.discovery.doctor import Check
 
 
 @click.command(
@@ -39,7 +39,7 @@ def doctor(level: str, as_json: bool, timeout: float) -> None:
 
     Every plugin is tried in a child process of its own: one that crashes or hangs is reported.
     """
-    from phalanx.doctor import EXIT_CODES, run_checks, worst
+    from phalanx.discovery.doctor import EXIT_CODES, run_checks, worst
 
     if as_json:
         checks = list(run_checks(level, timeout))
@@ -53,7 +53,7 @@ def doctor(level: str, as_json: bool, timeout: float) -> None:
 
 
 def _show(checks: list[Check]) -> None:
-    from phalanx.doctor import Verdict, worst
+    from phalanx.discovery.doctor import Verdict, worst
 
     rows = []
     for check in checks:

@@ -37,8 +37,8 @@ def kernels(
     bitwise: the same bits on every device. reproducible: the same from run to run. The text is that
     of the commonest operands; nothing is compiled.
     """
-    from phalanx.devices import find_device, get_device
-    from phalanx.registry import kernels as list_kernels
+    from phalanx.discovery.devices import find_device, get_device
+    from phalanx.dispatch.registry import kernels as list_kernels
 
     try:
         with noise_to_stderr():

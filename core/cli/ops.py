@@ -20,7 +20,7 @@ from .output import (
 )
 
 if TYPE_CHECKING:
-    from phalanx.registry import Support
+    from phalanx.dispatch.registry import Support
 
 _HOW = ("native", "decomposed", "fallback", "unsupported")
 
@@ -47,8 +47,8 @@ def ops(name: str | None, op: str | None, how: str | None, as_json: bool) -> Non
     native: by a kernel of its own. decomposed: by several other ops. fallback: on another device,
     if phalanx.fallback_policy allows it. unsupported: not at all.
     """
-    from phalanx.devices import find_device, get_device
-    from phalanx.registry import support
+    from phalanx.discovery.devices import find_device, get_device
+    from phalanx.dispatch.registry import support
 
     try:
         with noise_to_stderr():

@@ -59,9 +59,9 @@ def warm(name: str | None, ops: tuple[str, ...], as_json: bool) -> None:
     For each op and dtypes the programs of the commonest operands are compiled, or found in the
     cache on disk. Ctrl-C keeps what is done. A device whose kernels come compiled says so.
     """
-    from phalanx.devices import find_device, get_device
+    from phalanx.discovery.devices import find_device, get_device
+    from phalanx.dispatch.registry import check_op, kernels
     from phalanx.driver import Layout
-    from phalanx.registry import check_op, kernels
 
     try:
         for op in ops:

@@ -10,8 +10,8 @@ from rich.markup import escape
 from .output import coloured, console, emit, json_option, plain_errors, timeout_option
 
 if TYPE_CHECKING:
-    from phalanx.diagnosis import Diagnosis
-    from phalanx.probe import Report
+    from phalanx.discovery.diagnosis import Diagnosis
+    from phalanx.discovery.probe import Report
 
 
 @click.command(
@@ -34,8 +34,8 @@ def why(name: str, as_json: bool, timeout: float) -> None:
     The chain: installed, importable, ABI, library, device, capability. It is followed in a child
     process, so that a driver that crashes or hangs is reported.
     """
-    from phalanx import aliases, probe
-    from phalanx.diagnosis import Diagnosis
+    from phalanx.discovery import aliases, probe
+    from phalanx.discovery.diagnosis import Diagnosis
 
     aliases.parse(name)
     report = probe.run("why", name, limit=timeout)

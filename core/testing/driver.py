@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from phalanx.driver import DeviceInfo, DeviceKind, Driver, Feature, Layout
-from phalanx.locks import ForkSafeLock
+from phalanx.runtime.locks import ForkSafeLock
 
 from .device import ReferenceDevice
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
 
-from phalanx.locks import ForkSafeLock
+from phalanx.runtime.locks import ForkSafeLock
 
 Task = Callable[[], None]
 

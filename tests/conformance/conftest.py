@@ -76,7 +76,9 @@ def vendor(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
 
     def install(declarations: str, tests: str = "", *, driver: bool = False) -> Path:
         folder = tmp_path_factory.mktemp("vendor")
-        source = "import datetime\nimport phalanx as px\nfrom phalanx.declarations import *\n"
+        source = (
+            "import datetime\nimport phalanx as px\nfrom phalanx.discovery.declarations import *\n"
+        )
         if driver:
             page = ROOT / "docs" / "add-a-plugin.md"
             source += next(b.text for b in blocks(page) if b.file == "acme_phalanx.py")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from phalanx.conformance.case import Case
 from phalanx.conformance.settings import Settings
-from phalanx.declarations import ExpectedFailure, Unsupported, Waiver
+from phalanx.discovery.declarations import ExpectedFailure, Unsupported, Waiver
 
 pytestmark = pytest.mark.needs_cpu
 

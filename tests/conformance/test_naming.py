@@ -37,6 +37,6 @@ def test_the_overload_is_in_the_name() -> None:
 
 @pytest.mark.needs_cpu
 def test_every_case_has_a_name_of_its_own(suite: Callable) -> None:
-    done = suite("--group", "runtime", "--json", "-n", "2")
+    done = suite("--group", "runtime", "--quick", "--json", "-n", "2")
     twice = [case for case, n in Counter(o["case"] for o in done.data["outcomes"]).items() if n > 1]
     assert not twice

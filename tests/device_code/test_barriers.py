@@ -14,9 +14,9 @@ from emulated.driver import TRAITS, EmulatedDriver
 from emulated.workloads import WORKLOADS, differs
 from phalanx import device_code
 from phalanx.device_code.recipe import Program
+from phalanx.discovery.plugins import host
 from phalanx.driver import Driver
 from phalanx.errors import LaunchError
-from phalanx.plugins import host
 
 pytestmark = pytest.mark.needs_cpu
 _TEXTS = Path(device_code.__file__).parent

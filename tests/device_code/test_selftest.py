@@ -8,9 +8,9 @@ from dataclasses import replace
 import phalanx as px
 import pytest
 from emulated.driver import TRAITS, EmulatedDevice, EmulatedDriver
+from phalanx.discovery.plugins import host
 from phalanx.driver import Driver, Layout
 from phalanx.errors import DeviceError
-from phalanx.plugins import host
 
 #: Sets the processor to flush subnormal results and operands while a kernel runs.
 _FLUSHING = (

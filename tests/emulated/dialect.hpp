@@ -122,8 +122,8 @@ struct phx_room {
     }
 };
 #define PHX_LOCAL_PTR(T) phx_local<T>
-#define PHX_LOCAL_ARRAY(T, name, n)          \
-    static phx_room<T, (n)> name##_room;     \
+#define PHX_LOCAL_ARRAY(T, name, n)      \
+    static phx_room<T, (n)> name##_room; \
     const phx_local<T> name = name##_room.open(#name)
 
 PHX_FN u32 PHX_ATOMIC_CAS(u32 *p, u32 old, u32 value) {
@@ -186,6 +186,6 @@ PHX_FN unsigned phx_sizes(void (*)(A...), u64 *sizes) {
     for (unsigned i = 0; i < sizeof...(A); i++) sizes[i] = each[i];
     return sizeof...(A);
 }
-#define PHX_ENTRY(name)                                                              \
-    extern "C" void phx_run_##name(void **args) { phx_call(name, args); }            \
+#define PHX_ENTRY(name)                                                   \
+    extern "C" void phx_run_##name(void **args) { phx_call(name, args); } \
     extern "C" unsigned phx_sizes_##name(u64 *sizes) { return phx_sizes(name, sizes); }

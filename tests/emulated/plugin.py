@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phalanx.hookspecs import hookimpl
+from phalanx.discovery.hookspecs import hookimpl
 from phalanx.vendor import Driver
 
 from .driver import EmulatedDriver

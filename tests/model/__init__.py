@@ -7,7 +7,7 @@ search goes through all of them, for small programs of two threads.
 How to read it, in this order:
 
 - ``protocol.py``, then ``launches.py``, ``timelines.py`` and ``memory.py``: what the library does,
-  a method per transition. The functions of ``core/_warm_*.pxi`` that do the same have the same
+  a method per transition. The functions of ``core/warm/*.pxi`` that do the same have the same
   names; ``test_names.py`` compares them.
 - ``driver.py``: what native calls and the device do.
 - ``world.py``: the state, and the invariants:

@@ -54,11 +54,11 @@ NAMES = {
 @pytest.fixture(scope="module")
 def functions() -> set[str]:
     """The names of all functions in the Cython parts, without the underscore of private ones."""
-    texts = [path.read_text() for path in sorted(CORE.glob("_warm_*.pxi"))]
+    texts = [path.read_text() for path in sorted(CORE.glob("warm/*.pxi"))]
     return set(re.findall(r"^ *(?:c?p?def)\b[^(\n]*?\b_?(\w+)\(", "\n".join(texts), re.MULTILINE))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_transition_is_a_function_of_the_code(name: str, functions: set[str]) -> None:
     assert callable(getattr(Protocol, name)), f"the model has no {name}"
-    assert NAMES[name] in functions, f"no function {NAMES[name]} in core/_warm_*.pxi"
+    assert NAMES[name] in functions, f"no function {NAMES[name]} in core/warm/*.pxi"

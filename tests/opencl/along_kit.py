@@ -12,8 +12,8 @@ import numpy as np
 import phalanx as px
 from phalanx._warm import Array, dtype_from_name, launch, view
 from phalanx.device_plugins.opencl import OpenCLDriver
+from phalanx.discovery.plugins import host
 from phalanx.optable import kind_of
-from phalanx.plugins import host
 
 #: As the device is, and as if it were a GPU: the other set of kernels.
 STYLES = ("own", "groups")

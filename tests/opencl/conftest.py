@@ -17,18 +17,17 @@ if _HERE not in sys.path:  # the helpers beside the tests; last, as there is a c
     sys.path.append(_HERE)
 
 import phalanx as px  # noqa: E402 - the path is set first
-from phalanx.aliases import parse, why_missing  # noqa: E402
 from phalanx.device_plugins.opencl import OpenCLDriver  # noqa: E402
-from phalanx.plugins import host  # noqa: E402
+from phalanx.discovery.aliases import parse, why_missing  # noqa: E402
+from phalanx.discovery.plugins import host  # noqa: E402
 
 COUNT = px.device_count("opencl")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run tests on every device; exhaustive ones on the first, as `make conformance` takes all."""
+    """Run tests on every device."""
     if "device" in metafunc.fixturenames:
-        exhaustive = metafunc.definition.get_closest_marker("exhaustive") is not None
-        devices = range(1 if exhaustive else max(1, COUNT))
+        devices = range(max(1, COUNT))
         metafunc.parametrize("device", devices, ids="opencl:{}".format, indirect=True)
 
 

@@ -279,7 +279,7 @@ class TestProgramStore:
     def test_each_first_use_costs_one_compile(self, device: px.Device, tmp_path: Path) -> None:
         code = (
             "import sys, phalanx as px\n"
-            "from phalanx.plugins import host\n"
+            "from phalanx.discovery.plugins import host\n"
             "px.set_device(sys.argv[1])\n"
             "x = px.ones(7, dtype=px.int16)\n"
             "px.asnumpy(x)\n"

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import phalanx as px
 import pytest
-from phalanx.device_plugins import opencl_errors
 from phalanx.device_plugins.opencl import OpenCLDriver
-from phalanx.device_plugins.opencl_device import OpenCLDevice
-from phalanx.device_plugins.opencl_queue import Queue
+from phalanx.device_plugins.opencl import errors as opencl_errors
+from phalanx.device_plugins.opencl.device import OpenCLDevice
+from phalanx.device_plugins.opencl.queue import Queue
 from phalanx.driver import Place
 from phalanx.errors import (
     DeviceLostError,
@@ -190,7 +190,7 @@ class TestErrors:
         assert "copy of 16 bytes on opencl:9" in str(got.value)
 
     def test_refused_launch_names_op_and_sizes(self, device: Device, driver: OpenCLDriver) -> None:
-        from phalanx.device_plugins.opencl_launch import LaunchEnv
+        from phalanx.device_plugins.opencl.launch import LaunchEnv
         from phalanx.driver import Layout
 
         kernel = device.ensure_open().kernel("negative", ("int8", "int8"), Layout.CONTIGUOUS)

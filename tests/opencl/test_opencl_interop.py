@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import phalanx as px
 import pytest
-from phalanx.device_plugins.opencl import OpenCLDriver
-from phalanx.device_plugins.opencl_interop import (
+from phalanx.device_plugins.opencl import (
+    OpenCLDriver,
     buffer_of,
     context_of,
     queue_of,
@@ -14,8 +14,8 @@ from phalanx.device_plugins.opencl_interop import (
     wrap_buffer,
     wrap_queue,
 )
+from phalanx.discovery.plugins import host
 from phalanx.errors import DeviceError, DeviceMismatchError, DriverCallError
-from phalanx.plugins import host
 from plugin_kit import run_python
 
 
@@ -145,7 +145,7 @@ def test_existing_context_is_used(device: px.Device) -> None:
     code = f"""
 import numpy as np, pyopencl as cl, phalanx as px
 from phalanx.device_plugins.opencl import OpenCLDriver
-from phalanx.device_plugins.opencl_interop import use_context, wrap_buffer, context_of
+from phalanx.device_plugins.opencl import use_context, wrap_buffer, context_of
 context = cl.Context([OpenCLDriver()._listed().devices[{device.index}].device])
 buffer = cl.Buffer(context, cl.mem_flags.COPY_HOST_PTR, hostbuf=np.ones(4, np.float32))
 where = use_context(context)

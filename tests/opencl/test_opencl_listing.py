@@ -9,8 +9,8 @@ from typing import Any
 import phalanx as px
 import pytest
 from fake_runtime import Error, Platform, make_device, make_runtime
-from phalanx.device_plugins import opencl_listing
 from phalanx.device_plugins.opencl import OpenCLDriver
+from phalanx.device_plugins.opencl import listing as opencl_listing
 from phalanx.driver import DeviceKind, Feature
 from phalanx.errors import DeviceError
 from phalanx.vendor import Status

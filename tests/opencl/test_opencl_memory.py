@@ -13,14 +13,14 @@ import numpy as np
 import phalanx as px
 import pytest
 from phalanx.device_plugins.opencl import OpenCLDriver
-from phalanx.device_plugins.opencl_device import OpenCLDevice
-from phalanx.device_plugins.opencl_listing import Found, Listing
-from phalanx.device_plugins.opencl_memory import works_in_place
-from phalanx.device_plugins.opencl_queue import Marker
-from phalanx.device_plugins.opencl_staging import CHUNK, LEAST, MOST_PAIRS
+from phalanx.device_plugins.opencl.device import OpenCLDevice
+from phalanx.device_plugins.opencl.listing import Found, Listing
+from phalanx.device_plugins.opencl.memory import works_in_place
+from phalanx.device_plugins.opencl.queue import Marker
+from phalanx.device_plugins.opencl.staging import CHUNK, LEAST, MOST_PAIRS
+from phalanx.discovery.plugins import host
 from phalanx.driver import DeviceKind, Feature, Layout, Place
 from phalanx.errors import DriverCallError, LaunchError, OutOfMemoryError
-from phalanx.plugins import host
 
 
 def as_discrete(found: Found) -> Found:
@@ -359,7 +359,7 @@ class TestSharedWithTheHost:
             raise MemoryError
 
         assert opened(device).shares_host
-        monkeypatch.setattr("phalanx.device_plugins.opencl_memory.np.empty", empty)
+        monkeypatch.setattr("phalanx.device_plugins.opencl.memory.np.empty", empty)
         with pytest.raises(OutOfMemoryError, match="the host has no memory") as got:
             device.ensure_open().alloc(1 << 20)
         assert got.value.size == 1 << 20

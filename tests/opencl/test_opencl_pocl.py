@@ -10,9 +10,9 @@ from typing import Any
 
 import phalanx as px
 import pytest
-from phalanx.device_plugins import opencl_pocl
 from phalanx.device_plugins.opencl import OpenCLDriver
-from phalanx.device_plugins.opencl_pocl import name_processor
+from phalanx.device_plugins.opencl import pocl as opencl_pocl
+from phalanx.device_plugins.opencl.pocl import name_processor
 
 VERSION = "OpenCL 1.2 PoCL HSTR: pthread-x86_64-pc-linux-gnu-generic"
 AVX2 = {"sse2", "avx2", "fma", "bmi1", "bmi2"}

@@ -1,4 +1,4 @@
-"""The queue of a stream under several threads: ``device_plugins/opencl_queue.py``, no runtime."""
+"""The queue of a stream under several threads: ``device_plugins/opencl/queue.py``, no runtime."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import threading
 from types import SimpleNamespace
 from typing import Any
 
-from phalanx.device_plugins.opencl_queue import Queue
+from phalanx.device_plugins.opencl.queue import Queue
 
 RUNNING, DONE = 1, 0
 

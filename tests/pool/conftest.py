@@ -32,8 +32,8 @@ void drop_lock(phx_pool *pool);
 
 
 def declarations() -> str:
-    """What cffi can read of _pool.h: no preprocessor, comments or unknown qualifiers."""
-    text = re.sub(r"/\*.*?\*/", "", (CORE / "_pool.h").read_text(), flags=re.S)
+    """What cffi can read of pool.h: no preprocessor, comments or unknown qualifiers."""
+    text = re.sub(r"/\*.*?\*/", "", (CORE / "pool" / "pool.h").read_text(), flags=re.S)
     text = re.sub(r"^#.*$", "", text, flags=re.M)
     return text.replace("_Atomic ", "").replace("PHX_POOL_WAITS", "4")
 
@@ -46,7 +46,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Any:
     ffi.set_source(
         "pool_under_test",
         '#include "hammer.c"',
-        sources=[str(path) for path in sorted(CORE.glob("_pool*.c"))],
+        sources=[str(path) for path in sorted(CORE.glob("pool/*.c"))],
         include_dirs=[str(CORE), str(Path(__file__).parent)],
         extra_compile_args=["-std=c11", "-O2", "-Wall", "-Wextra"],
         libraries=["pthread"],

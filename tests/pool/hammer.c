@@ -11,7 +11,7 @@
 #include <malloc.h>
 #endif
 #include <time.h>
-#include "_pool_internal.h"
+#include "pool/internal.h"
 
 #define GRANULE 256
 #define BUSY (UINT64_C(1) << 63)

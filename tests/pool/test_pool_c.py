@@ -1,4 +1,4 @@
-"""The memory pool in C: each promise of _pool.h, eight threads, fork, and many holes."""
+"""The memory pool in C: each promise of pool.h, eight threads, fork, and many holes."""
 
 import os
 import random

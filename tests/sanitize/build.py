@@ -18,11 +18,10 @@ ROOT = HERE.parents[1]
 KERNELS = ROOT / "kernels_cpu" / "src"
 CORE = ROOT / "core"
 #: The runtime of the CPU library, and one file of kernels: all would take long to build.
-LIBRARY = ("api", "device", "error", "event", "launch", "memory", "parallel", "stream", "table")
-LIBRARY += ("thread", "index")
+LIBRARY = [*sorted(KERNELS.glob("runtime/*.c")), KERNELS / "indexing" / "index.c"]
 PROGRAMS = {
-    "streams": [*(KERNELS / f"{name}.c" for name in LIBRARY), HERE / "streams.c"],
-    "pool": [*sorted(CORE.glob("_pool*.c")), HERE / "pool.c"],
+    "streams": [*LIBRARY, HERE / "streams.c"],
+    "pool": [*sorted(CORE.glob("pool/*.c")), HERE / "pool.c"],
 }
 SANITIZERS = {"thread": "thread", "address": "address,undefined"}
 #: An error ends the program with another status than its own failures.

@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "kernel.h"
+#include "runtime/kernel.h"
 
 #define THREADS 4
 #define STREAMS 4

@@ -111,7 +111,7 @@ def run(job: Job, progress: Progress, stacks: Any) -> dict[str, Any]:
     """Run the program in this process, and watch its threads; return what is to be told of it."""
     import phalanx as px
     from phalanx import _warm
-    from phalanx.devices import find_device
+    from phalanx.discovery.devices import find_device
 
     from . import forked
     from .execution import Run

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import phalanx as px
-from phalanx.devices import find_device
+from phalanx.discovery.devices import find_device
 
 from . import steps
 from .program import HostArray, Program, Step

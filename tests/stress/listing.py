@@ -7,7 +7,7 @@ import json
 import phalanx as px
 from phalanx import Kernel
 from phalanx._warm import DTYPES
-from phalanx.registry import find_kernel
+from phalanx.dispatch.registry import find_kernel
 
 
 def main() -> None:

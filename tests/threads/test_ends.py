@@ -234,7 +234,7 @@ class TestDropped:
 
 class TestUnregister:
     def test_devices_are_closed(self, make_driver: Callable[..., ReferenceDriver]) -> None:
-        from phalanx.plugins import host
+        from phalanx.discovery.plugins import host
 
         driver = make_driver("gone", streams=True)
         with px.Stream("gone:0"):
@@ -251,7 +251,7 @@ class TestUnregister:
     def test_arrays_keep_their_device_open(
         self, make_driver: Callable[..., ReferenceDriver]
     ) -> None:
-        from phalanx.plugins import host
+        from phalanx.discovery.plugins import host
 
         driver = make_driver("kept")
         x = px.ones(4, device="kept:0")

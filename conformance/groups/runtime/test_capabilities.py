@@ -8,9 +8,9 @@ import numpy as np
 import phalanx as px
 import pytest
 from phalanx.conformance.case import Case
+from phalanx.dispatch.registry import ask_for_kernel, find_kernel, layouts_of
 from phalanx.driver import Capability, Feature, OpenDevice
 from phalanx.optable import OPS
-from phalanx.registry import ask_for_kernel, find_kernel, layouts_of
 
 _STREAM_CALLS: dict[str, Callable[[OpenDevice], object]] = {
     "stream_create": lambda opened: opened.stream_create(0),

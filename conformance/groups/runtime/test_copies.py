@@ -11,8 +11,8 @@ import numpy.typing as npt
 import phalanx as px
 import pytest
 from phalanx.conformance.case import Case
+from phalanx.dispatch.registry import find_kernel
 from phalanx.driver import Place
-from phalanx.registry import find_kernel
 
 _SPANS = ((0, 1), (1, 1), (3, 5), (0, 63), (1, 64), (7, 65), (64, 4096), (61, 4099), (0, 9000))
 _ROOM = 10_000

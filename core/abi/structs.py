@@ -1,0 +1,239 @@
+"""The plugin ABI as Python sees it: types, golden layout, and the check of a plugin's tables.
+
+Nothing here trusts a plugin: a field is read only if it lies inside the ``struct_size`` that the
+plugin states, and nothing but that size and the versions is read before the versions fit.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from enum import IntEnum
+from pathlib import Path
+from typing import Any
+
+from phalanx.driver import Capability
+from phalanx.runtime.locks import ForkSafeLock
+
+from .build import HEADER, declarations
+
+ABI_MAJOR = 1
+ABI_MINOR = 0
+#: The longest string that is taken from a plugin, in bytes: a wrong length reads no further.
+_MOST_TEXT = 1 << 16
+
+
+class ErrorCode(IntEnum):
+    """The codes of ``phx_error``."""
+
+    OK = 0
+    UNIMPLEMENTED = 1
+    INVALID_ARGUMENT = 2
+    OUT_OF_MEMORY = 3
+    DEVICE_LOST = 4
+    TIMEOUT = 5
+    INDEX_OUT_OF_RANGE = 6
+    ABI_MISMATCH = 7
+    UNAVAILABLE = 8
+    INTERNAL = 9
+
+
+REQUIRED = (
+    "plugin_info",
+    "plugin_score",
+    "device_count",
+    "device_info",
+    "device_open",
+    "device_close",
+    "device_synchronize",
+    "memory_info",
+    "alloc",
+    "free",
+    "copy",
+    "kernel_table",
+)
+OPTIONAL = {
+    Capability.STREAMS: (
+        "stream_create",
+        "stream_destroy",
+        "stream_query",
+        "stream_synchronize",
+        "stream_wait_event",
+        "event_create",
+        "event_destroy",
+        "event_record",
+        "event_query",
+        "event_synchronize",
+    ),
+    Capability.EVENT_TIMING: ("event_elapsed",),
+    Capability.TRIM: ("device_trim",),
+}
+
+_ffi_lock = ForkSafeLock()
+_ffi: Any = None
+
+
+def _make_ffi() -> Any:
+    source = declarations()
+    crc = re.findall(r"PHX_DECLARATIONS_CRC (\d+)", source)[0]
+    try:
+        from phalanx._abi import ffi  # type: ignore[import-not-found,unused-ignore] # the build writes it
+    except ImportError:
+        pass
+    else:
+        if ffi.integer_const("PHX_DECLARATIONS_CRC") == int(crc):
+            return ffi
+    # Not built, or built from an older header: an editable install whose header changed since.
+    import cffi
+
+    parsed = cffi.FFI()
+    parsed.cdef(source)
+    return parsed
+
+
+def ffi() -> Any:
+    """Return the cffi object that knows the types of ``phalanx.h``; made at the first call."""
+    global _ffi  # noqa: PLW0603 - made once
+    if _ffi is None:
+        with _ffi_lock:  # two objects would have incompatible types
+            _ffi = _ffi or _make_ffi()
+    return _ffi
+
+
+def text(value: Any) -> str:
+    """Return the text of a ``phx_str``; bytes that are not UTF-8 become replacement characters."""
+    if not value.data or not value.size:
+        return ""
+    size = min(int(value.size), _MOST_TEXT)
+    return bytes(ffi().buffer(value.data, size)).decode("utf-8", "replace")
+
+
+@functools.cache
+def end_of(struct: str, field: str) -> int:
+    """Return the offset just behind a field: the least ``struct_size`` of a struct that has it."""
+    types = ffi()
+    kind = dict(types.typeof(struct).fields)[field].type
+    return int(types.offsetof(struct, field) + types.sizeof(kind))
+
+
+def layout() -> dict[str, Any]:
+    """Return the size of every struct of the header, and offset and size of every field."""
+    types = ffi()
+    names = re.findall(r"typedef struct(?: \w+)? \{.*?\} (\w+);", declarations(), re.DOTALL)
+    structs = {}
+    for name in (*names, "phx_kernel"):
+        fields = [
+            [field, info.offset, types.sizeof(info.type)]
+            for field, info in types.typeof(name).fields
+        ]
+        structs[name] = {"size": types.sizeof(name), "fields": fields}
+    return {
+        "abi": f"{ABI_MAJOR}.{ABI_MINOR}",
+        "pointer_size": types.sizeof("void *"),
+        "structs": structs,
+    }
+
+
+def golden_path(version: str = f"{ABI_MAJOR}.{ABI_MINOR}") -> Path:
+    """Return the file that holds the layout of a released ABI."""
+    return HEADER.parent / f"abi-{version}.json"
+
+
+def write_golden() -> None:
+    """Write today's layout as the golden one; only ever for a version that is not released yet."""
+    lines = json.dumps(layout(), indent=1)
+    compact = re.sub(r"\[\s+(\"\w+\"),\s+(\d+),\s+(\d+)\s+\]", r"[\1, \2, \3]", lines)
+    golden_path().write_text(compact + "\n", encoding="utf-8")
+
+
+def negotiate(built: tuple[int, int], min_host_minor: int) -> str:
+    """Return why a plugin and this host do not fit, empty if they do.
+
+    A plugin may be older or newer within the major version, if it can live with our minor one.
+    """
+    major, minor = built
+    built_for = f"was built for ABI {major}.{minor}"
+    ours = f"this host speaks {ABI_MAJOR}.{ABI_MINOR}"
+    if major != ABI_MAJOR:
+        which = "a newer phalanx" if major > ABI_MAJOR else "a newer release of the plugin"
+        return f"the plugin {built_for}, and {ours}: install {which}"
+    if min_host_minor > ABI_MINOR:
+        needs = f"needs a host of at least {major}.{min_host_minor}"
+        remedy = "upgrade phalanx, or use an older plugin"
+        return f"the plugin {built_for} and {needs}, and {ours}: {remedy}"
+    if min_host_minor > minor:
+        return (
+            f"the plugin {built_for} but asks for a host of {major}.{min_host_minor}, "
+            "newer than itself: its min_host_abi_minor is wrong"
+        )
+    return ""
+
+
+def check_api(api: Any) -> list[str]:
+    """Return what is wrong with a plugin's ``phx_api``, a cffi pointer; empty if nothing is."""
+    if not api:
+        return ["the plugin returned no error and no table"]
+    size = int(api.struct_size)
+    if size < end_of("phx_api", "min_host_abi_minor"):
+        return [f"struct_size of phx_api is {size}: too small to hold the versions"]
+    built = (int(api.built_abi_major), int(api.built_abi_minor))
+    if why := negotiate(built, int(api.min_host_abi_minor)):
+        return [why]
+    if problems := _size_problems(size, built[1]):
+        return problems
+    return _required_problems(api) + _capability_problems(api, built[1])
+
+
+def _size_problems(size: int, minor: int) -> list[str]:
+    types = ffi()
+    ours = types.sizeof("phx_api")
+    least = end_of("phx_api", REQUIRED[-1])
+    if size < least:
+        return [f"struct_size of phx_api is {size}; tier 'sync' alone takes {least} bytes"]
+    if size > ours and minor <= ABI_MINOR:
+        return [f"struct_size of phx_api is {size}, and that of ABI {ABI_MAJOR}.{minor} is {ours}"]
+    if (size - least) % types.sizeof("void *"):
+        return [f"struct_size of phx_api is {size}, which ends inside a field"]
+    return []
+
+
+def function(api: Any, name: str) -> Any:
+    """Return a function pointer of a table, None if it is null or the table ends before it."""
+    if int(api.struct_size) < end_of("phx_api", name):
+        return None
+    return getattr(api, name) or None
+
+
+def _required_problems(api: Any) -> list[str]:
+    return [
+        f"{name} is null; tier 'sync' requires it"
+        for name in REQUIRED
+        if function(api, name) is None
+    ]
+
+
+def _capability_problems(api: Any, minor: int) -> list[str]:
+    problems = []
+    bits = int(api.capabilities)
+    known = 0
+    for capability, names in OPTIONAL.items():
+        known |= capability.value
+        claimed = bool(bits & capability.value)
+        label = f"PHX_CAP_{capability.name}"
+        for name in names:
+            present = function(api, name) is not None
+            if claimed and not present:
+                problems.append(f"{label} is set, but {name} is null")
+            elif present and not claimed:
+                problems.append(f"{name} is there, but {label} is not set")
+    if bits & Capability.EVENT_TIMING and not bits & Capability.STREAMS:
+        problems.append(
+            "PHX_CAP_EVENT_TIMING is set without PHX_CAP_STREAMS, whose events it times"
+        )
+    if minor <= ABI_MINOR:
+        if bits & ~known:
+            problems.append(f"capabilities has unknown bits {bits & ~known:#x}")
+        if api.flags:
+            problems.append(f"flags is {int(api.flags):#x}; ABI {ABI_MAJOR}.{minor} defines none")
+    return problems

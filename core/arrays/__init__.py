@@ -1,0 +1,1 @@
+"""What arrays do beyond arithmetic: indexing, printing, promotion, transfer, interchange."""

@@ -1,0 +1,1 @@
+"""Plugins and devices: how they are found, named, chosen and explained."""

@@ -1,0 +1,246 @@
+"""How one plugin is loaded, how its offers are judged, and how a driver's devices are listed."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from phalanx.driver import DeviceInfo, DeviceKind, Driver, alignment_problem
+from phalanx.errors import DeviceError, PluginConflictError, PluginError, PluginLoadError
+
+from .guard import Outcome, describe, guard
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+    from phalanx._warm import Device
+    from pluggy import PluginManager
+
+#: Names that stand for the best device of a kind and so cannot name a driver.
+RESERVED = ("gpu", "accelerator")
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_MOST_DEVICES = 4096
+
+
+class PluginState(StrEnum):
+    """What became of an installed plugin."""
+
+    LOADED = "loaded"
+    FAILED = "failed"
+    EXCLUDED = "excluded"
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """An installed plugin. ``drivers`` are the offers that were taken, ``refused`` the others."""
+
+    name: str
+    value: str
+    distribution: str
+    version: str
+    state: PluginState
+    error: BaseException | None = None
+    drivers: tuple[str, ...] = ()
+    refused: tuple[PluginError, ...] = ()
+
+    @property
+    def origin(self) -> str:
+        """The distribution with its version, such as ``acme-phalanx 1.2``."""
+        return f"{self.distribution} {self.version}".strip()
+
+    @property
+    def reason(self) -> str:
+        """Why the plugin, or a part of it, is not in use; empty if all is well."""
+        if self.error is not None:
+            return describe(self.error)
+        return "; ".join(str(error) for error in self.refused)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The devices of one driver; ``error`` if it cannot list them, ``broken`` by index."""
+
+    devices: tuple[Device, ...] = ()
+    error: BaseException | None = None
+    broken: Mapping[int, BaseException] = field(default_factory=dict)
+
+
+def allowed() -> frozenset[str] | None:
+    """Return the entry points named by ``PHALANX_PLUGINS``, or None if it is unset: then all."""
+    text = os.environ.get("PHALANX_PLUGINS", "")
+    return frozenset(part.strip() for part in text.split(",") if part.strip()) or None
+
+
+def refusal(driver: object) -> str:
+    """Return why an object that a plugin offers is no driver; empty if it is one."""
+    if not isinstance(driver, Driver):
+        hint = "; return an instance" if isinstance(driver, type) else ""
+        return f"offers {driver!r}, which is not a phalanx.Driver{hint}"
+    why = refused_name(driver.name)
+    return f"offers a driver that cannot be used: {why}" if why else ""
+
+
+def refused_name(name: object) -> str:
+    """Return why a name cannot be a driver's; empty if it can."""
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        return (
+            f"its name is {name!r}, and a name is a lower-case letter followed by "
+            "lower-case letters, digits and underscores"
+        )
+    if name in RESERVED:
+        return f"its name is {name!r}, which is the alias for the best device of that kind"
+    return ""
+
+
+def new_manager() -> PluginManager:
+    """Return a pluggy manager that knows our hooks."""
+    import pluggy
+
+    from . import hookspecs
+
+    manager = pluggy.PluginManager(hookspecs.PROJECT)
+    manager.add_hookspecs(hookspecs)
+    return manager
+
+
+def load(manager: PluginManager, entry: EntryPoint) -> tuple[Plugin, tuple[Driver, ...]]:
+    """Import one plugin, check its hooks and ask for its drivers."""
+    dist = entry.dist
+    origin = (dist.name, dist.version) if dist else ("unknown distribution", "")
+    plugin = Plugin(entry.name, entry.value, *origin, PluginState.LOADED)
+    names = allowed()
+    if names is not None and entry.name not in names:
+        reason = PluginError(f"PHALANX_PLUGINS={os.environ['PHALANX_PLUGINS']!r} leaves it out")
+        return replace(plugin, state=PluginState.EXCLUDED, error=reason), ()
+    outcome: Outcome[Any] = guard(
+        entry.load, f"the import of plugin {entry.name!r} ({entry.value})"
+    )
+    error = outcome.error or _register(manager, outcome.value, plugin)
+    if error is None:
+        offers = guard(
+            lambda: _ask(manager, outcome.value), f"phalanx_drivers() of plugin {entry.name!r}"
+        )
+        if offers.error is None:
+            return _sift(plugin, offers.value or ())
+        error = offers.error
+        manager.unregister(outcome.value)
+    return replace(plugin, state=PluginState.FAILED, error=error), ()
+
+
+def _register(manager: PluginManager, module: object, plugin: Plugin) -> BaseException | None:
+    """Register a plugin with pluggy; return the reason if it does not fit the hooks."""
+    if isinstance(module, type):
+        return PluginLoadError(
+            f"entry point {plugin.name!r} names the class {plugin.value}",
+            remedy="name a module or an instance",
+        )
+    name = f"{plugin.name} ({plugin.origin})"
+
+    def work() -> None:
+        manager.register(module, name)  # reads every attribute of the plugin, and any may raise
+        manager.check_pending()
+
+    error = guard(work, f"the registration of plugin {plugin.name!r}").error
+    if error is not None and manager.get_name(module) == name:
+        manager.unregister(module)
+    return error
+
+
+def _ask(manager: PluginManager, module: object) -> tuple[object, ...]:
+    others = [other for other in manager.get_plugins() if other is not module]
+    results = manager.subset_hook_caller("phalanx_drivers", others)()
+    return tuple(driver for result in results for driver in result)
+
+
+def _sift(plugin: Plugin, offers: Iterable[object]) -> tuple[Plugin, tuple[Driver, ...]]:
+    """Part a plugin's offers into drivers and refusals."""
+    drivers: list[Driver] = []
+    refused: list[PluginError] = []
+    for offer in offers:
+        outcome = guard(partial(refusal, offer), f"Driver.name of plugin {plugin.name!r}")
+        why = describe(outcome.error) if outcome.error else outcome.value
+        if why:
+            refused.append(PluginError(f"plugin {plugin.name!r} ({plugin.origin}) {why}"))
+        else:
+            assert isinstance(offer, Driver)
+            drivers.append(offer)
+    return replace(plugin, refused=tuple(refused)), tuple(drivers)
+
+
+_Settled = tuple[
+    tuple[Plugin, ...], dict[str, Driver], dict[str, str], dict[str, PluginConflictError]
+]
+
+
+def settle(
+    loaded: Iterable[tuple[Plugin, tuple[Driver, ...]]],
+    taken: Mapping[str, Driver],
+    owners: Mapping[str, str],
+) -> _Settled:
+    """Give each name to the one driver that claims it; a name that two claim goes to neither."""
+    loaded = list(loaded)
+    claims: dict[str, list[tuple[Plugin, Driver]]] = {}
+    for plugin, drivers in loaded:
+        for driver in drivers:
+            claims.setdefault(driver.name, []).append((plugin, driver))
+    won: dict[str, Driver] = {}
+    conflicts: dict[str, PluginConflictError] = {}
+    for name, claimants in claims.items():
+        parties = [f"plugin {p.name!r} of {p.origin}" for p, _ in claimants]
+        if name in taken:
+            parties.insert(0, owners[name])
+        if len(parties) == 1:
+            won[name] = claimants[0][1]
+            continue
+        conflicts[name] = PluginConflictError(
+            f"two drivers are named {name!r}: {' and '.join(parties)}",
+            remedy="uninstall one, or name the plugins to load in PHALANX_PLUGINS",
+        )
+    plugins = []
+    for plugin, drivers in loaded:
+        mine = tuple(d.name for d in drivers if won.get(d.name) is d)
+        lost = tuple(conflicts[d.name] for d in drivers if d.name in conflicts)
+        plugins.append(replace(plugin, drivers=mine, refused=plugin.refused + lost))
+    origins = {name: claims[name][0][0].origin for name in won}
+    return tuple(plugins), won, origins, conflicts
+
+
+def list_devices(driver: Driver) -> Listing:
+    """Ask a driver for its devices; one that cannot be described is kept out with its reason."""
+    outcome: Outcome[Any] = guard(driver.device_count, f"driver {driver.name!r}: device_count()")
+    if outcome.error is not None:
+        return Listing(error=outcome.error)
+    count = outcome.value
+    if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= _MOST_DEVICES:
+        return Listing(
+            error=DeviceError(f"driver {driver.name!r}: device_count() returned {count!r}")
+        )
+    devices: list[Device] = []
+    broken: dict[int, BaseException] = {}
+    for index in range(count):
+        call = partial(_describe_device, driver, index)
+        described = guard(call, f"driver {driver.name!r}: device_info({index})")
+        if described.value is not None:
+            devices.append(described.value)
+        elif described.error is not None:
+            broken[index] = described.error
+    return Listing(tuple(devices), broken=broken)
+
+
+def _describe_device(driver: Driver, index: int) -> Device:
+    from phalanx._warm import Device
+
+    info = driver.device_info(index)
+    if not isinstance(info, DeviceInfo) or not isinstance(info.kind, DeviceKind):
+        raise DeviceError(
+            f"driver {driver.name!r}: device_info({index}) returned {info!r}, "
+            "not a DeviceInfo whose kind is a DeviceKind"
+        )
+    if problem := alignment_problem(info.alignment):
+        raise DeviceError(f"driver {driver.name!r}: device_info({index}): {problem}")
+    return Device(driver, index, info)

@@ -1,0 +1,1 @@
+"""Which kernel serves a call, and what happens where none does."""

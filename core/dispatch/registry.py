@@ -1,0 +1,178 @@
+"""Which kernel serves an op on a device, and what may serve it at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from phalanx._warm import Device, Kernel
+from phalanx.driver import Layout, Refusal
+from phalanx.errors import DeviceError, UnsupportedOpError
+from phalanx.optable import OPS, Structure
+
+_RANK = {"none": 0, "reproducible": 1, "bitwise": 2}
+_mode: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """How a device serves one overload of an op.
+
+    ``how`` is ``"native"``, ``"decomposed"``, ``"fallback"`` or ``"unsupported"``; ``determinism``
+    is the class of the native kernel, empty otherwise.
+    """
+
+    op: str
+    dtypes: tuple[str, ...]
+    how: str
+    determinism: str = ""
+    provider: str = ""
+    reason: str = ""
+
+
+def use_deterministic_algorithms(mode: str | None) -> str | None:
+    """Refuse kernels below a determinism class, in the whole process.
+
+    Args:
+        mode: ``"bitwise"`` (the same bits on every device), ``"reproducible"`` (the same bits
+            run to run on one device), or ``None`` for no demand.
+
+    Returns:
+        The former mode.
+
+    Raises:
+        ValueError: another mode.
+    """
+    global _mode
+    if mode is not None and mode not in ("bitwise", "reproducible"):
+        raise ValueError(f'unknown mode {mode!r}; use "bitwise", "reproducible" or None')
+    former, _mode = _mode, mode
+    forget_choices()
+    return former
+
+
+def forget_choices() -> None:
+    """Make every device choose its kernels anew."""
+    from phalanx.discovery.devices import listed_devices
+
+    for device in listed_devices():
+        device.reset_kernels()
+
+
+def choose_kernel(
+    device: Device, op: str, dtypes: tuple[str, ...], layout: Layout
+) -> Kernel | None:
+    """Return the device's own kernel, or ``None`` if the core must look elsewhere.
+
+    Raises:
+        UnsupportedOpError: the kernel is below the demanded determinism class.
+        DeviceError: the driver answered with something else than what was asked for.
+    """
+    kernel = ask_for_kernel(device, op, dtypes, layout)
+    if isinstance(kernel, Refusal):
+        return None
+    if _mode is not None and _RANK[kernel.determinism] < _RANK[_mode]:
+        raise UnsupportedOpError(
+            f"{op}({', '.join(dtypes)}) on {device}: the kernel is of class "
+            f"{kernel.determinism!r}, and use_deterministic_algorithms({_mode!r}) is in force",
+            remedy="run it on another device (x.to_device('cpu:0')), or lower the mode",
+        )
+    return kernel
+
+
+def ask_for_kernel(
+    device: Device, op: str, dtypes: tuple[str, ...], layout: Layout
+) -> Kernel | Refusal:
+    """Return what the driver answers; opens the device, compiles nothing.
+
+    Raises:
+        DeviceError: the driver answered with something else than what was asked for.
+    """
+    found: object = device.ensure_open().kernel(op, dtypes, layout)
+    if isinstance(found, Refusal):
+        return found
+    if (
+        isinstance(found, Kernel)
+        and (found.op, found.dtypes) == (op, dtypes)
+        and found.layout in (layout, Layout.ANY)
+    ):
+        return found
+    raise DeviceError(
+        f"{device}: kernel({op!r}, {dtypes!r}, {layout.name}) returned {found!r}",
+        remedy="return a phalanx.Kernel for just these, or a phalanx.Refusal with the reason",
+    )
+
+
+def layouts_of(op: str) -> tuple[Layout, ...]:
+    """Return the layouts that the core asks for: two for elementwise ops, else ``ANY``."""
+    elementwise = OPS[op].structure is Structure.ELEMENTWISE
+    return (Layout.CONTIGUOUS, Layout.STRIDED) if elementwise else (Layout.ANY,)
+
+
+def find_kernel(device: Device, op: str, dtypes: tuple[str, ...]) -> Kernel | Refusal:
+    """Return the first kernel of an op of the table in any layout, else the first refusal."""
+    answers = [ask_for_kernel(device, op, dtypes, layout) for layout in layouts_of(op)]
+    return next((answer for answer in answers if isinstance(answer, Kernel)), answers[0])
+
+
+def kernels(op: str | None = None, device: str | Device | None = None) -> tuple[Kernel, ...]:
+    """List kernels with their provenance and class, without compiling any.
+
+    Args:
+        op: a name of the op table, or ``None`` for all.
+        device: a device or its name (default: the current one).
+
+    Raises:
+        ValueError: no such op.
+        DeviceNotFoundError: no such device.
+    """
+    from phalanx.discovery.devices import find_device, get_device
+
+    check_op(op)
+    where = get_device() if device is None else find_device(device)
+    rows = [OPS[op]] if op is not None else list(OPS.values())
+    found = [
+        ask_for_kernel(where, row.name, signature.dtypes, layout)
+        for row in rows
+        for signature in row.signatures
+        for layout in layouts_of(row.name)
+    ]
+    # One of Layout.ANY may be the answer for both layouts.
+    return tuple(dict.fromkeys(answer for answer in found if isinstance(answer, Kernel)))
+
+
+def check_op(op: str | None) -> None:
+    """Raise ``ValueError`` with close matches if a name is not in the op table."""
+    if op is None or op in OPS:
+        return
+    from difflib import get_close_matches
+
+    close = get_close_matches(op, OPS, 3)
+    hint = f"did you mean {', '.join(close)}?" if close else "see `phalanx ops`"
+    raise ValueError(f"no op {op!r} in the op table; {hint}")
+
+
+def support(device: Device, op: str | None = None) -> Iterator[Support]:
+    """Tell for each overload how a device serves it."""
+    from .fallback import fallback_device
+
+    check_op(op)
+    rows = [OPS[op]] if op is not None else list(OPS.values())
+    other = fallback_device(device)
+    for row in rows:
+        for signature in row.signatures:
+            name, dtypes = row.name, signature.dtypes
+            answer = find_kernel(device, name, dtypes)
+            if isinstance(answer, Kernel):
+                yield Support(name, dtypes, "native", answer.determinism, answer.provider)
+            else:
+                how = _elsewhere(name, row.decomposition, dtypes, other)
+                yield Support(name, dtypes, how, reason=answer.reason)
+
+
+def _elsewhere(op: str, decomposition: str, dtypes: tuple[str, ...], other: Device | None) -> str:
+    if decomposition:
+        return "decomposed"
+    if other is not None and isinstance(find_kernel(other, op, dtypes), Kernel):
+        return "fallback"
+    return "unsupported"

@@ -1,0 +1,1 @@
+"""The functions of the Array API's namespace, and what documents them."""

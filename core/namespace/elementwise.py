@@ -1,0 +1,159 @@
+"""The elementwise functions of the Array API standard 2025.12."""
+
+from __future__ import annotations
+
+from math import isnan as isnan_number
+
+from phalanx._warm import Array, BinaryFunction, DType, UnaryFunction, cast, promote_types, ternary
+from phalanx.errors import DeviceMismatchError
+
+abs = UnaryFunction("abs")
+acos = UnaryFunction("acos")
+acosh = UnaryFunction("acosh")
+add = BinaryFunction("add")
+asin = UnaryFunction("asin")
+asinh = UnaryFunction("asinh")
+atan = UnaryFunction("atan")
+atan2 = BinaryFunction("atan2")
+atanh = UnaryFunction("atanh")
+bitwise_and = BinaryFunction("bitwise_and")
+bitwise_invert = UnaryFunction("bitwise_invert")
+bitwise_left_shift = BinaryFunction("bitwise_left_shift")
+bitwise_or = BinaryFunction("bitwise_or")
+bitwise_right_shift = BinaryFunction("bitwise_right_shift")
+bitwise_xor = BinaryFunction("bitwise_xor")
+ceil = UnaryFunction("ceil")
+conj = UnaryFunction("conj")
+copysign = BinaryFunction("copysign")
+cos = UnaryFunction("cos")
+cosh = UnaryFunction("cosh")
+divide = BinaryFunction("divide")
+equal = BinaryFunction("equal")
+exp = UnaryFunction("exp")
+expm1 = UnaryFunction("expm1")
+floor = UnaryFunction("floor")
+floor_divide = BinaryFunction("floor_divide")
+greater = BinaryFunction("greater")
+greater_equal = BinaryFunction("greater_equal")
+hypot = BinaryFunction("hypot")
+imag = UnaryFunction("imag")
+isfinite = UnaryFunction("isfinite")
+isinf = UnaryFunction("isinf")
+isnan = UnaryFunction("isnan")
+less = BinaryFunction("less")
+less_equal = BinaryFunction("less_equal")
+log = UnaryFunction("log")
+log10 = UnaryFunction("log10")
+log1p = UnaryFunction("log1p")
+log2 = UnaryFunction("log2")
+logaddexp = BinaryFunction("logaddexp")
+logical_and = BinaryFunction("logical_and")
+logical_not = UnaryFunction("logical_not")
+logical_or = BinaryFunction("logical_or")
+logical_xor = BinaryFunction("logical_xor")
+maximum = BinaryFunction("maximum")
+minimum = BinaryFunction("minimum")
+multiply = BinaryFunction("multiply")
+negative = UnaryFunction("negative")
+nextafter = BinaryFunction("nextafter")
+not_equal = BinaryFunction("not_equal")
+positive = UnaryFunction("positive")
+pow = BinaryFunction("pow")
+real = UnaryFunction("real")
+reciprocal = UnaryFunction("reciprocal")
+remainder = BinaryFunction("remainder")
+round = UnaryFunction("round")
+sign = UnaryFunction("sign")
+signbit = UnaryFunction("signbit")
+sin = UnaryFunction("sin")
+sinh = UnaryFunction("sinh")
+sqrt = UnaryFunction("sqrt")
+square = UnaryFunction("square")
+subtract = BinaryFunction("subtract")
+tan = UnaryFunction("tan")
+tanh = UnaryFunction("tanh")
+trunc = UnaryFunction("trunc")
+
+Number = bool | int | float | complex
+
+
+def clip(
+    x: Array, /, min: Array | int | float | None = None, max: Array | int | float | None = None
+) -> Array:
+    """Limit each element to [``min``, ``max``]; ``None`` leaves a side open.
+
+    The bounds broadcast against ``x``, and the result has the dtype of ``x``. NaN propagates; where
+    ``min`` is greater than ``max`` the result is ``max``.
+
+    Raises:
+        TypeError: ``x`` is no real array, or a bound has no dtype in common with it.
+        DeviceMismatchError: a bound lies on another device.
+    """
+    if not isinstance(x, Array):
+        raise TypeError(f"clip takes a phalanx array, got {type(x).__name__}")
+    low = _bound(x, min)
+    high = _bound(x, max)
+    if low is None:
+        return positive(x) if high is None else minimum(x, high)
+    if high is None:
+        return maximum(x, low)
+    result: Array = ternary("clip", x, low, high, x.dtype, x.device)
+    return result
+
+
+def _bound(x: Array, bound: Array | int | float | None) -> Array | int | float | None:
+    """A bound in the dtype of ``x``; integers out of its range become its ends."""
+    if isinstance(bound, Array):
+        if bound.device is not x.device:
+            raise DeviceMismatchError(
+                f"clip of an array on {x.device} with a bound on {bound.device}",
+                remedy=f'move it with bound.to_device("{x.device}")',
+            )
+        if promote_types(x.dtype, bound.dtype) is None:
+            raise TypeError(f"clip: {x.dtype.name} and {bound.dtype.name} have no common dtype")
+        return cast(bound, x.dtype)
+    if bound is not None and x.dtype.kind in "iu":
+        from phalanx.arrays.data_types import iinfo
+
+        info = iinfo(x.dtype)
+        if isinstance(bound, float) and isnan_number(bound):
+            raise ValueError("clip: a bound is NaN, which an integer array cannot hold")
+        return int(sorted((info.min, bound, info.max))[1])
+    return bound
+
+
+def where(condition: Array, x1: Array | Number, x2: Array | Number, /) -> Array:
+    """Return the elements of ``x1`` where ``condition`` is true and of ``x2`` elsewhere.
+
+    All three broadcast; ``x1`` and ``x2`` are promoted, and one of them may be a Python number.
+
+    Raises:
+        TypeError: the condition is not boolean, or the values have no common dtype.
+    """
+    if not isinstance(condition, Array) or condition.dtype.kind != "b":
+        raise TypeError("where takes a boolean condition; write where(x != 0, ...)")
+    if (
+        isinstance(x1, Array)
+        and isinstance(x2, Array)
+        and x1.dtype is x2.dtype
+        and x1.device is x2.device is condition.device
+    ):
+        same: Array = ternary("where", condition, x1, x2, x1.dtype, condition.device)
+        return same
+    key = _common(x1, x2, condition)
+    first = cast(x1, key) if isinstance(x1, Array) else x1
+    second = cast(x2, key) if isinstance(x2, Array) else x2
+    result: Array = ternary("where", condition, first, second, key, condition.device)
+    return result
+
+
+def _common(x1: Array | Number, x2: Array | Number, condition: Array) -> DType:
+    from phalanx.arrays.data_types import result_type
+
+    for x in (x1, x2):
+        if isinstance(x, Array) and x.device is not condition.device:
+            raise DeviceMismatchError(
+                f"where: the condition is on {condition.device} and a value on {x.device}",
+                remedy=f'move it with x.to_device("{condition.device}")',
+            )
+    return result_type(x1, x2)

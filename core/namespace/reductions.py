@@ -1,0 +1,387 @@
+"""Statistical and logical reductions, running sums and products, softmax, differences."""
+
+from __future__ import annotations
+
+import builtins
+
+from phalanx._warm import Array, DType, cast, empty, launch, normal_axis, reduce
+from phalanx._warm import view as make_view
+from phalanx.arrays.data_types import as_dtype, astype, float32, float64, int64, uint64
+from phalanx.arrays.data_types import bool as bool_
+from phalanx.arrays.transfer import contiguous
+
+from .manipulation import need_array
+
+Axis = int | tuple[int, ...] | None
+_bool = builtins.bool
+
+
+def _need_elements(x: Array, axis: Axis, op: str) -> None:
+    """Refuse a reduction without identity over no elements."""
+    axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    for a in axes:
+        if x.shape[normal_axis(a, x, op)] == 0:
+            raise ValueError(f"{op} of shape {x.shape} over axis {a}: no elements, and no identity")
+
+
+def _accumulate(x: Array, axis: Axis, dtype: DType | None, keepdims: _bool, op: str) -> Array:
+    """Sum or product: in the dtype asked for, else in the standard's default."""
+    need_array(x, op)
+    target = as_dtype(dtype)
+    # Integers need no conversion to other integers before: both wrap, so the sum is the same.
+    if target is not None and (x.dtype.kind not in "biu" or target.kind not in "iu"):
+        x = astype(x, target, copy=False)
+    if x.dtype is bool_:
+        x = cast(x, int64)
+    natural = {"i": int64, "u": uint64}.get(x.dtype.kind, x.dtype)
+    result: Array = reduce(op, x, axis, keepdims, natural)
+    return result if target is None or target is natural else cast(result, target)
+
+
+def sum(
+    x: Array, /, *, axis: Axis = None, dtype: DType | None = None, keepdims: _bool = False
+) -> Array:
+    """Return the sum over axes (default: all), added in a tree that is the same on every device.
+
+    The result has the dtype of a floating or complex ``x``; booleans and signed integers give
+    int64 and unsigned ones uint64, which wrap. ``dtype`` converts the elements first. The sum of no
+    elements is 0.
+    The rounding error grows with the logarithm of the number of elements (Higham 2002, 4.2).
+
+    Raises:
+        IndexError: an axis that is not there.
+        ValueError: an axis named twice.
+        TypeError: no array, or a real ``dtype`` for a complex one.
+    """
+    if dtype is None and type(x) is Array and x.dtype.kind in "fc":
+        result: Array = reduce("sum", x, axis, keepdims, x.dtype)
+        return result
+    return _accumulate(x, axis, dtype, keepdims, "sum")
+
+
+def prod(
+    x: Array, /, *, axis: Axis = None, dtype: DType | None = None, keepdims: _bool = False
+) -> Array:
+    """Return the product over axes (default: all), multiplied in the tree of ``sum``.
+
+    The dtype of the result is that of ``sum``. The product of no elements is 1.
+
+    Raises:
+        IndexError: an axis that is not there.
+        ValueError: an axis named twice.
+        TypeError: no array, or a real ``dtype`` for a complex one.
+    """
+    return _accumulate(x, axis, dtype, keepdims, "prod")
+
+
+def _floating(x: Array, op: str) -> Array:
+    """The array itself, or integers in float64."""
+    need_array(x, op)
+    if x.dtype.kind == "b":
+        raise TypeError(f"{op} is not defined for bool; use phalanx.astype(x, phalanx.float64)")
+    return cast(x, float64) if x.dtype.kind in "iu" else x
+
+
+def mean(x: Array, /, *, axis: Axis = None, keepdims: _bool = False) -> Array:
+    """Return the arithmetic mean over axes (default: all), summed in the tree of ``sum``.
+
+    The result has the dtype of a floating or complex ``x``; integers are converted to float64. The
+    mean of no elements is NaN.
+    The rounding error grows with the logarithm of the number of elements (Higham 2002, 4.2).
+
+    Raises:
+        IndexError: an axis that is not there.
+        ValueError: an axis named twice.
+        TypeError: no array, or booleans.
+    """
+    x = _floating(x, "mean")
+    result: Array = reduce("mean", x, axis, keepdims, x.dtype)
+    return result
+
+
+def var(
+    x: Array, /, *, axis: Axis = None, correction: int | float = 0.0, keepdims: _bool = False
+) -> Array:
+    """Return the variance over axes (default: all): squared deviations over n - ``correction``.
+
+    It takes two passes, the mean first. The result has the dtype of a floating ``x``, of which
+    float16 and bfloat16 are computed in float32; integers are converted to float64. Where n is not
+    greater than ``correction`` it is NaN or infinite.
+
+    Raises:
+        IndexError: an axis that is not there.
+        ValueError: an axis named twice.
+        TypeError: no array, or one of booleans or complex numbers.
+    """
+    x = _floating(x, "var")
+    if x.dtype.kind == "c":
+        raise TypeError("var is not defined for complex arrays")
+    wide = cast(x, float32) if x.dtype.itemsize == 2 else x
+    deviation = wide - mean(wide, axis=axis, keepdims=True)
+    total = sum(deviation * deviation, axis=axis, keepdims=keepdims)
+    axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    n = 1
+    for a in axes:
+        n *= x.shape[normal_axis(a, x, "var")]
+    # Without enough elements the result is NaN or infinite, as IEEE division has it.
+    divisor = builtins.max(n - correction, 0.0)
+    result = total / float(divisor)
+    return cast(result, x.dtype)
+
+
+def std(
+    x: Array, /, *, axis: Axis = None, correction: int | float = 0.0, keepdims: _bool = False
+) -> Array:
+    """Return the standard deviation over axes (default: all), the square root of ``var``.
+
+    Dtypes and errors are those of ``var``.
+    """
+    from .elementwise import sqrt
+
+    return sqrt(var(x, axis=axis, correction=correction, keepdims=keepdims))
+
+
+def _extreme(x: Array, axis: Axis, keepdims: _bool, op: str) -> Array:
+    need_array(x, op)
+    _need_elements(x, axis, op)
+    if x.dtype.kind not in "iuf":
+        raise TypeError(f"{op} is not defined for {x.dtype.name}: it has no order")
+    result: Array = reduce(op, x, axis, keepdims, x.dtype)
+    return result
+
+
+def max(x: Array, /, *, axis: Axis = None, keepdims: _bool = False) -> Array:
+    """Return the largest element over axes (default: all), in the dtype of ``x``; exact.
+
+    NaN propagates, and 0.0 is greater than -0.0.
+
+    Raises:
+        IndexError: an axis that is not there.
+        TypeError: booleans and complex numbers, which have no order.
+        ValueError: no elements, or an axis named twice.
+    """
+    return _extreme(x, axis, keepdims, "max")
+
+
+def min(x: Array, /, *, axis: Axis = None, keepdims: _bool = False) -> Array:
+    """Return the smallest element over axes (default: all), in the dtype of ``x``; exact.
+
+    NaN propagates, and -0.0 is less than 0.0.
+
+    Raises:
+        IndexError: an axis that is not there.
+        TypeError: booleans and complex numbers, which have no order.
+        ValueError: no elements, or an axis named twice.
+    """
+    return _extreme(x, axis, keepdims, "min")
+
+
+def _place(x: Array, axis: int | None, keepdims: _bool, op: str) -> Array:
+    need_array(x, op)
+    if isinstance(axis, tuple):
+        raise TypeError(f"{op}: axis takes an int or None, got {axis}")
+    _need_elements(x, axis, op)
+    if x.dtype.kind not in "iuf":
+        raise TypeError(f"{op} is not defined for {x.dtype.name}: it has no order")
+    result: Array = reduce(op, x, axis, keepdims, int64)
+    return result
+
+
+def argmax(x: Array, /, *, axis: int | None = None, keepdims: _bool = False) -> Array:
+    """Return the first place of the largest element along an axis, or in the flattened array.
+
+    The result is int64. The first NaN wins; 0.0 and -0.0 are equal.
+
+    Raises:
+        IndexError: an axis that is not there.
+        TypeError: booleans and complex numbers, or a tuple of axes.
+        ValueError: no elements.
+    """
+    return _place(x, axis, keepdims, "argmax")
+
+
+def argmin(x: Array, /, *, axis: int | None = None, keepdims: _bool = False) -> Array:
+    """Return the first place of the smallest element along an axis, or in the flattened array.
+
+    The result is int64. The first NaN wins; 0.0 and -0.0 are equal.
+
+    Raises:
+        IndexError: an axis that is not there.
+        TypeError: booleans and complex numbers, or a tuple of axes.
+        ValueError: no elements.
+    """
+    return _place(x, axis, keepdims, "argmin")
+
+
+def any(x: Array, /, *, axis: Axis = None, keepdims: _bool = False) -> Array:
+    """Return whether some element over axes (default: all) is not zero, as bool.
+
+    NaN is not zero. Of no elements it is False.
+
+    Raises:
+        IndexError: an axis that is not there.
+        ValueError: an axis named twice.
+    """
+    need_array(x, "any")
+    result: Array = reduce("any", x, axis, keepdims, bool_)
+    return result
+
+
+def all(x: Array, /, *, axis: Axis = None, keepdims: _bool = False) -> Array:
+    """Return whether no element over axes (default: all) is zero, as bool.
+
+    NaN is not zero. Of no elements it is True.
+
+    Raises:
+        IndexError: an axis that is not there.
+        ValueError: an axis named twice.
+    """
+    need_array(x, "all")
+    result: Array = reduce("all", x, axis, keepdims, bool_)
+    return result
+
+
+def count_nonzero(x: Array, /, *, axis: Axis = None, keepdims: _bool = False) -> Array:
+    """Return the number of elements over axes (default: all) that are not zero, as int64.
+
+    Raises:
+        IndexError: an axis that is not there.
+        ValueError: an axis named twice.
+    """
+    need_array(x, "count_nonzero")
+    result: Array = reduce("count_nonzero", x, axis, keepdims, int64)
+    return result
+
+
+def along_axis(op: str, x: Array, axis: int, dtype: DType, params: tuple[int, ...] = ()) -> Array:
+    """Run an op of the last axis along any axis; the result has the shape of ``x``."""
+    result = empty(x.shape, dtype, x.device)
+    if x.size:
+        launch(op, (_axis_last(x, axis),), (_axis_last(result, axis),), params)
+    return result
+
+
+def _axis_last(x: Array, axis: int) -> Array:
+    order = [i for i in range(x.ndim) if i != axis] + [axis]
+    shape, strides = x.shape, x.strides
+    return make_view(x, tuple(shape[i] for i in order), tuple(strides[i] for i in order))
+
+
+def _cumulative(
+    x: Array, axis: int | None, dtype: DType | None, include_initial: _bool, op: str
+) -> Array:
+    need_array(x, op)
+    if x.ndim == 0:
+        raise ValueError(f"{op} needs at least one axis, got a 0-d array")
+    if axis is None:
+        if x.ndim != 1:
+            raise ValueError(f"{op} needs an axis for shape {x.shape}")
+        axis = 0
+    axis = normal_axis(axis, x, op)
+    target = as_dtype(dtype) or {"i": int64, "u": uint64, "b": int64}.get(x.dtype.kind, x.dtype)
+    x = astype(x, target, copy=False)
+    if not include_initial:
+        return along_axis(op, x, axis, target)
+    from .creation import full
+
+    n = x.shape[axis]
+    shape = (*x.shape[:axis], n + 1, *x.shape[axis + 1 :])
+    result = full(shape, 0 if op == "cumulative_sum" else 1, dtype=target, device=x.device)
+    rest = make_view(result, x.shape, result.strides, result.strides[axis])
+    if x.size:
+        launch(op, (_axis_last(x, axis),), (_axis_last(rest, axis),))
+    return result
+
+
+def cumulative_sum(
+    x: Array,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: DType | None = None,
+    include_initial: _bool = False,
+) -> Array:
+    """Return the running sum along an axis, added in the blocks that docs/ops.md states.
+
+    ``axis`` may be left out for one axis only. The dtype of the result is that of ``sum``. With
+    ``include_initial`` a 0 comes first, and the axis is one longer.
+    The rounding error grows with the logarithm of the number of elements (Higham 2002, 4.2).
+
+    Raises:
+        IndexError: an axis that is not there.
+        ValueError: a 0-d array, or no ``axis`` for several.
+    """
+    return _cumulative(x, axis, dtype, include_initial, "cumulative_sum")
+
+
+def cumulative_prod(
+    x: Array,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: DType | None = None,
+    include_initial: _bool = False,
+) -> Array:
+    """Return the running product along an axis, multiplied in the blocks of ``cumulative_sum``.
+
+    Dtypes and errors are those of ``cumulative_sum``. With ``include_initial`` a 1 comes first.
+    """
+    return _cumulative(x, axis, dtype, include_initial, "cumulative_prod")
+
+
+def softmax(x: Array, /, *, axis: int = -1) -> Array:
+    """Return exp(x) over its sum along an axis, shifted by the maximum so that nothing overflows.
+
+    The result has the dtype of a floating ``x``, of which float16 and bfloat16 are computed in
+    float32; integers are converted to float64. The exponential is within 1 ulp in float32, and
+    the sum is that of ``sum``.
+
+    Raises:
+        IndexError: an axis that is not there.
+        TypeError: no array, or one of booleans or complex numbers.
+        ValueError: a 0-d array.
+    """
+    x = _floating(x, "softmax")
+    if x.dtype.kind == "c":
+        raise TypeError("softmax is not defined for complex arrays")
+    if x.ndim == 0:
+        raise ValueError("softmax needs at least one axis, got a 0-d array")
+    return along_axis("softmax", x, normal_axis(axis, x, "softmax"), x.dtype)
+
+
+def diff(
+    x: Array,
+    /,
+    *,
+    axis: int = -1,
+    n: int = 1,
+    prepend: Array | None = None,
+    append: Array | None = None,
+) -> Array:
+    """Return the n-th difference of neighbours along an axis, which gets ``n`` shorter.
+
+    ``prepend`` and ``append`` are joined to ``x`` along the axis first. The result has the dtype of
+    ``x``; of booleans it is whether neighbours differ.
+
+    Raises:
+        ValueError: a negative ``n``.
+    """
+    from .elementwise import not_equal, subtract
+    from .manipulation import concat
+
+    need_array(x, "diff")
+    if n < 0:
+        raise ValueError(f"diff takes n >= 0, got {n}")
+    axis = normal_axis(axis, x, "diff")
+    parts = [p for p in (prepend, x, append) if p is not None]
+    if len(parts) > 1:
+        x = concat(parts, axis=axis)
+    for _ in range(n):
+        extent = builtins.max(x.shape[axis] - 1, 0)
+        shape = (*x.shape[:axis], extent, *x.shape[axis + 1 :])
+        if extent == 0:
+            return empty(shape, x.dtype, x.device)
+        behind = make_view(x, shape, x.strides)
+        ahead = make_view(x, shape, x.strides, x.strides[axis])
+        x = not_equal(ahead, behind) if x.dtype.kind == "b" else subtract(ahead, behind)
+    return x if n else contiguous(x)

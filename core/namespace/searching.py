@@ -1,0 +1,72 @@
+"""Where elements are: nonzero and searchsorted; the others are in reductions and elementwise."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from phalanx._warm import Array, cast, empty, launch
+from phalanx.arrays.data_types import bool as bool_
+from phalanx.arrays.data_types import int64, result_type
+from phalanx.arrays.indexing import nonzero_flat, take, unravel
+from phalanx.errors import DeviceMismatchError
+
+
+def nonzero(x: Array, /) -> tuple[Array, ...]:
+    """Return the index arrays (int64, one per axis) of the elements that are not zero, in C order.
+
+    Raises:
+        ValueError: a 0-d array, which has no axis.
+    """
+    if not isinstance(x, Array):
+        raise TypeError(f"nonzero takes a phalanx array, got {type(x).__name__}")
+    if x.ndim == 0:
+        raise ValueError("nonzero needs at least one axis, got a 0-d array")
+    return tuple(unravel(nonzero_flat(cast(x, bool_)), x.shape))
+
+
+def searchsorted(
+    x1: Array,
+    x2: Array | int | float,
+    /,
+    *,
+    side: Literal["left", "right"] = "left",
+    sorter: Array | None = None,
+) -> Array:
+    """Return the places (int64) where the values ``x2`` keep the sorted ``x1`` (n,) in order.
+
+    Args:
+        x1: sorted 1-d array, or any order with ``sorter``.
+        x2: values of any shape, or a Python number.
+        side: ``"left"`` puts a value before equal ones, ``"right"`` behind them.
+        sorter: indices that sort ``x1``.
+
+    Raises:
+        ValueError: ``x1`` is not 1-d, or another ``side``.
+    """
+    if not isinstance(x1, Array) or x1.ndim != 1:
+        raise ValueError("searchsorted: x1 is a sorted 1-d array")
+    if side not in ("left", "right"):
+        raise ValueError(f'searchsorted: side is "left" or "right", got {side!r}')
+    dtype = result_type(x1, x2)
+    if dtype.kind not in "iuf":
+        raise TypeError(f"searchsorted is not defined for {dtype.name}: it has no order")
+    if not isinstance(x2, Array):
+        from .creation import asarray
+
+        x2 = asarray(x2, dtype=dtype, device=x1.device)
+    if x2.device is not x1.device:
+        raise DeviceMismatchError(f"searchsorted: arrays on {x1.device} and {x2.device}")
+    if sorter is not None:
+        x1 = take(x1, sorter)
+    result = empty(x2.shape, int64, x1.device)
+    if result.size:
+        from .manipulation import reshape
+
+        values = reshape(cast(x2, dtype), (x2.size,))
+        launch(
+            "searchsorted",
+            (cast(x1, dtype), values),
+            (reshape(result, (x2.size,)),),
+            (int(side == "right"),),
+        )
+    return result

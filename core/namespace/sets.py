@@ -1,0 +1,179 @@
+"""Unique values and membership, by sorting."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from phalanx._warm import Array, assign, cast, empty, launch, view
+from phalanx.arrays.data_types import bool as bool_
+from phalanx.arrays.data_types import int64, result_type
+from phalanx.arrays.indexing import getitem, nonzero_flat, take
+from phalanx.errors import DeviceMismatchError
+
+from .creation import arange, asarray, full
+from .elementwise import equal, imag, logical_not, logical_or, minimum, real
+from .manipulation import concat, reshape
+from .reductions import cumulative_sum
+from .searching import searchsorted
+from .sorting import argsort, sort
+
+
+class UniqueAllResult(NamedTuple):
+    """Distinct values, the place of each first occurrence, the way back, and the counts."""
+
+    values: Array
+    indices: Array
+    inverse_indices: Array
+    counts: Array
+
+
+class UniqueCountsResult(NamedTuple):
+    """Distinct values and how often each occurs."""
+
+    values: Array
+    counts: Array
+
+
+class UniqueInverseResult(NamedTuple):
+    """Distinct values and for each element the place of its value."""
+
+    values: Array
+    inverse_indices: Array
+
+
+def _flat(x: Array, op: str) -> Array:
+    if not isinstance(x, Array):
+        raise TypeError(f"{op} takes a phalanx array, got {type(x).__name__}")
+    return reshape(x, (x.size,))
+
+
+def _begins(ordered: Array) -> Array:
+    """A mask of the first of each run of equal elements; every NaN is a run of its own."""
+    n = ordered.size
+    mask = full((n,), True, device=ordered.device)
+    if n > 1:
+        ahead = view(ordered, (n - 1,), (1,), 1)
+        behind = view(ordered, (n - 1,), (1,))
+        assign(view(mask, (n - 1,), (1,), 1), ahead != behind)
+    return mask
+
+
+def _order(flat: Array) -> Array:
+    """Places that sort a flat array, stably; complex numbers by real, then by imaginary part."""
+    if flat.dtype.kind != "c":
+        return argsort(flat)
+    order = argsort(imag(flat))
+    return take(order, argsort(take(real(flat), order)))
+
+
+def unique_values(x: Array, /) -> Array:
+    """Return the distinct values in ascending order; each NaN counts as distinct.
+
+    Complex numbers are ordered by real, then by imaginary part.
+
+    Raises:
+        TypeError: ``x`` is no array.
+    """
+    flat = _flat(x, "unique_values")
+    ordered = take(flat, _order(flat)) if x.dtype.kind == "c" else sort(flat)
+    return getitem(ordered, _begins(ordered))
+
+
+def _runs(x: Array, op: str) -> tuple[Array, Array, Array, Array]:
+    """Order, first-of-run mask, places of the firsts, and the counts of a flattened array."""
+    flat = _flat(x, op)
+    order = _order(flat)
+    ordered = take(flat, order)
+    mask = _begins(ordered)
+    firsts = nonzero_flat(mask)
+    ends = concat([firsts, full((1,), flat.size, dtype=int64, device=x.device)])
+    n = firsts.size
+    counts = view(ends, (n,), (1,), 1) - view(ends, (n,), (1,))
+    return order, mask, firsts, counts
+
+
+def _inverse(x: Array, order: Array, mask: Array) -> Array:
+    """For each element the number of its run, scattered from sorted places to the original ones."""
+    result = empty(x.shape, int64, x.device)
+    if x.size:
+        numbers = cumulative_sum(cast(mask, int64)) - 1
+        rows = view(numbers, (x.size,), (1,))
+        target = view(reshape(result, (x.size,)), (), ())
+        launch("scatter", (rows, order), (target,))
+    return result
+
+
+def unique_counts(x: Array, /) -> UniqueCountsResult:
+    """Return the distinct values in ascending order and how often each occurs.
+
+    Raises:
+        TypeError: ``x`` is no array.
+    """
+    order, _, firsts, counts = _runs(x, "unique_counts")
+    return UniqueCountsResult(take(_flat(x, "unique_counts"), take(order, firsts)), counts)
+
+
+def unique_inverse(x: Array, /) -> UniqueInverseResult:
+    """Return the distinct values in ascending order and for each element the place of its value.
+
+    Raises:
+        TypeError: ``x`` is no array.
+    """
+    order, mask, firsts, _ = _runs(x, "unique_inverse")
+    values = take(_flat(x, "unique_inverse"), take(order, firsts))
+    return UniqueInverseResult(values, _inverse(x, order, mask))
+
+
+def unique_all(x: Array, /) -> UniqueAllResult:
+    """Return values, first occurrences (in the flattened array), the way back, and counts.
+
+    Raises:
+        TypeError: ``x`` is no array.
+    """
+    order, mask, firsts, counts = _runs(x, "unique_all")
+    indices = take(order, firsts)  # the order is stable: the first of a run is the first at all
+    values = take(_flat(x, "unique_all"), indices)
+    return UniqueAllResult(values, indices, _inverse(x, order, mask), counts)
+
+
+def isin(x1: Array | int, x2: Array | int, /, *, invert: bool = False) -> Array:
+    """Return for each element of ``x1`` whether it is among the elements of ``x2``.
+
+    Raises:
+        TypeError: no array at all, or no common dtype.
+        DeviceMismatchError: arrays of two devices.
+    """
+    known = x1 if isinstance(x1, Array) else x2
+    if not isinstance(known, Array):
+        raise TypeError("isin needs at least one phalanx array")
+    for other in (x1, x2):
+        if isinstance(other, Array) and other.device is not known.device:
+            raise DeviceMismatchError(
+                f"isin of arrays on {known.device} and {other.device}: "
+                f'move one, for example with y.to_device("{known.device}")'
+            )
+    dtype = result_type(x1, x2)
+    elements = asarray(x1, dtype=dtype, device=known.device)
+    among = _flat(asarray(x2, dtype=dtype, device=known.device), "isin")
+    if among.size == 0:
+        return full(elements.shape, invert, dtype=bool_, device=known.device)
+    if dtype.kind == "c":
+        result = _isin_pairwise(elements, among)
+        return logical_not(result) if invert else result
+    ordered = sort(among)
+    places = searchsorted(
+        *(cast(a, int64) if dtype.kind == "b" else a for a in (ordered, elements))
+    )
+    last = arange(1, device=known.device) + (ordered.size - 1)
+    found = take(ordered, reshape(minimum(places, last), (places.size,)))
+    result = equal(reshape(found, elements.shape), elements)
+    return logical_not(result) if invert else result
+
+
+def _isin_pairwise(elements: Array, among: Array) -> Array:
+    """Membership of complex numbers, which searchsorted cannot order: one comparison per value."""
+    values = unique_values(among)
+    result = full(elements.shape, False, device=elements.device)
+    for i in range(values.size):
+        result = logical_or(result, equal(elements, view(values, (), (), i)))
+    return result

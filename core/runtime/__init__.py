@@ -1,0 +1,1 @@
+"""Memory, allocators, streams and the locks that a fork leaves free."""

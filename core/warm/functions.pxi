@@ -1,0 +1,446 @@
+# Public elementwise functions, operators, scalars and promotion.
+
+cdef int _N_FUNCTIONS = len(_FUNCTION_ROWS)
+cdef dict _FUNCTION_INDEX = {row.name: i for i, row in enumerate(_FUNCTION_ROWS)}
+
+
+def _signature_table():
+    """Per function and per code of its key operand's dtype: (op name, dtypes), or None."""
+    codes = {d.name: d.code for d in DTYPES}
+    rows = []
+    for row in _FUNCTION_ROWS:
+        cells = [None] * N_DTYPES
+        if row.name != "cast":
+            for signature in row.signatures:
+                cells[codes[signature.inputs[row.key]]] = (row.name, signature.dtypes)
+        rows.append(cells)
+    return rows
+
+
+cdef list _SIGNATURES = _signature_table()
+# A result dtype per pair, -1 where the standard leaves the pair undefined.
+cdef int _PROMOTED[N_DTYPES][N_DTYPES]
+
+
+def _fill_promotion():
+    from .arrays.promotion import PAIRS
+
+    for a in DTYPES:
+        for b in DTYPES:
+            result = PAIRS.get((a.name, b.name))
+            _PROMOTED[a.code][b.code] = -1 if result is None else dtype_from_name(result).code
+
+
+_fill_promotion()
+
+
+cdef inline Entry *entry_of(Function f, Device device, DType key) except NULL:
+    cdef size_t place = f.index * N_DTYPES + key.code
+    cdef Entry *e = device._table.entries + place
+    if e.state == ENTRY_EMPTY:
+        signature = (<list>_SIGNATURES[f.index])[key.code]
+        return entry_at(device, place, signature[0], signature[1])
+    return e
+
+
+cdef inline bint defined_for(Function f, DType key):
+    return (<list>_SIGNATURES[f.index])[key.code] is not None
+
+
+cdef DType promoted(Function f, DType a, DType b):
+    cdef int code = _PROMOTED[a.code][b.code]
+    if code < 0:
+        raise TypeError(
+            f"{f.name}: {a.name} and {b.name} have no common dtype in the Array API standard; "
+            f"convert one, for example with phalanx.astype(x, phalanx.{b.name if b.kind == 'f' else a.name})")
+    return <DType>_dtypes[code]
+
+
+cdef DType computed(Function f, DType key):
+    """The dtype that the function computes in: the key, or the default float for integers."""
+    if defined_for(f, key):
+        return key
+    if key.kind in "iu" and defined_for(f, <DType>_dtypes[FLOAT64]):
+        return <DType>_dtypes[FLOAT64]
+    names = [(<DType>_dtypes[i]).name for i in range(N_DTYPES)
+             if (<list>_SIGNATURES[f.index])[i] is not None]
+    raise TypeError(f"{f.name} is not defined for {key.name}; it takes {', '.join(names)}")
+
+
+cdef class Function:
+    """An elementwise function of the op table."""
+
+    cdef readonly str name
+    cdef readonly object row
+    cdef int index
+    cdef object __weakref__
+
+    def __init__(self, str name not None):
+        self.name = name
+        self.row = OPS[name]
+        self.index = _FUNCTION_INDEX[name]
+
+    @property
+    def __name__(self):
+        return self.name
+
+    @property
+    def __qualname__(self):
+        return self.name
+
+    @property
+    def __signature__(self):
+        from .namespace.documentation import function_signature
+
+        return function_signature(self.row)
+
+    def __repr__(self):
+        return f"<function phalanx.{self.name}>"
+
+    def __reduce__(self):
+        return self.name
+
+    def __get__(self, instance, owner):
+        return self
+
+
+@cython.final
+cdef class UnaryFunction(Function):
+    @property
+    def __doc__(self):
+        from .namespace.documentation import function_doc
+
+        return function_doc(self.row)
+
+    def __call__(self, x, /):
+        result = unary(self, x)
+        if result is NotImplemented:
+            raise TypeError(f"{self.name} takes a phalanx array, got {type(x).__name__}; "
+                            "make one with phalanx.asarray")
+        return result
+
+
+@cython.final
+cdef class BinaryFunction(Function):
+    @property
+    def __doc__(self):
+        from .namespace.documentation import function_doc
+
+        return function_doc(self.row)
+
+    def __call__(self, x1, x2, /):
+        result = binary(self, x1, x2)
+        if result is NotImplemented:
+            raise TypeError(f"{self.name} takes phalanx arrays and Python numbers, at least one "
+                            f"array, got {type(x1).__name__} and {type(x2).__name__}")
+        return result
+
+
+_abs = UnaryFunction("abs")
+_negative = UnaryFunction("negative")
+_positive = UnaryFunction("positive")
+_bitwise_invert = UnaryFunction("bitwise_invert")
+_copy = UnaryFunction("copy")
+_add = BinaryFunction("add")
+_subtract = BinaryFunction("subtract")
+_multiply = BinaryFunction("multiply")
+_divide = BinaryFunction("divide")
+_floor_divide = BinaryFunction("floor_divide")
+_remainder = BinaryFunction("remainder")
+_pow = BinaryFunction("pow")
+_bitwise_and = BinaryFunction("bitwise_and")
+_bitwise_or = BinaryFunction("bitwise_or")
+_bitwise_xor = BinaryFunction("bitwise_xor")
+_bitwise_left_shift = BinaryFunction("bitwise_left_shift")
+_bitwise_right_shift = BinaryFunction("bitwise_right_shift")
+_equal = BinaryFunction("equal")
+_not_equal = BinaryFunction("not_equal")
+_less = BinaryFunction("less")
+_less_equal = BinaryFunction("less_equal")
+_greater = BinaryFunction("greater")
+_greater_equal = BinaryFunction("greater_equal")
+
+
+cdef dict _by_name = {row.name: Function(row.name) for row in _FUNCTION_ROWS}
+
+
+cdef inline Function _named(str name):
+    return <Function>_by_name[name]
+
+
+cdef object unary(Function f, object x):
+    cdef void *operands[1]
+    cdef Launch launch
+    cdef Array a
+    if type(x) is not Array:
+        return NotImplemented
+    a = <Array>x
+    if not defined_for(f, a.dtype):
+        a = cast_array(a, computed(f, a.dtype))
+    operands[0] = <void *>a
+    launch.scalars = 0
+    return run_elementwise(a.device, entry_of(f, a.device, a.dtype), f.name, 1, operands,
+                           &launch, None)
+
+
+cdef object binary(Function f, object x, object y):
+    cdef Array a
+    cdef Array b
+    if type(x) is Array:
+        a = <Array>x
+        if type(y) is Array:
+            b = <Array>y
+            if a.device is not b.device:
+                raise_device_mismatch(f, a, b)
+            if a.dtype is not b.dtype or not defined_for(f, a.dtype):
+                key = computed(f, promoted(f, a.dtype, b.dtype))
+                a = cast_array(a, key)
+                b = cast_array(b, key)
+            return run_binary(f, a, b, None)
+        return with_scalar(f, a, y, 1, None)
+    if type(y) is Array:
+        return with_scalar(f, <Array>y, x, 0, None)
+    return NotImplemented
+
+
+cdef object in_place(Function f, Array x, object other):
+    """``x op= other``: the result must keep the array's dtype and shape."""
+    cdef Array b
+    check_writable(x)
+    if type(other) is Array:
+        b = <Array>other
+        if x.device is not b.device:
+            raise_device_mismatch(f, x, b)
+        if promoted(f, x.dtype, b.dtype) is not x.dtype or not defined_for(f, x.dtype):
+            raise TypeError(f"{f.name} in place: {b.dtype.name} does not go into {x.dtype.name}; "
+                            "write x = x op y, or convert the operand")
+        return run_binary(f, x, separate(cast_array(b, x.dtype), x), x)
+    return with_scalar(f, x, other, 1, x)
+
+
+cdef Array run_binary(Function f, Array a, Array b, Array out):
+    cdef void *operands[2]
+    cdef Launch launch
+    cdef Entry *e = entry_of(f, a.device, a.dtype)
+    operands[0] = <void *>a
+    operands[1] = <void *>b
+    launch.scalars = 0
+    return run_elementwise(a.device, e, f.name, 2, operands, &launch, out)
+
+
+cdef object with_scalar(Function f, Array a, object value, int place, Array out):
+    """An array with a Python number, which takes the array's dtype."""
+    cdef void *operands[2]
+    cdef Launch launch
+    cdef DType key = scalar_key(f, a.dtype, value)
+    if key is None:
+        return NotImplemented
+    if key is not a.dtype:
+        if out is not None:
+            raise TypeError(f"{f.name} in place: a Python {type(value).__name__} does not go into "
+                            f"{a.dtype.name}; write x = x op y")
+        a = cast_array(a, key)
+    launch.scalars = 1 << place
+    encode_scalar(&launch, place, value, key)
+    operands[place] = NULL
+    operands[1 - place] = <void *>a
+    return run_elementwise(a.device, entry_of(f, a.device, key), f.name, 2, operands, &launch, out)
+
+
+cdef DType scalar_key(Function f, DType dtype, object value):
+    """The dtype in which an array of ``dtype`` meets a Python number; None if it cannot."""
+    cdef DType key = dtype
+    kind = dtype.kind
+    if isinstance(value, bool):
+        if kind != "b":
+            raise TypeError(f"{f.name}: a Python bool does not mix with {dtype.name}; write 0 or 1")
+    elif isinstance(value, int):
+        if kind == "b":
+            raise TypeError(f"{f.name}: a Python int does not mix with bool; convert with "
+                            "phalanx.astype(x, phalanx.int64)")
+    elif isinstance(value, float):
+        if kind in "iu":
+            key = <DType>_dtypes[FLOAT64]
+        elif kind == "b":
+            raise TypeError(f"{f.name}: a Python float does not mix with bool; convert with "
+                            "phalanx.astype(x, phalanx.float64)")
+    elif isinstance(value, complex):
+        if kind == "f":
+            key = <DType>_dtypes[COMPLEX128 if dtype.code == FLOAT64 else COMPLEX64]
+        elif kind != "c":
+            raise TypeError(f"{f.name}: a Python complex does not mix with {dtype.name}")
+    else:
+        return None
+    return computed(f, key)
+
+
+cdef int raise_device_mismatch(Function f, Array a, Array b) except -1:
+    raise errors.DeviceMismatchError(
+        f"{f.name} of arrays on {a.device} (shape {a.shape}) and {b.device} (shape {b.shape}): "
+        f'move one, for example with y.to_device("{a.device}")')
+
+
+cdef int check_writable(Array x) except -1:
+    cdef int i
+    if x.buffer.readonly:
+        raise ValueError("the array's memory is read-only (it belongs to another library); copy it "
+                         "with phalanx.asarray(x, copy=True)")
+    if x.readonly:
+        raise ValueError("elements of the array share memory (it was broadcast, or is a view of what "
+                         "was): copy it with phalanx.asarray(x, copy=True) before writing")
+    for i in range(x.t.ndim):
+        if x.t.strides[i] == 0 and x.t.shape[i] > 1 and x.count:
+            raise ValueError(f"elements of the array share memory along axis {i} (it was broadcast): "
+                             "copy it with phalanx.asarray(x, copy=True) before writing")
+    return 0
+
+
+cdef Array separate(Array source, Array target):
+    """``source``, or a copy of it if it overlaps ``target`` in another order than its own."""
+    if uses_of(source.buffer) is not uses_of(target.buffer) or (
+            <char *>source.t.data + source.t.byte_offset == <char *>target.t.data + target.t.byte_offset
+            and source.dtype.itemsize == target.dtype.itemsize and same_shape(source, target)
+            and memcmp(source.t.strides, target.t.strides, target.t.ndim * sizeof(int64_t)) == 0):
+        return source
+    return unary(_copy, source)
+
+
+def overlaps(Array a not None, Array b not None):
+    """Return whether two arrays may lie over common memory."""
+    return uses_of(a.buffer) is uses_of(b.buffer)
+
+
+cdef Array cast_array(Array a, DType dtype):
+    """The array in another dtype; itself if it has it already."""
+    if a.dtype is dtype:
+        return a
+    return run_cast(a, dtype, None)
+
+
+cdef Array run_cast(Array a, DType dtype, Array out):
+    cdef void *operands[1]
+    cdef Launch launch
+    cdef size_t place = (_N_FUNCTIONS + a.dtype.code) * N_DTYPES + dtype.code
+    cdef Entry *e = a.device._table.entries + place
+    if e.state == ENTRY_EMPTY:
+        e = entry_at(a.device, place, "cast", (a.dtype.name, dtype.name))
+    operands[0] = <void *>a
+    launch.scalars = 0
+    return run_elementwise(a.device, e, "cast", 1, operands, &launch, out)
+
+
+def cast(Array x not None, DType dtype not None):
+    """Return the array in another dtype, itself if it has that dtype."""
+    return cast_array(x, dtype)
+
+
+def copy(Array x not None):
+    """Return a copy that keeps the order of the axes in memory."""
+    return unary(_copy, x)
+
+
+def assign(Array target not None, Array source not None):
+    """Write ``source``, broadcast and converted, into ``target``; overlap is handled."""
+    cdef void *operands[1]
+    cdef Launch launch
+    check_writable(target)
+    if source.device is not target.device:
+        raise_device_mismatch(_copy, target, source)
+    source = separate(source, target)
+    if source.dtype is not target.dtype:
+        run_cast(source, target.dtype, target)
+        return
+    operands[0] = <void *>source
+    launch.scalars = 0
+    run_elementwise(target.device, entry_of(_copy, target.device, target.dtype), "copy", 1, operands,
+                    &launch, target)
+
+
+def fill(Array target not None, value):
+    """Write a Python number, converted to the array's dtype, into every element."""
+    cdef void *operands[1]
+    cdef Launch launch
+    check_writable(target)
+    if target.count == 0:
+        return
+    if target.contiguous and entry_of(_copy, target.device, target.dtype).state == ENTRY_OTHER:
+        from .arrays import transfer
+
+        transfer.fill_from_host(target, scalar_bytes(value, target.dtype))
+        return
+    launch.scalars = 1
+    encode_scalar(&launch, 0, value, target.dtype)
+    operands[0] = NULL
+    fill_target(target, operands, &launch)
+
+
+cdef int fill_target(Array target, void **operands, Launch *launch) except -1:
+    cdef Plan p
+    cdef Stream s = current_stream_of(target.device)
+    p.n = 1
+    p.ndim = target.t.ndim
+    p.count = target.count
+    memcpy(p.shape, target.t.shape, p.ndim * sizeof(int64_t))
+    memset(p.strides[0], 0, p.ndim * sizeof(int64_t))
+    memcpy(p.strides[1], target.t.strides, p.ndim * sizeof(int64_t))
+    merge_axes(&p, 2)
+    return launch_planned(target.device, entry_of(_copy, target.device, target.dtype), "copy", s, 1,
+                          operands, launch, target, &p)
+
+
+def ternary(str name not None, first, second, third, DType key not None, Device device not None, *,
+            Array out=None):
+    """Run ``where`` or ``clip``: operands are arrays of the right dtypes or Python numbers of ``key``.
+
+    The result goes into ``out``, of the dtype ``key``, if it is given; overlap is handled.
+    """
+    cdef void *operands[3]
+    cdef Launch launch
+    cdef Entry *e
+    cdef int i
+    cdef Function f = _named(name)
+    launch.scalars = 0
+    values = [first, second, third]
+    if out is not None:
+        check_writable(out)
+    for i in range(3):
+        if type(values[i]) is Array:
+            if out is not None:
+                values[i] = separate(<Array>values[i], out)
+            operands[i] = <void *>values[i]
+        else:
+            operands[i] = NULL
+            launch.scalars |= 1 << i
+            encode_scalar(&launch, i, values[i], key)
+    if not defined_for(f, key):
+        raise TypeError(f"{name} is not defined for {key.name}")
+    e = entry_of(f, device, key)
+    return run_elementwise(device, e, name, 3, operands, &launch, out)
+
+
+def promote_types(DType a not None, DType b not None):
+    """Return the common dtype of two, or None where the standard leaves it undefined."""
+    cdef int code = _PROMOTED[a.code][b.code]
+    return None if code < 0 else <object>_dtypes[code]
+
+
+def launch_elementwise(str op not None, tuple inputs not None, Array out not None):
+    """Run an elementwise op by name on arrays of the exact dtypes, broadcast into ``out``."""
+    cdef void *operands[3]
+    cdef Launch launch
+    cdef Entry *e
+    cdef Array last = inputs[len(inputs) - 1]
+    cdef int i, n = len(inputs)
+    if op == "cast":
+        run_cast(last, out.dtype, out)
+        return
+    for i in range(n):
+        operands[i] = <void *><Array?>inputs[i]
+    launch.scalars = 0
+    e = entry_of(_named(op), last.device, last.dtype)
+    run_elementwise(last.device, e, op, n, operands, &launch, out)
+
+
+def check_array_writable(Array x not None):
+    """Raise ``ValueError`` if the memory belongs to another library that forbids writing."""
+    check_writable(x)

@@ -1,0 +1,96 @@
+# Basic indexing and plain matrix products: the short ways for what programs do most.
+
+cdef extern from "Python.h":
+    int PySlice_Unpack(object key, Py_ssize_t *start, Py_ssize_t *stop, Py_ssize_t *step) except -1
+    Py_ssize_t PySlice_AdjustIndices(Py_ssize_t length, Py_ssize_t *start, Py_ssize_t *stop,
+                                     Py_ssize_t step)
+
+
+cdef Array basic_view(Array x, object key):
+    """The view of a key of ints, slices, ``...`` and ``None``; None for any other or a wrong key,
+    which ``indexing.getitem`` then serves or explains."""
+    cdef tuple keys = <tuple>key if type(key) is tuple else (key,)
+    cdef int64_t dims[2 * MAX_NDIM]
+    cdef int used = 0, new = 0, ellipses = 0, axis = 0, out = 0, i, rest
+    cdef int64_t shift = 0, extent, at
+    cdef Py_ssize_t start, stop, step, length
+    for k in keys:
+        if type(k) is int or type(k) is slice:
+            used += 1
+        elif k is None:
+            new += 1
+        elif k is Ellipsis:
+            ellipses += 1
+        else:
+            return None
+    if used > x.t.ndim or ellipses > 1 or x.t.ndim + new > MAX_NDIM:
+        return None
+    rest = x.t.ndim - used
+    for k in keys if ellipses else keys + (Ellipsis,):
+        if k is None:
+            dims[out] = 1
+            dims[MAX_NDIM + out] = 0
+            out += 1
+            continue
+        if k is Ellipsis:
+            for i in range(rest):
+                dims[out] = x.t.shape[axis]
+                dims[MAX_NDIM + out] = x.t.strides[axis]
+                out += 1
+                axis += 1
+            continue
+        extent = x.t.shape[axis]
+        if type(k) is int:
+            if not -extent <= k < extent:
+                return None
+            at = k
+            shift += (at + extent if at < 0 else at) * x.t.strides[axis]
+        else:
+            try:
+                PySlice_Unpack(k, &start, &stop, &step)
+            except (TypeError, ValueError):
+                return None
+            length = PySlice_AdjustIndices(extent, &start, &stop, step)
+            dims[out] = length
+            dims[MAX_NDIM + out] = x.t.strides[axis] * step
+            if length:
+                shift += start * x.t.strides[axis]
+            out += 1
+        axis += 1
+    return view_of(x, out, dims, dims + MAX_NDIM, shift)
+
+
+def matrix_product(x1, x2):
+    """The product of two matrices of one dtype on one device; None if it is not that simple."""
+    cdef const DLTensor *tensors[3]
+    cdef void *arrays[3]
+    cdef int64_t shape[2]
+    cdef Array a
+    cdef Array b
+    cdef Array out
+    cdef Kernel kernel
+    cdef Stream s
+    if type(x1) is not Array or type(x2) is not Array:
+        return None
+    a = <Array>x1
+    b = <Array>x2
+    if (a.t.ndim != 2 or b.t.ndim != 2 or a.dtype is not b.dtype or a.device is not b.device
+            or a.t.shape[1] != b.t.shape[0] or a.count == 0 or b.count == 0 or a.dtype.code == BOOL):
+        return None
+    kernel = kernel_of(a.device, "matmul", a.dtype, None)
+    if kernel is None:
+        return None
+    s = current_stream_of(a.device)
+    shape[0] = a.t.shape[0]
+    shape[1] = b.t.shape[1]
+    out = new_array(a.device, a.dtype, 2, shape, s)
+    if kernel.run_fn == NULL:
+        launch_with_driver(a.device, kernel, [a, b], [out], (), s)
+        return out
+    tensors[0] = &a.t
+    tensors[1] = &b.t
+    tensors[2] = &out.t
+    arrays[0], arrays[1], arrays[2] = <void *>a, <void *>b, <void *>out
+    launch_native(s, kernel, kernel.run_fn, kernel.native_row, tensors, arrays, 2, 1, NULL, 0, 0,
+                  a.count * shape[1])
+    return out

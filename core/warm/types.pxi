@@ -1,0 +1,452 @@
+# Dtypes, devices, kernels and the per-device table of resolved elementwise kernels.
+
+cdef enum:
+    N_DTYPES = 15
+    MAX_NDIM = 64
+    INLINE_NDIM = 6
+
+# Those of the table's codes that the warm path names.
+cdef extern from "phalanx.h" nogil:
+    enum:
+        BOOL "PHX_BOOL"
+        INT64 "PHX_INT64"
+        FLOAT16 "PHX_FLOAT16"
+        BFLOAT16 "PHX_BFLOAT16"
+        FLOAT32 "PHX_FLOAT32"
+        FLOAT64 "PHX_FLOAT64"
+        COMPLEX64 "PHX_COMPLEX64"
+        COMPLEX128 "PHX_COMPLEX128"
+
+
+@cython.final
+cdef class DType:
+    """A data type: ``name``, ``kind`` (one of ``b i u f c``), ``itemsize`` in bytes, ABI ``code``."""
+
+    cdef readonly str name
+    cdef readonly str kind
+    cdef readonly int itemsize
+    cdef readonly int code
+    cdef DLDataType dl
+
+    def __repr__(self):
+        return f"phalanx.{self.name}"
+
+    def __str__(self):
+        return self.name
+
+    def __reduce__(self):
+        return dtype_from_name, (self.name,)
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    @property
+    def dlpack(self):
+        """The DLPack type (code, bits, lanes)."""
+        return (self.dl.code, self.dl.bits, self.dl.lanes)
+
+
+cdef DType _make_dtype(facts):
+    cdef DType d = DType.__new__(DType)
+    d.name = facts.name
+    d.kind = facts.kind
+    d.itemsize = facts.size
+    d.code = facts.code
+    d.dl.code = facts.dlpack
+    d.dl.bits = 8 * facts.size
+    d.dl.lanes = 1
+    return d
+
+
+DTYPES = tuple([_make_dtype(facts) for facts in SCALAR_TYPES.values()])
+cdef PyObject *_dtypes[N_DTYPES]
+for _i in range(N_DTYPES):
+    _dtypes[_i] = <PyObject *>DTYPES[_i]
+_BY_NAME = {d.name: d for d in DTYPES}
+_BY_DLPACK = {d.dlpack: d for d in DTYPES}
+
+
+def dtype_from_name(name):
+    """Return the dtype of a name; raises ``TypeError`` that lists the names."""
+    found = _BY_NAME.get(name)
+    if found is None:
+        raise TypeError(f"unknown dtype {name!r}; the dtypes are {', '.join(_BY_NAME)}")
+    return found
+
+
+@cython.final
+cdef class Kernel:
+    """Compiled code for one op, its dtypes and a layout.
+
+    ``determinism`` is ``"bitwise"``, ``"reproducible"`` or ``"none"``; ``error_bound`` is in ulp of
+    the result, negative if not stated; ``provider`` is the distribution it comes from. ``handle``
+    belongs to the driver; ``run`` and ``native`` are the addresses of a ``phx_run_fn`` and of its
+    ``phx_kernel``, 0 for kernels that ``OpenDevice.launch`` runs.
+    """
+
+    cdef readonly str op
+    cdef readonly tuple dtypes
+    cdef readonly object layout
+    cdef readonly str name
+    cdef readonly str determinism
+    cdef readonly double error_bound
+    cdef readonly str provider
+    cdef readonly object handle
+    cdef phx_run_fn run_fn
+    cdef const phx_kernel *native_row
+
+    def __cinit__(self, str op, tuple dtypes, layout, *, str name="", str determinism="none",
+                  double error_bound=-1.0, str provider="", handle=None, run=0, native=0):
+        self.op = op
+        self.dtypes = dtypes
+        self.layout = Layout(layout)
+        self.name = name or op
+        self.determinism = determinism
+        self.error_bound = error_bound
+        self.provider = provider
+        self.handle = handle
+        self.run_fn = <phx_run_fn><uintptr_t>run
+        self.native_row = <const phx_kernel *><uintptr_t>native
+
+    @property
+    def is_native(self):
+        """Whether the dispatch path calls a C function without entering Python."""
+        return self.run_fn != NULL
+
+    def __repr__(self):
+        return (f"<Kernel {self.op}({', '.join(self.dtypes)}) {self.layout.name.lower()}"
+                f" {self.determinism} from {self.provider or 'unknown'}>")
+
+
+cdef enum:
+    ENTRY_EMPTY = 0
+    ENTRY_NATIVE = 1
+    ENTRY_DRIVER = 2
+    ENTRY_OTHER = 3  # decomposition or fallback, decided anew at each call
+
+cdef enum:
+    BOTH_LAYOUTS = 0
+    ONLY_CONTIGUOUS = 1
+    ONLY_STRIDED = 2
+
+cdef struct Entry:
+    int state
+    int out
+    int only  # which layouts the device has a kernel for
+    phx_run_fn contiguous_run
+    phx_run_fn strided_run
+    const phx_kernel *contiguous_row
+    const phx_kernel *strided_row
+    PyObject *contiguous
+    PyObject *strided
+
+
+@cython.final
+cdef class KernelTable:
+    """The kernels that a device has chosen so far.
+
+    A new choice makes a new table. Whoever launches holds a reference to the one that he looked
+    into, and the table holds every kernel that its entries point to.
+    """
+
+    cdef Entry *entries
+    cdef dict kernels
+    cdef list kept
+
+    def __cinit__(self):
+        self.entries = <Entry *>PyMem_Calloc(_N_ENTRIES, sizeof(Entry))
+        if self.entries == NULL:
+            raise MemoryError()
+        self.kernels = {}
+        self.kept = []
+
+    def __dealloc__(self):
+        PyMem_Free(self.entries)
+
+
+@cython.final
+cdef class Device:
+    """One piece of hardware, such as ``cpu:0``. Get one from ``phalanx.devices()``.
+
+    Attributes:
+        name: ``driver:index``.
+        driver: the ``Driver`` that reaches it.
+        index: its number within the driver.
+        info: what the driver tells of it, a ``DeviceInfo``.
+    """
+
+    cdef readonly object driver
+    cdef readonly int index
+    cdef readonly object info
+    cdef object opened        # the driver's OpenDevice, None while it is closed
+    cdef readonly str name
+    cdef readonly bint host_addressable
+    cdef readonly bint has_streams
+    cdef readonly bint synchronous
+    cdef readonly Stream default_stream
+    cdef readonly Pool pool
+    cdef public object allocator
+    cdef object _lock
+    cdef list _timelines      # that have not ended
+    cdef int _dropped         # of them, those whose Stream is gone
+    cdef list _free_ids
+    cdef uint32_t _next_id
+    cdef list _spare_events   # driver events that no mark uses
+    cdef list _parked         # owners of borrowed memory behind work
+    cdef int _borrowed        # buffers over memory of others
+    cdef KernelTable _table
+    cdef DLDevice dl
+    cdef object __weakref__
+
+    def __cinit__(self, driver, int index, info):
+        self.driver = driver
+        self.index = index
+        self.info = info
+        self.name = f"{driver.name}:{index}"
+        self.host_addressable = bool(info.features & Feature.HOST_ADDRESSABLE)
+        self.synchronous = bool(info.features & Feature.SYNCHRONOUS)
+        self.dl.device_type, self.dl.device_id = info.dlpack_device
+        self._lock = ForkSafeLock()
+        self._timelines = []
+        self._free_ids = []
+        self._next_id = 1
+        self._spare_events = []
+        self._parked = []
+        self._table = KernelTable.__new__(KernelTable)
+
+    @property
+    def kind(self):
+        """``DeviceKind.CPU``, ``GPU`` or ``ACCELERATOR``."""
+        return self.info.kind
+
+    def ensure_open(self):
+        """Open the device once and return the driver's ``OpenDevice``, which the core owns.
+
+        Raises:
+            DeviceError: it cannot be used, or the driver opened something else.
+        """
+        cdef Stream stream
+        if self.opened is not None:
+            return self.opened
+        with self._lock:
+            if self.opened is None:
+                opened = self.driver.open(self.index)
+                if not isinstance(opened, OpenDevice):
+                    raise errors.DeviceError(
+                        f"driver {self.driver.name!r}: open({self.index}) returned {opened!r}",
+                        remedy="return a phalanx.OpenDevice, which has the calls alloc, copy, kernel, ...")
+                self.has_streams = bool(opened.capabilities & Capability.STREAMS)
+                stream = Stream.__new__(Stream, _BARE)
+                self.add_timeline(stream, None)
+                self.default_stream = stream
+                self.pool = Pool(self)
+                phx_pool_add_stream(self.pool.pool, stream.timeline.id)
+                self.opened = opened
+                _opened.add(self)
+            return self.opened
+
+    cdef object calls(self):
+        """The driver's ``OpenDevice``; raises ``ClosedError`` if the device is closed."""
+        if self.opened is None:
+            raise errors.ClosedError(f"{self} is closed", remedy="Device.ensure_open() opens it")
+        return self.opened
+
+    @property
+    def is_open(self):
+        """Whether the device has been used in this process."""
+        return self.opened is not None
+
+    def reset_kernels(self):
+        """Choose kernels anew, after a policy or the set of plugins changed."""
+        self._table = KernelTable.__new__(KernelTable)
+
+    def streams(self):
+        """Return the open streams, the default one first."""
+        cdef Timeline t
+        found = [t.stream() for t in self.timelines() if t.state == OPEN]
+        return [s for s in found if s is not None]
+
+    def synchronize(self, timeout=None):
+        """Wait for all work; ``timeout`` in seconds, then ``TimeoutError``.
+
+        Raises:
+            LaunchError: an asynchronous launch failed, the first one found; all were waited for.
+        """
+        cdef Timeline t
+        from time import monotonic
+
+        self.ensure_open()
+        end = None if timeout is None else monotonic() + timeout
+        failure = None
+        for t in self.timelines():
+            try:
+                t.finish(None if end is None else max(0.0, end - monotonic()))
+            except TimeoutError:
+                raise
+            except Exception as error:  # whatever a driver raises for work that failed
+                failure = failure or error
+        self.end_dropped()
+        if failure is not None:
+            raise failure
+
+    def close(self):
+        """Finish all work, end the streams and give free memory back; may be called again.
+
+        If no array lies on the device, the driver closes it too, and the next use opens it anew.
+        Else the device stays open, so that its arrays stay what they are.
+
+        Raises:
+            LaunchError: an asynchronous launch failed; everything was closed all the same.
+        """
+        failure = self._close_streams()
+        if failure is not None:
+            raise failure
+
+    cdef object _close_streams(self):
+        """Close all and return the first failure of work, or None."""
+        cdef Timeline t
+        failure = None
+        with self._lock:
+            if self.opened is None:
+                return None
+            for t in self.timelines():
+                try:
+                    t.finish(None)
+                except Exception as error:  # whatever a driver raises for work that failed
+                    failure = failure or error
+                if t is not self.default_stream.timeline:
+                    t.close()
+            self.pool.trim()
+            if self.pool.stats()["segments"] or self._borrowed or self._parked:
+                return failure
+            self.default_stream.timeline.marker = None
+            while self._spare_events:
+                self.opened.event_destroy(self._spare_events.pop())
+            opened, self.opened = self.opened, None
+            t = self.default_stream.timeline
+            t.state = ENDED
+            self._timelines.remove(t)
+            opened.close()
+        return failure
+
+    # Timelines
+
+    cdef list timelines(self):
+        return list(self._timelines)
+
+    cdef int check_stream_number(self) except -1:
+        if not self._free_ids and self._next_id >= PHX_POOL_MAX_STREAMS:
+            raise errors.DeviceError(
+                f"{self} has {len(self._timelines)} streams, the most there can be: close some, or "
+                "use one stream for many pieces of work")
+        return 0
+
+    cdef int add_timeline(self, Stream stream, object handle) except -1:
+        """Give a stream its timeline over a queue of the driver."""
+        cdef Timeline t = Timeline.__new__(Timeline)
+        t.device = self
+        t.handle = handle
+        t.native = <phx_stream *><uintptr_t>handle if isinstance(handle, int) else NULL
+        t.is_inline = handle is None and self.synchronous
+        t.waited = {}
+        t.stream = _weakref(stream)
+        if self._free_ids:  # a number is used again where its last owner stopped counting
+            t.id, t.seq = self._free_ids.pop()
+            t.done = t.told = t.seq
+        else:
+            t.id = self._next_id
+            self._next_id += 1
+        stream.timeline = t
+        self._timelines.append(t)
+        if self.pool is not None:
+            phx_pool_add_stream(self.pool.pool, t.id)
+        return 0
+
+    cdef int forget_timeline(self, Timeline t) except -1:
+        """A timeline has ended: its number and its free memory serve others."""
+        self._timelines.remove(t)
+        if t.is_dropped:
+            self._dropped -= 1
+        if self.pool is not None and t.state == ENDED:
+            phx_pool_set_completed(self.pool.pool, t.id, t.seq)
+            phx_pool_adopt_stream(self.pool.pool, t.id, self.default_stream.timeline.id, NULL)
+        self._free_ids.append((t.id, t.seq))
+        return 0
+
+    cdef int end_dropped(self) except -1:
+        """End the timelines of streams that were dropped and have no work left; does not block."""
+        cdef Timeline t
+        if not self._dropped:
+            return 0
+        for t in self.timelines():
+            if not t.is_dropped or t.users or t.state > CLOSING:
+                continue
+            try:
+                if t.device.has_streams and not t.query() or t.users:
+                    continue
+                t.state = CLOSING
+                t.end()
+            except Exception as error:  # whatever a driver raises for work that failed
+                t.failure = error
+            if t.state == ENDED or t.failure is not None:
+                warn_of_failure(t)
+        return 0
+
+    # Owners of borrowed memory
+
+    cdef int reap_parked(self) except -1:
+        """Let the owners go whose work is known to be done."""
+        cdef Holding parked
+        if not self._parked:
+            return 0
+        waiting, self._parked = self._parked, []
+        while waiting:
+            parked = waiting.pop()
+            if not parked.is_passed():
+                self._parked.append(parked)
+        return 0
+
+    cdef int poll_parked(self) except -1:
+        """Ask the streams how far they are if owners wait for them; does not block."""
+        cdef Timeline t
+        if self._parked:
+            for t in self.timelines():
+                t.poll()
+            self.reap_parked()
+        return 0
+
+    def __repr__(self):
+        return f"<Device {self.name} {self.info.name!r}>"
+
+    def __str__(self):
+        return self.name
+
+    def __reduce__(self):
+        from .discovery.devices import find_device
+
+        return find_device, (self.name,)
+
+
+cdef object _weakref(object target):
+    import weakref
+
+    return weakref.ref(target)
+
+
+cdef int warn_of_failure(Timeline t) except -1:
+    failure, t.failure = t.failure, None
+    if failure is not None:
+        import warnings
+
+        warnings.warn(
+            f"work of a stream of {t.device} that was dropped without close() failed: {failure}",
+            ResourceWarning)
+    return 0
+
+
+# The rows of the table of entries: the elementwise functions, then cast by source dtype.
+_FUNCTION_ROWS = tuple(row for row in OPS.values() if row.structure == "elementwise")
+cdef size_t _N_ENTRIES = (len(_FUNCTION_ROWS) + N_DTYPES) * N_DTYPES

@@ -1,0 +1,40 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: cdivision=True, c_api_binop_methods=False, embedsignature=True, binding=True
+"""The compiled warm path: arrays, buffers, streams and the dispatch of elementwise ops.
+
+Read it in this order: types (dtype, device, kernel), memory (pool, buffer), timeline (order, hazards,
+progress), stream, array, dispatch (from a public function to the native call). Whatever is not on
+the warm path is Python in the neighbouring modules.
+"""
+
+cimport cython
+from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc
+from cpython.object cimport PyObject
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
+from libc.string cimport memcmp, memcpy, memset
+
+import threading
+from contextvars import ContextVar
+
+from . import errors
+from .driver import Capability, Feature, Layout, OpenDevice, Place
+from .runtime.locks import ForkSafeLock
+from .optable import DTYPES as SCALAR_TYPES
+from .optable import OPS
+
+include "abi.pxi"
+include "types.pxi"
+include "memory.pxi"
+include "borrowed.pxi"
+include "timeline.pxi"
+include "stream.pxi"
+include "array.pxi"
+include "views.pxi"
+include "layout.pxi"
+include "dispatch.pxi"
+include "functions.pxi"
+include "reduce.pxi"
+include "index.pxi"
+include "dlpack.pxi"
+include "log.pxi"
+include "process.pxi"

@@ -1,0 +1,52 @@
+"""What ``phalanx why`` tells of OpenCL: pyopencl, the runtimes, the folder of compiled programs."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+
+from phalanx.errors import DeviceError
+from phalanx.kernels_opencl.folder import default_folder
+from phalanx.vendor import Status, Step
+
+from .listing import Listing, NotInstalledError, import_pyopencl
+
+
+def explain(listed: Callable[[], Listing]) -> tuple[Step, Step]:
+    """Return the steps ``ABI`` and ``library``; ``listed`` returns the devices or raises."""
+    abi = Step("ABI", Status.SKIPPED, "Python driver")
+    try:
+        cl = import_pyopencl()
+        abi = Step("ABI", Status.OK, f"Python driver on pyopencl {cl.VERSION_TEXT}")
+        return abi, _library(listed())
+    except NotInstalledError as error:
+        return abi, _ended(Status.ABSENT, error)
+    except DeviceError as error:
+        return abi, _ended(Status.FAIL, error)
+
+
+def _ended(status: Status, error: DeviceError) -> Step:
+    return Step("library", status, error.detail, error.remedy)
+
+
+def _library(listing: Listing) -> Step:
+    problems, remedies = list(listing.problems), []
+    if problems:
+        remedies.append("reinstall or remove that runtime, the other devices are not affected")
+    if problem := cache_problem():
+        problems.append(problem)
+        remedies.append("set PHALANX_CACHE_DIR to a folder that can be written")
+    found = f"platforms: {', '.join(listing.platforms)}"
+    return Step("library", Status.OK, "; ".join((found, *problems)), "; ".join(remedies))
+
+
+def cache_problem() -> str:
+    """Return why compiled programs cannot be kept on disk, or an empty string."""
+    folder = default_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return ""
+    except OSError as error:
+        reason = error.strerror or error
+        return f"compiled programs are not kept, as {folder} cannot be written ({reason})"

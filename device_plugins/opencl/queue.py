@@ -1,0 +1,250 @@
+"""An in-order command queue that knows which of its commands may still run."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from phalanx.errors import DriverCallError
+from phalanx.vendor import ForkSafeLock
+
+from .errors import code_name, translate
+
+#: Commands that are remembered before the finished ones are looked for.
+_LOOK_AFTER = 64
+_FIRST_NAP, _LONGEST_NAP = 20e-6, 1e-3
+#: A nap is this part of the time waited so far, so that a wait is hardly longer than its work.
+_NAP_PART = 16
+
+
+class Queue:
+    """A stream's queue. Commands are noted with what they are, for the message if one fails.
+
+    An event of a copy keeps the host's memory alive, so it is dropped only when it is done.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_cl",
+        "_device",
+        "_forgetting",
+        "_look_at",
+        "_order",
+        "_recent",
+        "raw",
+    )
+
+    def __init__(self, cl: ModuleType, raw: Any, device: str) -> None:
+        self.raw = raw
+        self._cl = cl
+        self._device = device
+        self._recent: deque[tuple[Any, Any]] = deque()
+        self._look_at = _LOOK_AFTER
+        self._forgetting = threading.Lock()  # only tried
+        self._order = ForkSafeLock()
+
+    def put(self, label: Any, enqueue: Callable[..., Any], *args: Any, **options: Any) -> Any:
+        """Enqueue a command, remember it with what it is, and let the device begin.
+
+        Commands of several threads are remembered in the order of the queue: the last one that is
+        done stands for all before it.
+        """
+        with self._order:
+            event = enqueue(self.raw, *args, **options)
+            self._recent.append((event, label))
+        self.raw.flush()
+        if len(self._recent) >= self._look_at:
+            self._forget_finished()
+            self._look_at = len(self._recent) + _LOOK_AFTER
+        return event
+
+    def _forget_finished(self) -> None:
+        """Drop the finished commands; one that failed stays for the next wait to tell."""
+        if not self._forgetting.acquire(blocking=False):
+            return  # another thread does it: two would drop each other's first
+        try:
+            recent = self._recent
+            while recent and recent[0][0].command_execution_status == 0:
+                recent.popleft()
+        finally:
+            self._forgetting.release()
+
+    def _last(self) -> Any:
+        """Return the event of the last command that is remembered, or ``None``."""
+        try:
+            return self._recent[-1][0]
+        except IndexError:
+            return None
+
+    def last_pending(self) -> Any:
+        """Return the event of the last command, ``None`` if all commands are done."""
+        event = self._last()
+        return event if event is not None and still_runs(self._cl, event) else None
+
+    def is_idle(self) -> bool:
+        """Return whether all commands are done; does not block."""
+        event = self._last()
+        if event is None:
+            return True
+        self.raw.flush()
+        status: int = event.command_execution_status
+        if status < 0:
+            self.raise_failure(status)
+        return status == 0
+
+    def wait_for(self, event: Any) -> None:
+        """Wait for a command of this queue.
+
+        Raises:
+            LaunchError: it failed, or one before it; the message names the first.
+        """
+        try:
+            event.wait()
+        except self._cl.Error as error:
+            self.raise_failure(int(getattr(error, "code", 0)), error)
+
+    def finish(self, timeout: float | None) -> None:
+        """Wait for all commands; ``timeout`` in seconds, then TimeoutError.
+
+        Raises:
+            LaunchError: a command failed; the message names it.
+        """
+        check_timeout(timeout)
+        try:
+            if timeout is None:
+                self.raw.finish()
+            else:
+                marker = self._cl.enqueue_marker(self.raw)
+                self.raw.flush()
+                wait(marker, timeout, f"the work of a stream of {self._device}")
+        except self._cl.Error as error:
+            self.raise_failure(int(getattr(error, "code", 0)), error)
+        self._check_recent()
+
+    def _check_recent(self) -> None:
+        for event, _ in tuple(self._recent):
+            status = event.command_execution_status
+            if status < 0:
+                self.raise_failure(status)
+        self._forget_finished()
+
+    def raise_failure(self, code: int, error: BaseException | None = None) -> None:
+        """Raise the error for a failed command, which is named if it is known, and forget it."""
+        failed = [
+            (event.command_execution_status, label)
+            for event, label in tuple(self._recent)
+            if event.command_execution_status < 0
+        ]
+        self._recent.clear()
+        # -14: a command failed because one that it waits for did
+        first = next(((c, label) for c, label in failed if c != -14), (code, None))
+        what = f"an earlier {label_text(first[1])}" if first[1] is not None else "waiting for work"
+        failure = _Failure(first[0], error)
+        raise translate(self._cl, failure, self._device, what) from error
+
+
+def still_runs(cl: ModuleType, event: Any) -> bool:
+    """Return whether a command is not done; one of a device that does not answer is."""
+    try:
+        return bool(event.command_execution_status > 0)
+    except cl.Error:
+        return False
+
+
+class _Failure:
+    """The code of a failed command in the form of the runtime's errors."""
+
+    def __init__(self, code: int, error: BaseException | None) -> None:
+        self.code = code
+        self.routine = str(getattr(error, "routine", "") or "the command")
+
+
+def label_text(label: Any) -> str:
+    """Return what a command is: kernels are noted as themselves, since text costs time."""
+    if isinstance(label, str):
+        return label
+    return f"launch of {label.op}({', '.join(label.dtypes)})"
+
+
+def check_timeout(timeout: float | None) -> None:
+    """Raise ValueError for what is not a time to wait."""
+    if timeout is not None and (math.isnan(timeout) or timeout < 0):
+        raise ValueError(f"a timeout is a number of seconds from 0 up or None, not {timeout!r}")
+
+
+def wait(event: Any, timeout: float | None, what: str) -> None:
+    """Wait for an event of the runtime; OpenCL has no limited wait, so that one is polled.
+
+    Raises:
+        TimeoutError: after ``timeout`` seconds; the work goes on.
+    """
+    check_timeout(timeout)
+    if timeout is None:
+        event.wait()
+        return
+    begin = time.monotonic()
+    while event.command_execution_status > 0:
+        passed = time.monotonic() - begin
+        if passed >= timeout:
+            raise TimeoutError(f"{what} is not done after {timeout:g} s")
+        nap = min(max(_FIRST_NAP, passed / _NAP_PART), _LONGEST_NAP)
+        time.sleep(min(nap, timeout - passed))
+
+
+class Marker:
+    """What the core calls an event: a marker in a queue, made anew at each recording."""
+
+    __slots__ = ("_cl", "_device", "_queue", "raw")
+
+    def __init__(self, cl: ModuleType, device: str) -> None:
+        self._cl = cl
+        self._device = device
+        self._queue: Queue | None = None
+        self.raw: Any = None
+
+    def record(self, queue: Queue) -> None:
+        """Put the marker behind the queue's work so far."""
+        self.raw = self._cl.enqueue_marker(queue.raw)
+        self._queue = queue
+        queue.raw.flush()
+
+    def is_passed(self) -> bool:
+        """Return whether the queue has come to the marker; does not block."""
+        if self.raw is None:
+            return False
+        status: int = self.raw.command_execution_status
+        if status < 0:
+            name = code_name(self._cl, status)
+            raise DriverCallError(
+                f"an event of {self._device}: the work before it failed with {name}",
+                remedy="synchronize its stream to see which launch it was",
+                code=status,
+                name=name,
+            )
+        return status == 0
+
+    def synchronize(self, timeout: float | None) -> None:
+        """Wait for the marker; ``timeout`` in seconds.
+
+        Raises:
+            LaunchError: the work before it failed; the message names what was first.
+        """
+        if self._queue is None:
+            return
+        try:
+            wait(self.raw, timeout, f"the work before an event of {self._device}")
+            status: int = self.raw.command_execution_status
+        except self._cl.Error as error:
+            self._queue.raise_failure(int(getattr(error, "code", 0)), error)
+        else:
+            if status < 0:
+                self._queue.raise_failure(status)
+
+    def seconds(self) -> float:
+        """Return the device's time at the marker."""
+        return int(self.raw.profile.end) * 1e-9

@@ -1,0 +1,156 @@
+/* Products with more steps of k than a chain has: each block of GEMM_CHAIN steps is a product of its own, and
+ * the sums of the blocks are joined by the tree of a reduction: for half = P/2, P/4, ... 1, where P is the
+ * smallest power of two that is not below the number of blocks, block i < half takes in block i + half if
+ * there is one.
+ *
+ * Of few elements all blocks are computed at once, and the threads share them. Else the tree is walked from
+ * its root, all threads working on one block at a time, so that the sums of few blocks are in memory.
+ */
+#ifndef PHX_GEMM_JOIN_H
+#define PHX_GEMM_JOIN_H
+
+#include "gemm/gemm_blocks.h"
+
+#define GEMM_TALL (GEMM_BLOCK_SUMS * (int64_t)GEMM_BLOCK_SUMS) /* elements of C whose sums are kept at a time */
+
+typedef struct {
+    const gemm_problem *q;
+    char *sums; /* (blocks, m, n), or what the tree needs of it */
+    int64_t area, blocks;
+    atomic_bool no_memory;
+} gemm_join;
+
+/* The sums of one block of k, into m x n numbers without gaps. */
+static int gemm_block(gemm_join *join, int64_t block, char *sums) {
+    gemm_problem part = *join->q;
+    const int64_t p = block * GEMM_CHAIN, size = part.type->size;
+    part.k = gemm_min(GEMM_CHAIN, part.k - p);
+    part.a.data += p * part.a.cs * size;
+    part.b.data += p * part.b.rs * size;
+    part.c = sums;
+    part.c_rs = part.n;
+    part.c_cs = 1;
+    part.wide = true;
+    return gemm_chain(&part);
+}
+
+static char *gemm_sums(const gemm_join *join, int64_t place) {
+    return join->sums + place * join->area * join->q->type->packed;
+}
+
+static void gemm_blocks_task(void *ctx, int64_t begin, int64_t end) {
+    gemm_join *join = ctx;
+    const gemm_problem *q = join->q;
+    if (join->area == 1) {
+        const int64_t p = begin * GEMM_CHAIN, size = q->type->size;
+        q->type->dots(gemm_sums(join, begin), gemm_min(end * GEMM_CHAIN, q->k) - p,
+                      q->a.data + p * q->a.cs * size, q->a.cs, q->b.data + p * q->b.rs * size, q->b.rs);
+        return;
+    }
+    for (int64_t block = begin; block < end; block++)
+        if (gemm_block(join, block, gemm_sums(join, block)) != 0) atomic_store(&join->no_memory, true);
+}
+
+/* All blocks at once; the result is in the first. */
+static int gemm_join_flat(gemm_join *join) {
+    int64_t half = 1;
+    phx_parallel_for(join->blocks, 1 + 64 / join->area, gemm_blocks_task, join);
+    if (atomic_load(&join->no_memory)) return -1;
+    while (half < join->blocks) half *= 2;
+    while (half /= 2)
+        join->q->type->add(join->sums, gemm_sums(join, half),
+                           gemm_min(half, join->blocks - half) * join->area);
+    return 0;
+}
+
+typedef struct {
+    const gemm_type *type;
+    char *to;
+    const char *from;
+} gemm_addition;
+
+static void gemm_add_task(void *ctx, int64_t begin, int64_t end) {
+    const gemm_addition *a = ctx;
+    const int64_t at = begin * a->type->packed;
+    a->type->add(a->to + at, a->from + at, end - begin);
+}
+
+/* The blocks first, first + step, first + 2 step, ... joined, into sums at `place`. */
+static int gemm_join_deep(gemm_join *join, int64_t first, int64_t step, int64_t place) {
+    if (step >= join->blocks) return gemm_block(join, first, gemm_sums(join, place));
+    if (gemm_join_deep(join, first, 2 * step, place) != 0) return -1;
+    if (first + step >= join->blocks) return 0;
+    if (gemm_join_deep(join, first + step, 2 * step, place + 1) != 0) return -1;
+    gemm_addition add = {join->q->type, gemm_sums(join, place), gemm_sums(join, place + 1)};
+    phx_parallel_for(join->area, GEMM_COPY, gemm_add_task, &add);
+    return 0;
+}
+
+static void gemm_store_task(void *ctx, int64_t begin, int64_t end) {
+    const gemm_join *join = ctx;
+    const gemm_problem *q = join->q;
+    for (int64_t i = begin; i < end; i++)
+        q->type->store(q->c + i * q->c_rs * q->type->size, q->c_cs,
+                       join->sums + i * q->n * q->type->packed, q->n);
+}
+
+/* C of at most GEMM_TALL elements. */
+static int gemm_joined(const gemm_problem *q) {
+    gemm_join join = {.q = q, .area = q->m * q->n, .blocks = gemm_ceil(q->k, GEMM_CHAIN)};
+    const bool flat = join.area * GEMM_CHAIN < GEMM_SERIAL;
+    int64_t places = join.blocks, failed;
+    if (!flat)
+        for (places = 1; (int64_t)1 << (places - 1) < join.blocks;) places++;
+    join.sums = malloc((size_t)(places * join.area * q->type->packed));
+    if (!join.sums) return -1;
+    failed = flat ? gemm_join_flat(&join) : gemm_join_deep(&join, 0, 1, 0);
+    if (!failed) phx_parallel_for(q->m, 1 + GEMM_COPY / q->n, gemm_store_task, &join);
+    free(join.sums);
+    return failed ? -1 : 0;
+}
+
+/* Any product with k > GEMM_CHAIN. */
+static int gemm_long(const gemm_problem *q) {
+    const int64_t size = q->type->size, rows = gemm_min(q->m, GEMM_BLOCK_SUMS);
+    const int64_t columns = gemm_min(q->n, GEMM_TALL / rows);
+    for (int64_t j = 0; j < q->n; j += columns)
+        for (int64_t i = 0; i < q->m; i += rows) {
+            gemm_problem part = *q;
+            part.m = gemm_min(rows, q->m - i);
+            part.n = gemm_min(columns, q->n - j);
+            part.a.data += i * q->a.rs * size;
+            part.b.data += j * q->b.cs * size;
+            part.c += (i * q->c_rs + j * q->c_cs) * size;
+            if (gemm_joined(&part) != 0) return -1;
+        }
+    return 0;
+}
+
+static void gemm_zero(const gemm_type *t, int64_t m, int64_t n, char *c, int64_t rs, int64_t cs) {
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++)
+            memset(c + (i * rs + j * cs) * t->size, 0, (size_t)t->size);
+}
+
+static int gemm_run(const gemm_type *t, int64_t m, int64_t n, int64_t k, const void *a,
+                    int64_t a_rs, int64_t a_cs, const void *b, int64_t b_rs, int64_t b_cs, void *c,
+                    int64_t c_rs, int64_t c_cs) {
+    if (m <= 0 || n <= 0)
+        return 0;
+    if (k <= 0) {
+        gemm_zero(t, m, n, c, c_rs, c_cs);
+        return 0;
+    }
+    gemm_problem q = {t, m, n, k, {a, a_rs, a_cs}, {b, b_rs, b_cs}, c, c_rs, c_cs, false};
+    /* The stride of a dimension of one element means nothing; 1 opens the fast ways. */
+    if (n == 1)
+        q.b.cs = q.c_cs = 1;
+    if (k == 1)
+        q.a.cs = 1;
+    if (t->commutes && m != 1 && (n == 1 || (c_cs != 1 && c_rs == 1))) {
+        q = (gemm_problem){t, n, m, k, {b, q.b.cs, b_rs}, {a, a_cs, a_rs}, c, q.c_cs, c_rs, false};
+    }
+    return k <= GEMM_CHAIN ? gemm_chain(&q) : gemm_long(&q);
+}
+
+#endif

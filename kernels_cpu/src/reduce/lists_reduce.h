@@ -1,0 +1,16 @@
+/* The rows of the reduction, scan, softmax and generation kernels, for the runtime's table. */
+#ifndef PHX_CPU_LISTS_REDUCE_H_
+#define PHX_CPU_LISTS_REDUCE_H_
+
+#include "runtime/kernel.h"
+
+cpu_kernel_list phx_reduce_sum_kernels(void);     /* sum, prod, mean of floating and complex types */
+cpu_kernel_list phx_reduce_integer_kernels(void); /* sum, prod of integers */
+cpu_kernel_list phx_reduce_extreme_kernels(void); /* max, min */
+cpu_kernel_list phx_reduce_place_kernels(void);   /* argmax, argmin */
+cpu_kernel_list phx_reduce_logical_kernels(void); /* any, all, count_nonzero */
+cpu_kernel_list phx_scan_kernels(void);           /* cumulative_sum, cumulative_prod */
+cpu_kernel_list phx_softmax_kernels(void);        /* softmax */
+cpu_kernel_list phx_generate_kernels(void);       /* arange */
+
+#endif

@@ -1,0 +1,242 @@
+/* The pool of worker threads behind phx_parallel_for.
+ *
+ * One job at a time is public, in the static slot `pool`. The word `pool.gate` holds its chunks not yet taken
+ * (high half) and the threads at work on it (low half). A thread takes a chunk and enters the job in one
+ * compare-and-swap, so whoever has entered has work, the caller waits for nobody else, and a worker that is
+ * late finds no chunk left and never looks at the job. While the slot is taken, other calls run inline.
+ */
+#define _GNU_SOURCE
+#include "runtime/parallel.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "runtime/runtime.h"
+#include "runtime/thread.h"
+
+#define MAX_THREADS 256
+#define CHUNKS_PER_THREAD 4
+#define ALIGN_ITEMS 64 /* chunks begin at multiples: two threads seldom share a cache line */
+#define SPIN_NS 20000u /* a futex wake-up takes 5 to 50 microseconds; jobs often come in bursts */
+#define WAKE_NS 30000u /* work that is left for a sleeping worker to be woken */
+#define SPINS_PER_LOOK 32 /* pauses between two looks at the clock */
+#define ONE_CHUNK ((uint64_t)1 << 32)
+
+static struct {
+    atomic_uint_fast64_t gate;
+    atomic_flag taken; /* a caller owns the slot */
+    phx_task_fn fn;
+    void *ctx;
+    int64_t count, chunk, chunks;
+    atomic_int sleepers; /* workers asleep on work */
+    atomic_bool waiting; /* the caller is asleep on done */
+    pthread_mutex_t mutex;
+    pthread_cond_t work, done;
+    int workers; /* started; the owner of the slot writes it */
+    bool may_spin;
+} pool = {
+    .taken = ATOMIC_FLAG_INIT,
+    .mutex = PTHREAD_MUTEX_INITIALIZER,
+    .work = PTHREAD_COND_INITIALIZER,
+    .done = PTHREAD_COND_INITIALIZER,
+};
+
+static pthread_once_t size_once = PTHREAD_ONCE_INIT;
+static int thread_count = 1;
+static const char *refused;       /* what PHALANX_NUM_THREADS holds if it is not a number */
+static _Thread_local bool inside; /* this thread runs a chunk */
+
+static inline void relax(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ __volatile__("yield");
+#endif
+}
+
+static void read_size(void) {
+    const uint32_t cores = cpu_usable_cores();
+    long n = (long)cores;
+    const char *text = getenv("PHALANX_NUM_THREADS");
+    if (text != NULL && *text != '\0') {
+        char *end;
+        const long asked = strtol(text, &end, 10);
+        if (*end == '\0' && asked > 0)
+            n = asked;
+        else
+            refused = text;
+    }
+    thread_count = (int)(n > MAX_THREADS ? MAX_THREADS : n);
+    pool.may_spin = cores > 1;
+}
+
+int phx_num_threads(void) {
+    pthread_once(&size_once, read_size);
+    return thread_count;
+}
+
+phx_error *cpu_pool_check(void) {
+    pthread_once(&size_once, read_size);
+    if (refused == NULL) return NULL;
+    return cpu_fail(PHX_INVALID_ARGUMENT,
+                    "the environment variable PHALANX_NUM_THREADS is '%s'; it must be a positive "
+                    "whole number, or unset for one thread per usable core",
+                    refused);
+}
+
+/* Take a chunk; `enter` adds this thread to those at work. Returns the chunk's number or -1. */
+static int64_t take_chunk(bool enter) {
+    uint64_t gate = atomic_load(&pool.gate);
+    while (gate >= ONE_CHUNK) {
+        if (atomic_compare_exchange_weak(&pool.gate, &gate, gate - ONE_CHUNK + enter))
+            return pool.chunks - (int64_t)(gate >> 32);
+    }
+    return -1;
+}
+
+static void run_chunk(int64_t k) {
+    const int64_t begin = k * pool.chunk;
+    const int64_t end = pool.count - begin < pool.chunk ? pool.count : begin + pool.chunk;
+    inside = true;
+    pool.fn(pool.ctx, begin, end);
+    inside = false;
+}
+
+static void run_chunks(int64_t k) {
+    for (; k >= 0; k = take_chunk(false)) run_chunk(k);
+}
+
+static bool spin_until(bool (*ready)(void)) {
+    if (!pool.may_spin) return ready();
+    const uint64_t end = cpu_now_ns() + SPIN_NS;
+    do {
+        for (int i = 0; i < SPINS_PER_LOOK; i++) {
+            if (ready()) return true;
+            relax();
+        }
+    } while (cpu_now_ns() < end);
+    return false;
+}
+
+static bool has_chunks(void) { return atomic_load_explicit(&pool.gate, memory_order_relaxed) >= ONE_CHUNK; }
+
+static bool is_finished(void) { return atomic_load(&pool.gate) == 0; }
+
+static void sleep_until_work(void) {
+    pthread_mutex_lock(&pool.mutex);
+    atomic_fetch_add(&pool.sleepers, 1);
+    while (!has_chunks()) pthread_cond_wait(&pool.work, &pool.mutex);
+    atomic_fetch_sub(&pool.sleepers, 1);
+    pthread_mutex_unlock(&pool.mutex);
+}
+
+/* Leave the job; the last to leave wakes the caller if it sleeps. */
+static void leave(void) {
+    if (atomic_fetch_sub(&pool.gate, 1) != 1 || !atomic_load(&pool.waiting)) return;
+    pthread_mutex_lock(&pool.mutex);
+    pthread_cond_signal(&pool.done);
+    pthread_mutex_unlock(&pool.mutex);
+}
+
+static void *worker(void *unused) {
+    (void)unused;
+    for (;;) {
+        const int64_t k = take_chunk(true);
+        if (k >= 0) {
+            run_chunks(k);
+            leave();
+        } else if (!spin_until(has_chunks)) {
+            sleep_until_work();
+        }
+    }
+    return NULL;
+}
+
+/* Start missing workers. A failure leaves fewer. */
+static void start_workers(int wanted) {
+    while (pool.workers < wanted) {
+        pthread_t thread;
+        if (cpu_thread_create(&thread, worker, NULL) != 0) break;
+        pthread_detach(thread);
+        pool.workers++;
+    }
+}
+
+static void wake_workers(int64_t wanted) {
+    if (atomic_load(&pool.sleepers) == 0) return;
+    pthread_mutex_lock(&pool.mutex);
+    const int64_t asleep = atomic_load(&pool.sleepers);
+    if (wanted < asleep)
+        for (int64_t i = 0; i < wanted; i++) pthread_cond_signal(&pool.work);
+    else
+        pthread_cond_broadcast(&pool.work);
+    pthread_mutex_unlock(&pool.mutex);
+}
+
+/* Workers that are awake join by themselves. Sleepers are woken when what is left, at the pace of the first
+ * chunk, is worth it: so a job that is smaller than its kernel thought costs no system call. */
+static void run_first_chunk(int64_t helpers) {
+    if (pool.count <= helpers + 1) { /* shares of a long job */
+        start_workers((int)helpers);
+        wake_workers(helpers);
+        run_chunk(0);
+        return;
+    }
+    const uint64_t begin = cpu_now_ns();
+    run_chunk(0);
+    const uint64_t left = (cpu_now_ns() - begin) * (uint64_t)(pool.chunks - 1);
+    if (left < WAKE_NS || !has_chunks()) return;
+    start_workers((int)helpers);
+    wake_workers(helpers);
+}
+
+static void wait_for_workers(void) {
+    if (atomic_fetch_sub(&pool.gate, 1) == 1 || spin_until(is_finished)) return;
+    pthread_mutex_lock(&pool.mutex);
+    atomic_store(&pool.waiting, true);
+    while (!is_finished()) pthread_cond_wait(&pool.done, &pool.mutex);
+    atomic_store(&pool.waiting, false);
+    pthread_mutex_unlock(&pool.mutex);
+}
+
+/* Size of a chunk: a few per thread for balance, none below the grain. */
+static int64_t chunk_size(int64_t count, int64_t grain, int threads) {
+    const int64_t wanted = (int64_t)threads * CHUNKS_PER_THREAD;
+    int64_t chunk = (count + wanted - 1) / wanted;
+    if (chunk < grain) chunk = grain;
+    if (chunk > ALIGN_ITEMS) chunk = (chunk + ALIGN_ITEMS - 1) / ALIGN_ITEMS * ALIGN_ITEMS;
+    return chunk;
+}
+
+void phx_parallel_for(int64_t count, int64_t grain, phx_task_fn fn, void *ctx) {
+    if (count <= 0) return;
+    if (grain < 1) grain = 1;
+    const int threads = inside || count <= grain ? 1 : phx_num_threads();
+    if (threads == 1 || atomic_flag_test_and_set(&pool.taken)) {
+        fn(ctx, 0, count);
+        return;
+    }
+    pool.fn = fn;
+    pool.ctx = ctx;
+    pool.count = count;
+    pool.chunk = chunk_size(count, grain, threads);
+    pool.chunks = (count + pool.chunk - 1) / pool.chunk;
+    atomic_store(&pool.gate, ((uint64_t)(pool.chunks - 1) << 32) + 1);
+    run_first_chunk(pool.chunks < threads ? pool.chunks - 1 : threads - 1);
+    run_chunks(take_chunk(false));
+    wait_for_workers();
+    atomic_flag_clear(&pool.taken);
+}
+
+/* The child has this thread only: workers are started again when they are needed. */
+void cpu_pool_after_fork(void) {
+    atomic_store(&pool.gate, 0);
+    atomic_store(&pool.sleepers, 0);
+    atomic_store(&pool.waiting, false);
+    atomic_flag_clear(&pool.taken);
+    pthread_mutex_init(&pool.mutex, NULL);
+    pthread_cond_init(&pool.work, NULL);
+    pthread_cond_init(&pool.done, NULL);
+    pool.workers = 0;
+    inside = false;
+}
