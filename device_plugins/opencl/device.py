@@ -42,6 +42,7 @@ from .listing import Found
 from .memory import HostMemory, host_bytes, works_in_place
 from .pocl import is_pocl
 from .queue import Queue
+from .selftest import tested
 from .staging import LEAST, Staging
 from .streams import OpenCLStreams
 
@@ -119,6 +120,7 @@ class OpenCLDevice(OpenCLStreams):
         shares = found.traits.is_cpu or Feature.UNIFIED_MEMORY in found.info.features
         self.staging = None if shares else Staging(cl, self.context, found.device)
         self._recipes: dict[tuple[str, tuple[str, ...], Layout], Recipe | None] = {}
+        self.traits = tested(self)
 
     # Queues
 
