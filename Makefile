@@ -52,10 +52,10 @@ test: $(VENV)/.test ## run the whole test suite
 	$(RUNTIMES)
 	$(RUN) $(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
 
-conformance: $(VENV)/.test ## certify every device of this machine or DEVICES=, then test the suite itself; both quick
+conformance: $(VENV)/.test ## certify all devices or DEVICES=, test the suite on all FAULTS= or some; both quick
 	$(RUNTIMES)
 	$(RUN) $(BIN)/python tests/conformance/certify_all.py $(DEVICES)
-	$(RUN) $(BIN)/phalanx conformance --self-test --quick
+	$(RUN) $(BIN)/phalanx conformance --self-test --quick $(FAULTS:%=--fault %)
 
 proof: $(VENV)/.test ## check functions of one operand on all inputs; resumes; ARGS=--help
 	$(RUNTIMES)

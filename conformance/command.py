@@ -102,9 +102,10 @@ def _level(_context: click.Context, _option: click.Parameter, value: str) -> Lev
 )
 @click.option(
     "--fault",
-    default="",
+    "faults",
+    multiple=True,
     metavar="NAME",
-    help="Run on the lying device of this name, or with --self-test only this one.",
+    help="Run on the lying device of this name; with --self-test, only on these: repeatable.",
 )
 def conformance(
     device: str | None,
@@ -123,14 +124,17 @@ def conformance(
     html: Path | None,
     certificate: Path | None,
     self_test: bool,
-    fault: str,
+    faults: tuple[str, ...],
 ) -> None:
     """Prove that a device computes the right thing, or show where it does not."""
     need_extra()
     writers = _writers(json_file, junit_xml, html, certificate)
     _check_writable([path for path, _ in writers])
     if self_test:
-        _self_test(quick, seed, fault, json_file, junit_xml or html or certificate)
+        _self_test(quick, seed, faults, json_file, junit_xml or html or certificate)
+    if len(faults) > 1:
+        fail("several --fault need --self-test: a run is on one device", USAGE)
+    fault = "".join(faults)
     try:
         settings = Settings(
             _device_name(device, fault), level, quick, groups, ops, dtypes, cases, seed, fault
@@ -153,13 +157,14 @@ def conformance(
     raise SystemExit(_exit_code(results, complete=len(written) == len(writers)))
 
 
-def _self_test(quick: bool, seed: int, fault: str, json_file: Path | None, other: object) -> None:
+def _self_test(
+    quick: bool, seed: int, names: tuple[str, ...], json_file: Path | None, other: object
+) -> None:
     """Test the suite; exits."""
     if other:
         fail("--self-test writes no other report than --json", USAGE)
     from .selftest_report import run_and_show
 
-    names = (fault,) if fault else ()
     raise SystemExit(run_and_show(quick=quick, seed=seed, names=names, json_file=json_file))
 
 

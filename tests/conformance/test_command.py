@@ -48,6 +48,7 @@ def test_waits(device):
         (["--op", "add", "--certificate", "{tmp}/c"], "a certificate needs a whole run; drop"),
         (["--self-test", "--html", "{tmp}/r"], "--self-test writes no other report than --json"),
         (["--self-test", "--fault", "gremlin"], "unknown fault 'gremlin'"),
+        (["--fault", "device-dies", "--fault", "driver-exits"], "several --fault need --self-test"),
     ],
 )
 def test_wrong_usage(usage: Callable, args: list[str], words: str, tmp_path: Path) -> None:
