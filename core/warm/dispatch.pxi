@@ -403,10 +403,10 @@ def launch(str op not None, tuple inputs not None, tuple outputs not None, tuple
     cdef int64_t work = 0
     if n + m > 8 or k > 8:
         raise ValueError(f"{op}: at most 8 operands and 8 params")
-    dtypes = tuple([(<Array?>x).dtype.name for x in inputs + outputs])
-    kernel = kernel_at(device, op, dtypes)
+    key = (op, *[(<Array?>x).dtype for x in inputs + outputs])
+    kernel = kernel_at(device, key)
     if kernel is None:
-        _dispatch_other(device, op, dtypes, list(inputs), list(outputs), params, s)
+        _dispatch_other(device, op, names_of(key), list(inputs), list(outputs), params, s)
         return
     if kernel.run_fn == NULL:
         launch_with_driver(device, kernel, list(inputs), list(outputs), params, s)
@@ -422,17 +422,21 @@ def launch(str op not None, tuple inputs not None, tuple outputs not None, tuple
                   k, 0, work)
 
 
-cdef Kernel kernel_at(Device device, str op, tuple dtypes):
-    """The device's kernel for an op of any layout, ``None`` if it has none."""
+cdef Kernel kernel_at(Device device, tuple key):
+    """The device's kernel for (op, *dtypes) of any layout, ``None`` if it has none."""
     cdef KernelTable table = device._table
-    key = (op, dtypes)
     found = table.kernels.get(key, _missing)
     if found is _missing:
         from .dispatch import registry
 
-        found = registry.choose_kernel(device, op, dtypes, Layout.ANY)
+        found = registry.choose_kernel(device, key[0], names_of(key), Layout.ANY)
         table.kernels[key] = found
     return found
+
+
+cdef tuple names_of(tuple key):
+    """The names of the dtypes in the key of a kernel."""
+    return tuple([(<DType>dtype).name for dtype in key[1:]])
 
 
 cdef Kernel _missing = Kernel("", (), Layout.ANY)

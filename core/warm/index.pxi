@@ -77,7 +77,7 @@ def matrix_product(x1, x2):
     if (a.t.ndim != 2 or b.t.ndim != 2 or a.dtype is not b.dtype or a.device is not b.device
             or a.t.shape[1] != b.t.shape[0] or a.count == 0 or b.count == 0 or a.dtype.code == BOOL):
         return None
-    kernel = kernel_of(a.device, "matmul", a.dtype, None)
+    kernel = kernel_at(a.device, ("matmul", a.dtype, a.dtype, a.dtype))
     if kernel is None:
         return None
     s = current_stream_of(a.device)

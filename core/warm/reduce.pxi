@@ -80,18 +80,6 @@ cdef Array kept_first(Array x, uint64_t mask):
     return copied
 
 
-cdef Kernel kernel_of(Device device, str op, DType source, DType target):
-    """The kernel of a reduction, or of a matrix product of one dtype if ``target`` is None."""
-    cdef KernelTable table = device._table
-    key = (op, source, target)
-    found = table.kernels.get(key, _missing)
-    if found is _missing:
-        name = source.name
-        dtypes = (name, name, name) if target is None else (name, target.name)
-        found = table.kernels[key] = kernel_at(device, op, dtypes)
-    return found
-
-
 def reduce(str op not None, Array x not None, axis, bint keepdims, DType dtype not None):
     """Reduce over axes: ``None`` is all of them. ``dtype`` is the op's result dtype for ``x.dtype``.
 
@@ -142,7 +130,7 @@ cdef int launch_along(str op, Array x, Array out, Plan *p, Stream s, const int64
     cdef int64_t strides[MAX_NDIM]
     cdef int64_t step = 1
     cdef int i
-    cdef Kernel kernel = kernel_of(x.device, op, x.dtype, out.dtype)
+    cdef Kernel kernel = kernel_at(x.device, (op, x.dtype, out.dtype))
     for i in range(p.ndim - 2, -1, -1):
         strides[i] = step
         step *= p.shape[i]

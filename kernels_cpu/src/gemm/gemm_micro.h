@@ -99,16 +99,17 @@ __attribute__((noinline)) static void X_(tile_full)(int64_t k, const T *a, const
             X_(tile_body)(MR_, 1, true, k, a, a_rs, a_cs, b, b_rs, c, c_rs, last, acc);    \
     }
 /* TILE for every number of rows that a tile may have. */
+/* clang-format off */
 #if MR > 6
-#define TILES                                       \
-    TILE(1)                                         \
-    TILE(2) TILE(3) TILE(4) TILE(5) TILE(6) TILE(7) \
-        TILE(8) TILE(9) TILE(10) TILE(11) TILE(12) TILE(13) TILE(14)
+#define TILES \
+    TILE(1) TILE(2) TILE(3) TILE(4) TILE(5) TILE(6) TILE(7) \
+    TILE(8) TILE(9) TILE(10) TILE(11) TILE(12) TILE(13) TILE(14)
 #elif MR > 4
 #define TILES TILE(1) TILE(2) TILE(3) TILE(4) TILE(5) TILE(6)
 #else
 #define TILES TILE(1) TILE(2) TILE(3) TILE(4)
 #endif
+/* clang-format on */
 TILES
 #undef TILE
 
