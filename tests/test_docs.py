@@ -107,6 +107,31 @@ def test_the_code_of_a_page_runs_and_prints_what_the_page_says(page: Path, tmp_p
 
 # The recipe of add-an-op.md, on a copy of the package
 
+NEW_OPS = ("radians", "cbrt", "asum")
+#: The new ops on a device with groups of work-items, without another line for it.
+ON_OTHER_DEVICES = """
+import numpy as np, phalanx as px
+from phalanx.vendor import host
+from emulated.driver import EmulatedDriver
+host().register_driver(EmulatedDriver())
+rng = np.random.default_rng(1)
+for dtype in ("float16", "float32", "float64"):
+    data = rng.standard_normal((5, 9001)).astype(dtype)
+    for name in ("radians", "cbrt", "asum"):
+        options = {"axis": 1} if name == "asum" else {}
+        here, there = (
+            px.asnumpy(getattr(px, name)(px.asarray(data, device=device), **options))
+            for device in ("cpu:0", "emulated:0")
+        )
+        assert here.tobytes() == there.tobytes(), (name, dtype)
+        if dtype == "float64":
+            wide = data.astype(np.longdouble)
+            right = {"radians": np.radians, "cbrt": np.cbrt}.get(name)
+            want = right(wide) if right else np.abs(wide).sum(axis=1)
+            assert np.allclose(here, want.astype(float), rtol=1e-15, atol=0), name
+print("the same bits")
+"""
+
 
 def copy_package(folder: Path) -> Path:
     """Copy the installed package without its kernel libraries; return the copy."""
@@ -116,20 +141,24 @@ def copy_package(folder: Path) -> Path:
     return target
 
 
-def apply_recipe(package: Path) -> list[str]:
-    """Make the page's changes to a copy of the package; return the paths that were changed."""
-    changed = []
+def apply_recipe(root: Path) -> dict[str, set[str]]:
+    """Make the page's changes to a copy; return for each new op the paths that were changed."""
+    changed: dict[str, set[str]] = {op: set() for op in NEW_OPS}
     for block in blocks(RECIPE):
-        if block.language != "diff":
+        if block.file:
+            path, added = block.file, block.text
+            (root / path).write_text(added, "utf-8")
+        elif block.language == "diff":
+            path, before, added = insertions(block.text)
+            text = (root / path).read_text("utf-8")
+            assert text.count(before) == 1, (
+                f"{RECIPE.name}: {path} has these lines {text.count(before)} times:\n{before}"
+            )
+            (root / path).write_text(text.replace(before, before + added), "utf-8")
+        else:
             continue
-        path, before, added = insertions(block.text)
-        target = package / path.removeprefix("core/")
-        text = target.read_text("utf-8")
-        assert text.count(before) == 1, (
-            f"{RECIPE.name}: {path} has these lines {text.count(before)} times:\n{before}"
-        )
-        target.write_text(text.replace(before, before + added), "utf-8")
-        changed.append(path)
+        (op,) = (op for op in NEW_OPS if op in added)
+        changed[op].add(path)
     return changed
 
 
@@ -144,31 +173,27 @@ def load_render() -> ModuleType:
 
 
 def build_kernels(package: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Build a CPU library with the new op alone, from the copy's op table."""
+    """Build a CPU library with the new ops alone, from the copy's op table."""
     monkeypatch.delitem(sys.modules, "phalanx_build_optable", raising=False)
     render = load_render()
-    (folder / "core").symlink_to(package)
     table = render.load_optable(folder)
     monkeypatch.delitem(sys.modules, "phalanx_build_optable")
     new = {name: row for name, row in table.OPS.items() if name not in OPS}
-    assert new
+    assert set(new) == set(NEW_OPS)
     cast = table.OPS["cast"]
     needed = (table.Signature(("int64",), ("float64",)),)
     table.OPS = new | {"cast": dataclasses.replace(cast, signatures=needed)}
     texts = render.Renderer(table).render()
-    runtime = (ROOT / "kernels_cpu" / "src").rglob("*.c")
-    sources = [path for path in sorted(runtime) if not _KERNELS.match(path.name)]
+    own = folder / "kernels_cpu" / "src"
+    sources = [path for path in sorted(own.rglob("*.c")) if not _KERNELS.match(path.name)]
+    sources += [own / "reduce" / f"{name}.c" for name in ("reduce", "reduce_sum")]
     for group, text in texts.items():
         path = folder / f"elementwise_{group}.c"
         path.write_text(text, "utf-8")
         sources.append(path)
-    (folder / "kernel_lists.h").write_text(render.kernel_lists([f"elementwise_{g}" for g in texts]))
-    folders = [
-        ROOT / "kernels_cpu" / "src",
-        ROOT / "core" / "include",
-        ROOT / "core" / "scalar",
-        folder,
-    ]
+    lists = [*(f"elementwise_{group}" for group in texts), "reduce_sum"]
+    (folder / "kernel_lists.h").write_text(render.kernel_lists(lists))
+    folders = [own, package / "include", package / "scalar", folder]
     compiler = (sysconfig.get_config_var("CC") or "cc").split()[0]
     macros = ("-DPHX_CPU_LEVEL=1", "-DPHX_FLOAT_QUOTIENT=1", '-DPHX_CPU_VERSION="0.0"')
     command = [compiler, *_FLAGS, "-pthread", *macros]
@@ -184,16 +209,31 @@ def test_the_recipe_for_an_op_makes_an_op_that_computes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     package = copy_package(tmp_path)
-    touched = apply_recipe(package)
-    assert set(touched) == {
-        "core/optable/elementwise.py",  # the row
-        "core/namespace/elementwise.py",  # the public name
+    (tmp_path / "core").symlink_to(package)
+    shutil.copytree(ROOT / "kernels_cpu" / "src", tmp_path / "kernels_cpu" / "src")
+    row_and_name = {
+        "core/optable/elementwise.py",
+        "core/namespace/elementwise.py",
         "core/__init__.py",
+    }
+    assert apply_recipe(tmp_path) == {
+        "radians": row_and_name,
+        "cbrt": row_and_name | {"core/scalar/real_cbrt.h"},
+        "asum": {
+            "core/optable/structured.py",
+            "core/namespace/reductions.py",
+            "core/__init__.py",
+            "core/testing/kernels.py",
+            "core/device_code/reduction_rules.py",
+            "kernels_cpu/src/reduce/reduce_sum.c",
+        },
     }
     build_kernels(package, tmp_path, monkeypatch)
     found = runnable(RECIPE)
-    assert found
+    assert len(found) == len(NEW_OPS)
     run_blocks(found, tmp_path)
+    done = run_python("-c", ON_OTHER_DEVICES, path=tmp_path, PHALANX_PLUGINS="cpu")
+    assert done.stdout == "the same bits\n", done.stderr
 
 
 # Links, headings, completeness

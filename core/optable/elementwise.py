@@ -14,7 +14,7 @@ _IEEE = Bound(dict.fromkeys(_FLOATING_COMPLEX, 0.5), "IEEE 754-2019, 5.4: correc
 #: Parts of complex products: complex64 from float64, complex128 from pairs of float64.
 _PARTS = Bound(
     {**dict.fromkeys(FLOATING, 0.5), "complex64": 0.501, "complex128": 1.0},
-    "real: IEEE 754-2019, 5.4; complex: measured against mpmath, tests/test_scalar_complex.py",
+    "real: IEEE 754-2019, 5.4; complex: measured against mpmath, tests/scalar",
 )
 _ONCE = Bound(
     dict.fromkeys(FLOATING, 0.5), "the exact value rounded once: core/scalar/real_basic.h"
@@ -55,7 +55,7 @@ def _to_real(dtypes: tuple[str, ...]) -> tuple[Signature, ...]:
 _PROVEN = Bound(
     {**dict.fromkeys(FLOATING, 0.5), "float64": 1.0, "complex64": 1.0, "complex128": 4.0},
     "float32, float16, bfloat16: by definition, checked on all inputs as docs/numerics.md tells; "
-    "others: measured against mpmath over the whole domain, tests/test_scalar_*.py",
+    "others: measured against mpmath over the whole domain, tests/scalar",
 )
 #: Those that need more than float32's result to be right in float16: core/scalar/real_half.h.
 _FOR_F16 = frozenset(
@@ -70,7 +70,7 @@ def _measured(f32: float, f64: float, c64: float = 0.0, c128: float = 0.0) -> Bo
     ulp = {"float16": 0.5, "bfloat16": 0.5, "float32": f32, "float64": f64}
     if c64:
         ulp |= {"complex64": c64, "complex128": c128}
-    return Bound(ulp, "measured against mpmath over the whole domain, tests/test_scalar_*.py")
+    return Bound(ulp, "measured against mpmath over the whole domain, tests/scalar")
 
 
 def _op(
