@@ -24,7 +24,7 @@ JOBS ?= 2
 MINUTES ?= 2
 SECONDS ?= 20
 
-.PHONY: help demo test test-all conformance proof stress cover sanitize bench lint types wheel clean
+.PHONY: help edit demo test test-all conformance proof stress cover sanitize bench lint types wheel clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -43,6 +43,12 @@ $(VENV)/.%: $(DIST)/.stamp
 	$(BIN)/python -m pip install --quiet "$$(ls $(DIST)/phalanx-*.whl)[$*]"
 	$(BIN)/python -m pip install --quiet --force-reinstall --no-deps $(DIST)/phalanx-*.whl
 	touch $@
+
+# Another environment, so that it never stands in the way of the wheel's.
+edit: ## .venv-edit works on these files: Python counts at once, C and Cython after `make edit` again
+	test -x .venv-edit/bin/python || $(PYTHON) -m venv .venv-edit
+	.venv-edit/bin/python -m pip install --quiet --upgrade pip setuptools wheel 'cython>=3.1' 'cffi>=2.0'
+	.venv-edit/bin/python -m pip install --quiet --no-build-isolation --editable '.[test,opencl]'
 
 demo: $(VENV)/.demo ## train a network on real digits, on every device
 	$(RUNTIMES)
@@ -99,4 +105,4 @@ wheel: $(DIST)/.stamp ## build the wheel into dist/
 	@ls $(DIST)/*.whl
 
 clean: ## remove what was built
-	rm -rf build dist build-delays dist-delays out .venv .venv-delays *.egg-info .pytest_cache .mypy_cache .ruff_cache .coverage
+	rm -rf build dist build-delays dist-delays out .venv .venv-delays .venv-edit *.egg-info .pytest_cache .mypy_cache .ruff_cache .coverage

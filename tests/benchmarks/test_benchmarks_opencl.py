@@ -169,7 +169,7 @@ class TestSuites:
     def test_no_opencl_device_is_told(
         self, fake: px.Device, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        module = sys.modules["phalanx.devices"]  # the name itself is also a function's
+        module = sys.modules["phalanx.discovery.devices"]  # the name itself is also a function's
         monkeypatch.setattr(module, "devices", lambda kind: ())
         (host,) = suites.choose_suites([], [])
         assert set(host.missing) == {ARRAY, HAND_WRITTEN}

@@ -127,7 +127,8 @@ class TestGroup:
         assert "Traceback" not in done.stderr
 
     def test_importing_phalanx_does_not_import_the_command_line(self) -> None:
-        code = "import sys, phalanx.devices; print('click' in sys.modules or 'rich' in sys.modules)"
+        heavy = "'click' in sys.modules or 'rich' in sys.modules"
+        code = f"import sys, phalanx.discovery.devices; print({heavy})"
         assert run_python("-c", code).stdout.strip() == "False"
 
 
