@@ -45,8 +45,11 @@ $(VENV)/.%: $(DIST)/.stamp
 	touch $@
 
 # Another environment, so that it never stands in the way of the wheel's.
-edit: ## .venv-edit works on these files: Python counts at once, C and Cython after `make edit` again
-	test -x .venv-edit/bin/python || $(PYTHON) -m venv .venv-edit
+edit: .venv-edit/bin/phalanx ## .venv-edit works on these files: Python counts at once, C and Cython after `make edit`
+	.venv-edit/bin/python setup.py --quiet build_ext --inplace
+
+.venv-edit/bin/phalanx:
+	$(PYTHON) -m venv .venv-edit
 	.venv-edit/bin/python -m pip install --quiet --upgrade pip setuptools wheel 'cython>=3.1' 'cffi>=2.0'
 	.venv-edit/bin/python -m pip install --quiet --no-build-isolation --editable '.[test,opencl]'
 
