@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import phalanx as px
 import pytest
+from phalanx.arrays.transfer import copy_from_host, copy_to_host
 from phalanx.device_plugins.opencl import OpenCLDriver
 from phalanx.device_plugins.opencl.device import OpenCLDevice
 from phalanx.device_plugins.opencl.listing import Found, Listing
@@ -363,6 +364,21 @@ class TestSharedWithTheHost:
         with pytest.raises(OutOfMemoryError, match="the host has no memory") as got:
             device.ensure_open().alloc(1 << 20)
         assert got.value.size == 1 << 20
+
+    def test_the_host_in_front_of_a_borrowed_array(self, device: px.Device) -> None:
+        """PoCL leaves out copies whose host end is where the buffer begins, whatever the offset."""
+        alignment = device.info.alignment
+        room = np.zeros(4 * alignment + 96, np.uint8)
+        start = -room.ctypes.data % alignment
+        front, inner = room[start : start + 16], room[start + 16 : start + 112].view(np.float64)
+        inner[:] = np.arange(12.0)
+        x = px.asarray(inner, copy=False, device=device)
+        half = px.asarray(inner[:2], copy=False, device=device)
+        copy_to_host(half, front.ctypes.data, room)
+        assert front.view(np.float64).tolist() == [0.0, 1.0]
+        front.view(np.float64)[:] = [7.0, 8.0]
+        copy_from_host(half, front.ctypes.data, room)
+        assert px.asnumpy(x)[:3].tolist() == [7.0, 8.0, 2.0]
 
 
 class TestLimits:
