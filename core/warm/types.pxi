@@ -167,6 +167,14 @@ cdef class KernelTable:
         PyMem_Free(self.entries)
 
 
+cdef object joined_failure(object first, object other):
+    """The first failure of work, with the others as notes: each is told once, here or nowhere."""
+    if first is None:
+        return other
+    first.add_note(f"on another stream: {other}")
+    return first
+
+
 @cython.final
 cdef class Device:
     """One piece of hardware, such as ``cpu:0``. Get one from ``phalanx.devices()``.
@@ -273,7 +281,8 @@ cdef class Device:
         """Wait for all work; ``timeout`` in seconds, then ``TimeoutError``.
 
         Raises:
-            LaunchError: an asynchronous launch failed, the first one found; all were waited for.
+            LaunchError: an asynchronous launch failed, the first one found; all were waited for,
+                and the failures of other streams are notes of the error.
         """
         cdef Timeline t
         from time import monotonic
@@ -284,10 +293,10 @@ cdef class Device:
         for t in self.timelines():
             try:
                 t.finish(None if end is None else max(0.0, end - monotonic()))
-            except TimeoutError:
-                raise
+            except TimeoutError as late:
+                raise late from failure
             except Exception as error:  # whatever a driver raises for work that failed
-                failure = failure or error
+                failure = joined_failure(failure, error)
         self.end_dropped()
         if failure is not None:
             raise failure
@@ -316,7 +325,7 @@ cdef class Device:
                 try:
                     t.finish(None)
                 except Exception as error:  # whatever a driver raises for work that failed
-                    failure = failure or error
+                    failure = joined_failure(failure, error)
                 if t is not self.default_stream.timeline:
                     t.close()
             self.pool.trim()

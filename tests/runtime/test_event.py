@@ -185,3 +185,17 @@ class TestFailures:
         driver.faults.open = None
         assert values(px.ones(2, device="own:0")) == [1.0, 1.0]
         assert driver.opened == [0]
+
+
+def test_a_wait_for_the_device_tells_of_every_stream_that_failed(cpu: px.Device) -> None:
+    x = px.arange(10)
+    streams = [px.Stream(cpu), px.Stream(cpu)]
+    for stream, place in zip(streams, (77, 88), strict=True):
+        with stream:
+            x[px.asarray([place])]
+    with pytest.raises(IndexError) as caught:
+        cpu.synchronize()
+    text = "\n".join([str(caught.value), *caught.value.__notes__])
+    assert "index 77" in text
+    assert "index 88" in text
+    cpu.synchronize()  # each was told once

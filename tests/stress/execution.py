@@ -44,7 +44,7 @@ class Trouble:
         self._lock = threading.Lock()
         self._active = 0
         self._times = 0
-        self.felt = 0
+        self.told: list[str] = []  # what was felt: the messages, notes by themselves
 
     def __enter__(self) -> None:
         with self._lock:
@@ -59,12 +59,12 @@ class Trouble:
         """Return what ``excuses`` needs: taken before the step that may fail."""
         return self._times - self._active
 
-    def excuses(self, mark: int) -> bool:
-        """Tell whether there was any since the mark, and count that somebody felt it."""
+    def excuses(self, mark: int, error: BaseException) -> bool:
+        """Tell whether there was any since the mark, and note that somebody felt it."""
         with self._lock:
             if self._times == mark:
                 return False
-            self.felt += 1
+            self.told += [str(error), *getattr(error, "__notes__", ())]
             return True
 
 
@@ -167,11 +167,12 @@ class Worker:
             shortage, indices = self.run.shortage.mark(), self.run.bad_indices.mark()
             try:
                 self._do(step)
-            except px.OutOfMemoryError:
-                if not self.run.shortage.excuses(shortage) or time.monotonic() > deadline:
+            except px.OutOfMemoryError as error:
+                if not self.run.shortage.excuses(shortage, error) or time.monotonic() > deadline:
                     raise
-            except IndexError:
-                if step.kind not in steps.WAITING or not self.run.bad_indices.excuses(indices):
+            except IndexError as error:
+                excuses = self.run.bad_indices.excuses
+                if step.kind not in steps.WAITING or not excuses(indices, error):
                     raise
             else:
                 return
