@@ -52,7 +52,7 @@ class BuildChanged(build_ext):
         def compile_changed(target: str, source: str, *rest: object) -> None:
             extension, general, own, macros = rest
             listed, noted = Path(f"{target}.d"), Path(f"{target}.command")
-            command = repr((source, general, own, macros))
+            command = repr((self.compiler.compiler_so, source, general, own, macros))
             if _is_current(Path(target), listed) and noted.read_text("utf-8") == command:
                 return
             noted.unlink(missing_ok=True)

@@ -320,7 +320,8 @@ class OpenCLDevice(OpenCLStreams):
         copy = self.cl.enqueue_copy
         if self._seems_in_place(src, address):
             room = bytearray(size)
-            queue.put(what, copy, room, buffer, src_offset=src.offset, is_blocking=True)
+            event = queue.put(what, copy, room, buffer, src_offset=src.offset, is_blocking=False)
+            queue.wait_for(event)  # outside of the queue's lock
             host[:] = bytes(room)
             return
         queue.put(what, copy, host, buffer, src_offset=src.offset, is_blocking=False)
