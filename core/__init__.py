@@ -33,7 +33,6 @@ from .arrays.data_types import (
     uint32,
     uint64,
 )
-from .arrays.indexing import take, take_along_axis
 from .arrays.interchange import from_dlpack
 from .arrays.transfer import asnumpy
 from .discovery.devices import (
@@ -203,6 +202,7 @@ from .namespace.reductions import (
 from .namespace.searching import nonzero, searchsorted
 from .namespace.sets import isin, unique_all, unique_counts, unique_inverse, unique_values
 from .namespace.sorting import argsort, sort
+from .namespace.taking import take, take_along_axis
 from .runtime.allocators import (
     Allocator,
     FaultInjectionAllocator,

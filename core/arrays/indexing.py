@@ -13,7 +13,6 @@ from phalanx._warm import (
     empty,
     fill,
     launch,
-    normal_axis,
     overlaps,
     reduce,
     ternary,
@@ -430,65 +429,3 @@ def _row_strides(inner: tuple[int, ...]) -> tuple[int, ...]:
     from phalanx.namespace.manipulation import c_strides
 
     return (math.prod(inner), *c_strides(inner))
-
-
-def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
-    """Return slices along an axis at integer ``indices``; negative ones count from the end.
-
-    ``axis`` may be left out for one axis only.
-
-    Raises:
-        IndexError: an index out of range.
-        TypeError: ``x`` is no array, or ``indices`` no integer array.
-        ValueError: no axis given for several.
-    """
-    from phalanx.namespace.manipulation import need_array
-
-    need_array(x, "take")
-    if axis is None:
-        if x.ndim != 1:
-            raise ValueError(f"take needs an axis for shape {x.shape}")
-        axis = 0
-    axis = normal_axis(axis, x, "take")
-    if not isinstance(indices, Array) or indices.dtype.kind not in "iu":
-        raise TypeError("take: indices are an integer array")
-    return getitem(x, (*[slice(None)] * axis, indices))
-
-
-def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
-    """Return for each place of ``indices`` the element of ``x`` at that index along ``axis``.
-
-    The other extents are equal or broadcast.
-
-    Raises:
-        IndexError: an index out of range.
-        TypeError: ``x`` is no array, or ``indices`` no integer array.
-        ValueError: another number of axes.
-    """
-    from phalanx.namespace.creation import arange
-    from phalanx.namespace.manipulation import broadcast_shapes, broadcast_to, need_array
-
-    need_array(x, "take_along_axis")
-    if not isinstance(indices, Array) or indices.dtype.kind not in "iu":
-        raise TypeError("take_along_axis: indices are an integer array")
-    if x.ndim != indices.ndim:
-        raise ValueError(f"take_along_axis: {indices.ndim} axes of indices for shape {x.shape}")
-    axis = normal_axis(axis, x, "take_along_axis")
-    rest = broadcast_shapes(
-        (*x.shape[:axis], 1, *x.shape[axis + 1 :]),
-        (*indices.shape[:axis], 1, *indices.shape[axis + 1 :]),
-    )
-    shape = (*rest[:axis], indices.shape[axis], *rest[axis + 1 :])
-    source = broadcast_to(x, (*rest[:axis], x.shape[axis], *rest[axis + 1 :]))
-    keys: list[Array] = []
-    for a in range(x.ndim):
-        if a == axis:
-            keys.append(broadcast_to(cast(indices, int64), shape))
-        else:
-            steps = arange(shape[a], device=x.device)
-            ones = [1] * x.ndim
-            ones[a] = shape[a]
-            strides = [0] * x.ndim
-            strides[a] = 1
-            keys.append(broadcast_to(view(steps, tuple(ones), tuple(strides)), shape))
-    return getitem(source, tuple(keys))

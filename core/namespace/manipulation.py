@@ -372,7 +372,7 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
     Raises:
         ValueError: a negative count, or another number of counts than slices.
     """
-    from phalanx.arrays.indexing import take
+    from .taking import take
 
     need_array(x, "repeat")
     if axis is None:

@@ -220,6 +220,7 @@ def any(x: Array, /, *, axis: Axis = None, keepdims: _bool = False) -> Array:
 
     Raises:
         IndexError: an axis that is not there.
+        TypeError: no array.
         ValueError: an axis named twice.
     """
     need_array(x, "any")
@@ -234,6 +235,7 @@ def all(x: Array, /, *, axis: Axis = None, keepdims: _bool = False) -> Array:
 
     Raises:
         IndexError: an axis that is not there.
+        TypeError: no array.
         ValueError: an axis named twice.
     """
     need_array(x, "all")
@@ -246,6 +248,7 @@ def count_nonzero(x: Array, /, *, axis: Axis = None, keepdims: _bool = False) ->
 
     Raises:
         IndexError: an axis that is not there.
+        TypeError: no array.
         ValueError: an axis named twice.
     """
     need_array(x, "count_nonzero")

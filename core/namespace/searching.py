@@ -7,8 +7,10 @@ from typing import Literal
 from phalanx._warm import Array, cast, empty, launch
 from phalanx.arrays.data_types import bool as bool_
 from phalanx.arrays.data_types import int64, result_type
-from phalanx.arrays.indexing import nonzero_flat, take, unravel
+from phalanx.arrays.indexing import nonzero_flat, unravel
 from phalanx.errors import DeviceMismatchError
+
+from .taking import take
 
 
 def nonzero(x: Array, /) -> tuple[Array, ...]:

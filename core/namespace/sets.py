@@ -7,7 +7,7 @@ from typing import NamedTuple
 from phalanx._warm import Array, assign, cast, empty, launch, view
 from phalanx.arrays.data_types import bool as bool_
 from phalanx.arrays.data_types import int64, result_type
-from phalanx.arrays.indexing import getitem, nonzero_flat, take
+from phalanx.arrays.indexing import getitem, nonzero_flat
 from phalanx.errors import DeviceMismatchError
 
 from .creation import arange, asarray, full
@@ -16,6 +16,7 @@ from .manipulation import concat, reshape
 from .reductions import cumulative_sum
 from .searching import searchsorted
 from .sorting import argsort, sort
+from .taking import take
 
 
 class UniqueAllResult(NamedTuple):
