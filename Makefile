@@ -1,5 +1,5 @@
 # Two commands do everything on a fresh machine with Python 3.11+, a C compiler and make:
-#   make demo    the main job on real data        make test    the whole test suite
+#   make demo    the main job on real data        make test    the tests
 # Each makes its own environment in .venv. `make help` lists the rest.
 
 PYTHON ?= python3
@@ -57,7 +57,7 @@ demo: $(VENV)/.demo ## train a network on real digits, on every device
 	$(RUNTIMES)
 	$(RUN) $(BIN)/python examples/digits.py
 
-test: $(VENV)/.test ## run the whole test suite
+test: $(VENV)/.test ## run the tests, but for what only `make test-all` takes
 	$(RUNTIMES)
 	$(RUN) $(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
 
