@@ -40,9 +40,13 @@ from .driver import (
     alignment_problem,
 )
 from .runtime.locks import ForkSafeLock
+from .runtime.staging import LEAST_STAGED, SLOT_SIZE, Slot, Staging
+from .runtime.waiting import check_timeout, wait_until
 from .steps import Status, Step
 
 __all__ = [
+    "LEAST_STAGED",
+    "SLOT_SIZE",
     "Array",
     "Buffer",
     "Capability",
@@ -61,6 +65,8 @@ __all__ = [
     "Operand",
     "Place",
     "Refusal",
+    "Slot",
+    "Staging",
     "Status",
     "Step",
     "Stream",
@@ -69,6 +75,7 @@ __all__ = [
     "alignment_problem",
     "as_dtype",
     "begin_use",
+    "check_timeout",
     "current_stream",
     "dtype_from_name",
     "empty",
@@ -77,5 +84,6 @@ __all__ = [
     "reinterpret",
     "scalar_bytes",
     "view",
+    "wait_until",
     "wrap_host",
 ]

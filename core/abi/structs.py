@@ -95,10 +95,11 @@ def _make_ffi() -> Any:
 def ffi() -> Any:
     """Return the cffi object that knows the types of ``phalanx.h``; made at the first call."""
     global _ffi  # noqa: PLW0603 - made once
-    if _ffi is None:
+    found = _ffi
+    if found is None:
         with _ffi_lock:  # two objects would have incompatible types
-            _ffi = _ffi or _make_ffi()
-    return _ffi
+            found = _ffi = _ffi or _make_ffi()
+    return found
 
 
 def text(value: Any) -> str:

@@ -9,21 +9,19 @@ from types import ModuleType
 from typing import Any
 
 from phalanx.device_code.cache import DiskCache
-from phalanx.device_code.recipe import Program, Recipe
-from phalanx.device_code.source import full_text
+from phalanx.device_code.recipe import Program
+from phalanx.device_code.table import KernelTable
+from phalanx.device_plugins.cache_folder import default_folder
 from phalanx.errors import (
     ClosedError,
     DeviceError,
     DeviceLostError,
     OutOfMemoryError,
-    UnsupportedOpError,
 )
-from phalanx.kernels_opencl import find, refusal
-from phalanx.kernels_opencl.dialect import DIALECT
-from phalanx.kernels_opencl.folder import default_folder
-from phalanx.kernels_opencl.programs import ProgramStore
-from phalanx.optable import OPS, Structure
+from phalanx.kernels_opencl import find
+from phalanx.kernels_opencl.programs import OpenCLPrograms
 from phalanx.vendor import (
+    LEAST_STAGED,
     Array,
     Capability,
     Feature,
@@ -43,7 +41,7 @@ from .memory import HostMemory, host_bytes, works_in_place
 from .pocl import is_pocl
 from .queue import Queue
 from .selftest import tested
-from .staging import LEAST, Staging
+from .staging import OpenCLStaging
 from .streams import OpenCLStreams
 
 _CONTENT_UNDEFINED = 1 << 1  # CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED
@@ -112,15 +110,14 @@ class OpenCLDevice(OpenCLStreams):
             found.target,
         )
         # To hand out a binary, PoCL compiles once more, and it has a cache on disk of its own.
-        disk = None if is_pocl(found.device) else DiskCache(default_folder())
-        self.programs = ProgramStore(cl, self.context, found.device, found.traits, identity, disk)
+        disk = None if is_pocl(found.device) else DiskCache(default_folder("opencl"))
+        self.programs = OpenCLPrograms(cl, self.context, found.device, found.traits, identity, disk)
         self.bound: dict[tuple[Program, str], BoundKernel] = {}
-        self._kernels: dict[tuple[str, tuple[str, ...], Layout], Kernel | Refusal] = {}
         self._host = HostMemory(cl, self.context, found.info.alignment, self.queues)
         shares = found.traits.is_cpu or Feature.UNIFIED_MEMORY in found.info.features
-        self.staging = None if shares else Staging(cl, self.context, found.device)
-        self._recipes: dict[tuple[str, tuple[str, ...], Layout], Recipe | None] = {}
+        self.staging = None if shares else OpenCLStaging(cl, self.context, found.device)
         self.traits = tested(self)
+        self.table = KernelTable(name, self.traits, find, _PROVIDER)
 
     # Queues
 
@@ -276,7 +273,7 @@ class OpenCLDevice(OpenCLStreams):
     def move(self, dst: Place, src: Place, size: int, queue: Queue) -> None:
         """Enqueue a copy.
 
-        A large one between the host and a device with its own memory goes through `Staging`.
+        A large one between the host and a device with its own memory goes through `OpenCLStaging`.
         """
         self.check()
         if size == 0:
@@ -303,8 +300,8 @@ class OpenCLDevice(OpenCLStreams):
             raise
 
     def _send(self, dst: Place, address: int, size: int, queue: Queue) -> None:
-        buffer, staged = self.buffer(dst.handle), self.staging if size >= LEAST else None
-        if staged and staged.send(buffer, dst.offset, address, size, queue):
+        buffer, staged = self.buffer(dst.handle), self.staging if size >= LEAST_STAGED else None
+        if staged and staged.send_to(buffer, dst.offset, address, size, queue):
             return
         what, host = f"copy of {size} bytes", host_bytes(address, size)
         if self._seems_in_place(dst, address):
@@ -313,8 +310,8 @@ class OpenCLDevice(OpenCLStreams):
         queue.put(what, copy, buffer, host, dst_offset=dst.offset, is_blocking=False)
 
     def _fetch(self, address: int, src: Place, size: int, queue: Queue) -> None:
-        buffer, staged = self.buffer(src.handle), self.staging if size >= LEAST else None
-        if staged and staged.fetch(buffer, src.offset, address, size, queue):
+        buffer, staged = self.buffer(src.handle), self.staging if size >= LEAST_STAGED else None
+        if staged and staged.fetch_from(buffer, src.offset, address, size, queue):
             return
         what, host = f"copy of {size} bytes", host_bytes(address, size)
         copy = self.cl.enqueue_copy
@@ -338,36 +335,12 @@ class OpenCLDevice(OpenCLStreams):
 
     def kernel(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Kernel | Refusal:
         """Return the kernel for an op; its program is compiled when a launch needs it."""
-        if op in OPS and OPS[op].structure is not Structure.ELEMENTWISE:
-            layout = Layout.ANY
-        key = (op, dtypes, layout)
-        if key not in self._kernels:
-            self.check()
-            self._kernels[key] = self._answer(op, dtypes, layout)
-        return self._kernels[key]
-
-    def _answer(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Kernel | Refusal:
-        recipe = self.recipe(op, dtypes, layout)
-        if recipe is None:
-            return Refusal(refusal(op, dtypes, self.traits) or "")
-        return Kernel(
-            op,
-            dtypes,
-            layout,
-            determinism=recipe.determinism,
-            error_bound=recipe.error_bound,
-            provider=_PROVIDER,
-            handle=recipe,
-        )
+        return self.table.kernel(op, dtypes, layout)
 
     def compile_ahead(self, kernel: Kernel) -> tuple[int, int]:
         """Compile a kernel's commonest programs, or find them in the cache on disk."""
         self.check()
-        store = self.programs
-        compiled, loaded = store.compiled, store.loaded
-        for program in kernel.handle.programs:
-            store.build(program, f"{kernel.op}({', '.join(kernel.dtypes)}) on {self.name}")
-        return store.compiled - compiled, store.loaded - loaded
+        return self.programs.compile_ahead(kernel, self.name)
 
     def launch(
         self,
@@ -386,27 +359,7 @@ class OpenCLDevice(OpenCLStreams):
 
     def sources(self, kernel: Kernel) -> tuple[str, ...]:
         """Return the texts of a kernel's commonest programs."""
-        return tuple(full_text(each, DIALECT, self.traits) for each in kernel.handle.programs)
-
-    def recipe(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Recipe | None:
-        """Return how an op is computed, ``None`` if it is not."""
-        key = (op, dtypes, layout)
-        if key not in self._recipes:
-            refused = refusal(op, dtypes, self.traits)
-            self._recipes[key] = None if refused else find(op, dtypes, layout, self.traits)
-        return self._recipes[key]
-
-    def needed_recipe(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Recipe:
-        """Return how an op is computed.
-
-        Raises:
-            UnsupportedOpError: it is not, with the reason.
-        """
-        recipe = self.recipe(op, dtypes, layout)
-        if recipe is None:
-            reason = refusal(op, dtypes, self.traits) or "there is no such kernel"
-            raise UnsupportedOpError(f"{op}({', '.join(dtypes)}) on {self.name}: {reason}")
-        return recipe
+        return tuple(map(self.programs.text, kernel.handle.programs))
 
     def bound_kernel(self, program: Program, name: str, what: str) -> BoundKernel:
         """Return a kernel of a program; ``what`` names it in errors."""

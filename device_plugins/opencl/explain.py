@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 
+from phalanx.device_plugins.cache_folder import default_folder, folder_problem
 from phalanx.errors import DeviceError
-from phalanx.kernels_opencl.folder import default_folder
 from phalanx.vendor import Status, Step
 
 from .listing import Listing, NotInstalledError, import_pyopencl
@@ -33,20 +32,8 @@ def _library(listing: Listing) -> Step:
     problems, remedies = list(listing.problems), []
     if problems:
         remedies.append("reinstall or remove that runtime, the other devices are not affected")
-    if problem := cache_problem():
+    if problem := folder_problem(default_folder("opencl")):
         problems.append(problem)
         remedies.append("set PHALANX_CACHE_DIR to a folder that can be written")
     found = f"platforms: {', '.join(listing.platforms)}"
     return Step("library", Status.OK, "; ".join((found, *problems)), "; ".join(remedies))
-
-
-def cache_problem() -> str:
-    """Return why compiled programs cannot be kept on disk, or an empty string."""
-    folder = default_folder()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return ""
-    except OSError as error:
-        reason = error.strerror or error
-        return f"compiled programs are not kept, as {folder} cannot be written ({reason})"

@@ -91,7 +91,7 @@ class LaunchEnv(Env):
 
     def recipe(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Recipe:
         """Return how the device computes an op."""
-        return self._device.needed_recipe(op, dtypes, layout)
+        return self._device.table.recipe(op, dtypes, layout)
 
     def read_int(self, array: Array, index: int = 0) -> int:
         """Return an element of a contiguous array; waits for the stream."""

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import threading
-import time
 from collections import deque
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 from phalanx.errors import DriverCallError
-from phalanx.vendor import ForkSafeLock
+from phalanx.vendor import ForkSafeLock, check_timeout, wait_until
 
 from .errors import code_name, translate
 
 #: Commands that are remembered before the finished ones are looked for.
 _LOOK_AFTER = 64
-_FIRST_NAP, _LONGEST_NAP = 20e-6, 1e-3
-#: A nap is this part of the time waited so far, so that a wait is hardly longer than its work.
-_NAP_PART = 16
 
 
 class Queue:
@@ -171,29 +166,16 @@ def label_text(label: Any) -> str:
     return f"launch of {label.op}({', '.join(label.dtypes)})"
 
 
-def check_timeout(timeout: float | None) -> None:
-    """Raise ValueError for what is not a time to wait."""
-    if timeout is not None and (math.isnan(timeout) or timeout < 0):
-        raise ValueError(f"a timeout is a number of seconds from 0 up or None, not {timeout!r}")
-
-
 def wait(event: Any, timeout: float | None, what: str) -> None:
     """Wait for an event of the runtime; OpenCL has no limited wait, so that one is polled.
 
     Raises:
         TimeoutError: after ``timeout`` seconds; the work goes on.
     """
-    check_timeout(timeout)
     if timeout is None:
         event.wait()
-        return
-    begin = time.monotonic()
-    while event.command_execution_status > 0:
-        passed = time.monotonic() - begin
-        if passed >= timeout:
-            raise TimeoutError(f"{what} is not done after {timeout:g} s")
-        nap = min(max(_FIRST_NAP, passed / _NAP_PART), _LONGEST_NAP)
-        time.sleep(min(nap, timeout - passed))
+    else:
+        wait_until(lambda: event.command_execution_status <= 0, timeout, what)
 
 
 class Marker:

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from types import ModuleType
 
 from phalanx.errors import DeviceLostError
-from phalanx.vendor import OpenDevice
+from phalanx.vendor import OpenDevice, check_timeout
 
-from .queue import Marker, Queue, check_timeout
+from .queue import Marker, Queue
 
 
 class OpenCLStreams(OpenDevice):

@@ -21,8 +21,8 @@ from phalanx.device_code.env import Env
 from phalanx.device_code.matmul import Chains
 from phalanx.device_code.recipe import Program, Recipe, Traits
 from phalanx.device_code.selftest import measured
-from phalanx.errors import DeviceError, LaunchError, OutOfMemoryError, UnsupportedOpError
-from phalanx.optable import OPS, Structure
+from phalanx.device_code.table import KernelTable
+from phalanx.errors import DeviceError, LaunchError, OutOfMemoryError
 from phalanx.vendor import (
     Array,
     DeviceInfo,
@@ -109,9 +109,9 @@ class EmulatedDevice(OpenDevice):
         self._backwards = backwards
         self._lock = threading.Lock()
         self._blocks: dict[int, np.ndarray[Any, Any]] = {}
-        self._recipes: dict[tuple[str, tuple[str, ...], Layout], Recipe | None] = {}
         self._bound: dict[tuple[Program, str], Kernel] = {}
         self.traits = measured(self._probe, driver.traits, name)
+        self.table = KernelTable(name, self.traits, _find, "phalanx.device_code")
 
     def _probe(self, program: Program, data: bytes, size: int) -> bytes:
         given, made = ctypes.create_string_buffer(data), ctypes.create_string_buffer(size)
@@ -145,28 +145,8 @@ class EmulatedDevice(OpenDevice):
 
     # Kernels
 
-    def recipe(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Recipe | None:
-        """How an op is computed, made at the first question; small products have tiles too."""
-        if op in OPS and OPS[op].structure is not Structure.ELEMENTWISE:
-            layout = Layout.ANY
-        key = (op, dtypes, layout)
-        if key not in self._recipes:
-            self._recipes[key] = _find(op, dtypes, layout, self.traits)
-        return self._recipes[key]
-
     def kernel(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> CoreKernel | Refusal:
-        recipe = self.recipe(op, dtypes, layout)
-        if recipe is None:
-            return Refusal(device_code.refusal(op, dtypes, self.traits))
-        return CoreKernel(
-            op,
-            dtypes,
-            layout if OPS[op].structure is Structure.ELEMENTWISE else Layout.ANY,
-            determinism=recipe.determinism,
-            error_bound=recipe.error_bound,
-            provider="phalanx.device_code",
-            handle=recipe,
-        )
+        return self.table.kernel(op, dtypes, layout)
 
     def sources(self, kernel: CoreKernel) -> tuple[str, ...]:
         return tuple(program_text(each, self.traits) for each in kernel.handle.programs)
@@ -254,10 +234,7 @@ class EmulatedEnv(Env):
             raise LaunchError(f"{where}: {wrong}")
 
     def recipe(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Recipe:
-        found = self._device.recipe(op, dtypes, layout)
-        if found is None:
-            raise UnsupportedOpError(f"{op}({', '.join(dtypes)}) on {self.stream.device.name}")
-        return found
+        return self._device.table.recipe(op, dtypes, layout)
 
     def read_int(self, array: Array, index: int = 0) -> int:
         address = array.buffer.handle + array.offset + index * array.itemsize

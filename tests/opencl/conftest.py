@@ -31,6 +31,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("device", devices, ids="opencl:{}".format, indirect=True)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """One runtime is enough for the kernels of GPUs, which the emulated devices run as well."""
+    for item in items:
+        parameters = getattr(getattr(item, "callspec", None), "params", {})
+        if parameters.get("where") == "groups" and parameters.get("device", 0) > 0:
+            item.add_marker(pytest.mark.exhaustive)
+
+
 @pytest.fixture
 def device(request: pytest.FixtureRequest) -> Iterator[px.Device]:
     """Each OpenCL device as the current one; nothing may run elsewhere meanwhile."""

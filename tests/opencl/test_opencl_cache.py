@@ -14,12 +14,12 @@ import phalanx as px
 import pytest
 from phalanx.device_code.cache import DiskCache
 from phalanx.device_code.recipe import Program
+from phalanx.device_plugins.cache_folder import default_folder
 from phalanx.device_plugins.opencl import OpenCLDriver
 from phalanx.driver import Layout
 from phalanx.errors import CompileError
 from phalanx.kernels_opencl import find
-from phalanx.kernels_opencl.folder import default_folder
-from phalanx.kernels_opencl.programs import ProgramStore
+from phalanx.kernels_opencl.programs import OpenCLPrograms
 
 KEY = "0" * 64
 A, B, C, D = (letter * 64 for letter in "abcd")
@@ -189,9 +189,9 @@ class TestDiskCache:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("PHALANX_CACHE_DIR", str(tmp_path))
-        assert default_folder() == tmp_path / "opencl"
+        assert default_folder("opencl") == tmp_path / "opencl"
         monkeypatch.delenv("PHALANX_CACHE_DIR")
-        assert "phalanx" in default_folder().parts
+        assert "phalanx" in default_folder("opencl").parts
 
 
 @pytest.fixture
@@ -200,8 +200,8 @@ def make_store(device: px.Device, driver: OpenCLDriver, tmp_path: Path) -> Any:
     open_device = device.ensure_open()
     found = driver._listed().devices[device.index]
 
-    def make(*identity: str) -> ProgramStore:
-        return ProgramStore(
+    def make(*identity: str) -> OpenCLPrograms:
+        return OpenCLPrograms(
             open_device.cl,
             open_device.context,
             found.device,
@@ -220,7 +220,7 @@ def negative(device: px.Device, driver: OpenCLDriver) -> Program:
     return recipe.programs[0]
 
 
-class TestProgramStore:
+class TestOpenCLPrograms:
     def test_compiled_once_then_read_from_disk(
         self, make_store: Any, device: px.Device, driver: OpenCLDriver
     ) -> None:

@@ -18,10 +18,10 @@ from phalanx.device_plugins.opencl.device import OpenCLDevice
 from phalanx.device_plugins.opencl.listing import Found, Listing
 from phalanx.device_plugins.opencl.memory import works_in_place
 from phalanx.device_plugins.opencl.queue import Marker
-from phalanx.device_plugins.opencl.staging import CHUNK, LEAST, MOST_PAIRS
 from phalanx.discovery.plugins import host
 from phalanx.driver import DeviceKind, Feature, Layout, Place
 from phalanx.errors import DriverCallError, LaunchError, OutOfMemoryError
+from phalanx.runtime.staging import LEAST_STAGED, MOST_PAIRS, SLOT_SIZE
 
 
 def as_discrete(found: Found) -> Found:
@@ -110,7 +110,16 @@ def failing_at(call: int, what: Callable[..., Any], error: Exception) -> Callabl
 
 class TestStaging:
     @pytest.mark.parametrize(
-        "size", [1, LEAST - 1, LEAST, CHUNK, CHUNK + 1, 2 * CHUNK, 5 * CHUNK + 17]
+        "size",
+        [
+            1,
+            LEAST_STAGED - 1,
+            LEAST_STAGED,
+            SLOT_SIZE,
+            SLOT_SIZE + 1,
+            2 * SLOT_SIZE,
+            5 * SLOT_SIZE + 17,
+        ],
     )
     def test_every_byte_arrives(self, discrete: px.Device, size: int) -> None:
         data = numbers(size + 3)
@@ -120,22 +129,22 @@ class TestStaging:
         assert np.array_equal(px.asnumpy(x[:size] + 1), data[:size] + 1)
         staging = opened(discrete).staging
         assert staging is not None
-        assert (staging._made > 0) == (size + 3 >= LEAST)
+        assert (staging._made > 0) == (size + 3 >= LEAST_STAGED)
 
     def test_devices_that_share_memory_copy_directly(self, device: px.Device) -> None:
         assert opened(device).staging is None
 
     def test_source_is_read_on_return(self, own: OpenCLDevice) -> None:
-        data = numbers(3 * CHUNK)
+        data = numbers(3 * SLOT_SIZE)
         kept, handle = data.copy(), own.alloc(data.nbytes)
         send(own, handle, data)
         data[:] = 0
         assert np.array_equal(fetch(own, handle, data.nbytes), kept)
 
     def test_slots_are_reused(self, own: OpenCLDevice) -> None:
-        handle = own.alloc(3 * CHUNK)
+        handle = own.alloc(3 * SLOT_SIZE)
         for _ in range(5):
-            send(own, handle, numbers(3 * CHUNK))
+            send(own, handle, numbers(3 * SLOT_SIZE))
             own.queue.finish(None)
         assert own.staging is not None
         assert own.staging._made == 1
@@ -145,7 +154,7 @@ class TestStaging:
 
         def work(number: int) -> None:
             try:
-                data = numbers(2 * CHUNK + 1000 * number) ^ number
+                data = numbers(2 * SLOT_SIZE + 1000 * number) ^ number
                 with px.device(discrete), px.Stream():
                     came = [px.asnumpy(px.asarray(data)) for _ in range(3)]
                 if not all(np.array_equal(data, back) for back in came):
@@ -165,7 +174,7 @@ class TestStaging:
 
     @pytest.mark.parametrize("direction", ["send", "fetch"])
     def test_failure_half_way_loses_nothing(self, own: OpenCLDevice, direction: str) -> None:
-        data = numbers(4 * CHUNK)
+        data = numbers(4 * SLOT_SIZE)
         handle, staging, cl = own.alloc(data.nbytes), own.staging, own.cl
         assert staging is not None
         send(own, handle, data)
@@ -194,7 +203,7 @@ class TestStaging:
             own.queue.wait_for(SimpleNamespace(command_execution_status=-14, wait=wait))
 
     def test_without_memory_to_pin_copies_go_directly(self, own: OpenCLDevice) -> None:
-        data = numbers(2 * CHUNK)
+        data = numbers(2 * SLOT_SIZE)
         handle, staging, cl = own.alloc(data.nbytes), own.staging, own.cl
         assert staging is not None
         none = type("None_", (cl.Error,), {"code": -4, "routine": "clCreateBuffer"})
@@ -206,14 +215,14 @@ class TestStaging:
         assert np.array_equal(fetch(own, handle, data.nbytes), data)
 
     def test_trim_gives_the_slots_back(self, discrete: px.Device) -> None:
-        x = px.asarray(numbers(2 * CHUNK))
+        x = px.asarray(numbers(2 * SLOT_SIZE))
         staging = opened(discrete).staging
         assert staging is not None
         slot = weakref.ref(staging._free[0][0].room)
         px.empty_cache(discrete)
         assert staging._made == len(staging._free) == 0
         assert slot() is None
-        assert np.array_equal(px.asnumpy(x), numbers(2 * CHUNK))
+        assert np.array_equal(px.asnumpy(x), numbers(2 * SLOT_SIZE))
 
     def test_busy_slots_are_passed_over(self, own: OpenCLDevice) -> None:
         staging = own.staging
