@@ -1,1 +1,8 @@
-"""What CUDA needs beside `phalanx.device_code`: its dialect of C, and the compiler's options."""
+"""Kernels of the CUDA devices: the dialect and the compiler for the texts of all devices.
+
+`find` gives the recipe for an op on a device.
+"""
+
+from phalanx.device_code import find, refusal
+
+__all__ = ["find", "refusal"]

@@ -1,7 +1,8 @@
 """Run the quick conformance suite on every device of this machine; end with 1 if one fails.
 
 Every device must be certified for ``bitwise``, the level at which its bits are those of ``cpu:0``;
-so must ``emulated:0``, which runs the kernels for GPUs. A name as argument takes that device alone.
+so must ``emulated:0``, which runs the kernels for GPUs, and ``cudafake:0``, which runs them by the
+driver of CUDA. A name as argument takes that device alone.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import phalanx as px
 
+_PLUGINS = {"emulated": "emulated.plugin", "cudafake": "fake_cuda.plugin"}
 _TESTS = str(Path(__file__).parents[1])
 
 
@@ -22,10 +24,10 @@ def main() -> int:
     sys.path.append(_TESTS)
     from plugin_kit import make_distribution
 
-    names = sys.argv[1:] or [*(device.name for device in px.devices()), "emulated:0"]
+    names = sys.argv[1:] or [*(device.name for device in px.devices()), "emulated:0", "cudafake:0"]
     failed = []
     with tempfile.TemporaryDirectory() as folder:
-        make_distribution(Path(folder), "emulated", plugins={"emulated": "emulated.plugin"})
+        make_distribution(Path(folder), "emulated", plugins=_PLUGINS)
         path = os.pathsep.join((folder, _TESTS))
         for name in names:
             command = [sys.executable, "-m", "phalanx", "conformance", "--quick"]

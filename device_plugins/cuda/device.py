@@ -1,0 +1,292 @@
+"""An open CUDA device: context, streams, memory, programs, kernels and launches."""
+
+from __future__ import annotations
+
+import contextlib
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+from phalanx.device_code.cache import DiskCache
+from phalanx.device_code.recipe import Program
+from phalanx.device_code.selftest import measured
+from phalanx.device_code.table import KernelTable
+from phalanx.device_plugins.cache_folder import default_folder
+from phalanx.errors import ClosedError, CompileError, DeviceError, DeviceLostError
+from phalanx.kernels_cuda import find
+from phalanx.kernels_cuda.nvrtc import Compiler
+from phalanx.kernels_cuda.programs import CudaPrograms
+from phalanx.vendor import (
+    LEAST_STAGED,
+    Array,
+    Capability,
+    Kernel,
+    Layout,
+    Operand,
+    Place,
+    Refusal,
+    Stream,
+)
+
+from .api import Api, Context, CudaError
+from .errors import not_started, translate
+from .launch import BoundKernel, LaunchEnv
+from .listing import Found
+from .queue import Queue
+from .staging import CudaStaging
+from .streams import CudaStreams
+
+_PROVIDER = "phalanx.kernels_cuda"
+_MOST_THREADS = 0  # CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK
+#: Codes by which the driver refuses an image: CUDA Driver API reference, 12.9, "CUresult".
+_BAD_IMAGE = frozenset((200, 209, 218, 222, 223))
+
+
+def fork_error(driver: str) -> DeviceError:
+    """Return the error of a process that has what its parent opened."""
+    return DeviceError(
+        f"{driver} was used before this process was forked, and CUDA does not survive a fork",
+        remedy="start processes with the method 'spawn' or 'forkserver' of multiprocessing, or use "
+        "CUDA devices in the children only",
+    )
+
+
+class CudaDevice(CudaStreams):
+    """Everything of one device that exists while it is open. Safe from any thread.
+
+    Its memory and streams live in the device's primary context, with those of CuPy and PyTorch.
+    """
+
+    capabilities = Capability.STREAMS | Capability.EVENT_TIMING | Capability.TRIM
+
+    def __init__(self, api: Api, found: Found, compiler: Compiler, name: str) -> None:
+        self.api = api
+        self.name = name
+        self.info = found.info
+        self.traits = found.traits
+        self.lost = ""
+        self.is_closed = self.is_forked = False
+        self.null = api.ffi.NULL
+        self.launch_function = api.function("cuLaunchKernel")
+        self._modules: list[Any] = []
+        self.bound: dict[tuple[Program, str], BoundKernel] = {}
+        self._foreign: weakref.WeakValueDictionary[int, Queue] = weakref.WeakValueDictionary()
+        try:
+            self.context = Context(api, found.raw)
+        except CudaError as error:
+            raise not_started(error) from error
+        try:
+            self.default = Queue.create(self.context, name)
+            disk = DiskCache(default_folder("cuda"))
+            self.programs = CudaPrograms(
+                compiler, found.capability, self._install, found.traits, disk
+            )
+            self.staging = CudaStaging(self.context)
+            # Of a program that does not compile, the first kernel that is needed will say why.
+            with contextlib.suppress(CompileError):
+                self.traits = measured(self._probe, found.traits, name)
+        except CudaError as error:
+            self.context.release()
+            raise not_started(error) from error
+        except BaseException:
+            self.context.release()
+            raise
+        self.table = KernelTable(name, self.traits, find, _PROVIDER)
+
+    # State
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the device is open, in this process, and not lost."""
+        return not (self.is_closed or self.is_forked or self.lost)
+
+    def check(self) -> None:
+        """Raise an error if the device cannot be used, be it that it was lost before."""
+        if self.is_usable:
+            return
+        if self.is_forked:
+            raise fork_error(self.name.partition(":")[0])
+        if self.is_closed:
+            raise ClosedError(f"{self.name} is closed", remedy="Device.ensure_open() opens it")
+        raise self._lost_before()
+
+    def _lost_before(self) -> DeviceLostError:
+        return DeviceLostError(f"{self.name} was lost before ({self.lost})", remedy="start anew")
+
+    def failure(self, error: CudaError, what: str, size: int = 0) -> Exception:
+        """Return our error for the driver's, and remember a loss: it is told in full once."""
+        found = translate(error, self.name, what, size)
+        if isinstance(found, DeviceLostError):
+            if self.lost:
+                return self._lost_before()
+            self.lost = f"during {what}: {error.name}"
+        return found
+
+    def close(self) -> None:
+        """Finish the work and let the context go; does nothing if the device is closed."""
+        if self.is_usable:
+            self.finish(self.default, None)
+            self.is_closed = True
+            with self.translated("closing the device"):
+                self.staging.trim()
+                for module in self._modules:
+                    self.context.call("cuModuleUnload", module)
+                self.default.destroy()
+                self.context.release()
+        self.is_closed = True
+
+    def queue(self, handle: Queue | int | None) -> Queue:
+        """Return the queue of a stream's handle."""
+        if handle is None:
+            return self.default
+        if isinstance(handle, Queue):
+            return handle
+        found = self._foreign.get(handle)
+        if found is None:
+            raw = self.api.ffi.cast("CUstream", handle)
+            found = Queue(self.context, raw, self.name, is_ours=False)
+            found = self._foreign.setdefault(handle, found)
+        return found
+
+    # Memory
+
+    def alloc(self, size: int) -> int:
+        """Return the address of new device memory."""
+        self.check()
+        try:
+            return int(self.context.get("cuMemAlloc_v2", "CUdeviceptr", size))
+        except CudaError as error:
+            raise self.failure(error, f"an allocation of {size} bytes", size) from error
+
+    def free(self, handle: int) -> None:
+        """Give memory back; what a lost device or a parent process had went with it."""
+        if self.is_usable:
+            with self.translated("giving memory back"):
+                self.context.call("cuMemFree_v2", handle)
+
+    def memory_info(self) -> tuple[int, int]:
+        """Return the free and the total bytes."""
+        self.check()
+        with self.translated("asking for free memory"):
+            total = self.api.ffi.new("size_t *")
+            free = self.context.get("cuMemGetInfo_v2", "size_t", total)
+        return int(free), int(total[0])
+
+    def trim(self) -> None:
+        """Give the pinned memory for large copies back to the system."""
+        self.check()
+        self.staging.trim()
+
+    def copy(self, dst: Place, src: Place, size: int, *, stream: Stream) -> None:
+        """Enqueue a copy."""
+        self.move(dst, src, size, self.queue(stream.handle))
+
+    def move(self, dst: Place, src: Place, size: int, queue: Queue) -> None:
+        """Enqueue a copy; a large one from or to the host goes through pinned memory."""
+        self.check()
+        if size == 0:
+            return
+        with self.translated(f"a copy of {size} bytes"):
+            staged = size >= LEAST_STAGED and (dst.on_host or src.on_host)
+            if staged and self._stage(dst, src, size, queue):
+                return
+            name, ends = self._direct(dst, src)
+            function = self.api.function(name)
+            code = queue.put(f"copy of {size} bytes", function, *ends, size, queue.raw)
+            if code:
+                raise self.api.error(code, name)
+
+    def _stage(self, dst: Place, src: Place, size: int, queue: Queue) -> bool:
+        if dst.on_host:
+            return self.staging.fetch_from(src.address, dst.address, size, queue)
+        return self.staging.send_to(dst.address, src.address, size, queue)
+
+    def _direct(self, dst: Place, src: Place) -> tuple[str, tuple[Any, Any]]:
+        cast = self.api.ffi.cast
+        if dst.on_host:
+            return "cuMemcpyDtoHAsync_v2", (cast("void *", dst.address), src.address)
+        if src.on_host:
+            return "cuMemcpyHtoDAsync_v2", (dst.address, cast("void *", src.address))
+        return "cuMemcpyDtoDAsync_v2", (dst.address, src.address)
+
+    # Kernels
+
+    def kernel(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Kernel | Refusal:
+        """Return the kernel for an op; its program is compiled when a launch needs it."""
+        return self.table.kernel(op, dtypes, layout)
+
+    def compile_ahead(self, kernel: Kernel) -> tuple[int, int]:
+        """Compile a kernel's commonest programs, or find them in the cache on disk."""
+        self.check()
+        return self.programs.compile_ahead(kernel, self.name)
+
+    def sources(self, kernel: Kernel) -> tuple[str, ...]:
+        """Return the texts of a kernel's commonest programs."""
+        return tuple(map(self.programs.text, kernel.handle.programs))
+
+    def launch(
+        self,
+        kernel: Kernel,
+        inputs: Sequence[Operand],
+        outputs: Sequence[Array],
+        params: tuple[int, ...],
+        *,
+        stream: Stream,
+    ) -> None:
+        """Enqueue a kernel on a stream."""
+        if not self.is_usable:
+            self.check()
+        env = LaunchEnv(self, self.queue(stream.handle), stream, kernel)
+        kernel.handle.launch(env, inputs, outputs, params)
+
+    def bound_kernel(self, program: Program, name: str, what: str) -> BoundKernel:
+        """Return a kernel of a program; ``what`` names it in errors."""
+        found = self.bound.get((program, name))
+        if found is None:
+            module = self.programs.build(program, f"{what} on {self.name}")
+            with self.translated(f"the kernel {name} of {what}"):
+                raw = self.context.get("cuModuleGetFunction", "CUfunction", module, name.encode())
+                limit = self.context.get("cuFuncGetAttribute", "int", _MOST_THREADS, raw)
+            found = BoundKernel(raw, name, int(limit), module)
+            found = self.bound.setdefault((program, name), found)
+        return found
+
+    def _install(self, image: bytes) -> Any:
+        """Return the driver's module for an image; ValueError if it does not take it."""
+        try:
+            module = self.context.get(
+                "cuModuleLoadData", "CUmodule", self.api.ffi.from_buffer(image)
+            )
+        except CudaError as error:
+            if error.code in _BAD_IMAGE:
+                raise ValueError(str(error)) from error
+            raise self.failure(error, "loading a program") from error
+        self._modules.append(module)
+        return module
+
+    def _probe(self, program: Program, data: bytes, size: int) -> bytes:
+        """Run the self-test's kernel; see `measured`."""
+        import ctypes
+        import struct
+
+        kernel = self.bound_kernel(program, "probe", "the self-test")
+        given, made = (
+            ctypes.create_string_buffer(data, len(data)),
+            ctypes.create_string_buffer(size),
+        )
+        room = self.alloc(len(data) + size + 256)
+        target = room + len(data) + -len(data) % 256
+        queue, ffi = self.default, self.api.ffi
+        try:
+            source = Place(self, room)
+            self.move(source, Place(None, ctypes.addressof(given)), len(data), queue)
+            packed = ffi.new("char[]", struct.pack("<QQQQ", room, 0, target, 0))
+            pointers = ffi.new("void *[]", [packed + 8 * i for i in range(4)])
+            launch = (kernel.raw, 1, 1, 1, 1, 1, 1, 0, queue.raw, pointers, self.null)
+            with self.translated("the self-test"):
+                self.context.call("cuLaunchKernel", *launch)
+            self.move(Place(None, ctypes.addressof(made)), Place(self, target), size, queue)
+            self.finish(queue, None)
+        finally:
+            self.free(room)
+        return made.raw

@@ -1,0 +1,143 @@
+"""Streams and events of the CUDA devices: the part of the driver that belongs to them."""
+
+from __future__ import annotations
+
+import contextlib
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+from phalanx.vendor import OpenDevice
+
+from .api import Api, Context, CudaError
+from .queue import Queue, is_passed, settle
+
+
+class CudaEvent:
+    """An event of the driver's, and the queue whose work it was last put behind."""
+
+    __slots__ = ("queue", "raw")
+
+    def __init__(self, raw: Any) -> None:
+        self.raw = raw
+        self.queue: Queue | None = None
+
+
+class CudaStreams(OpenDevice):
+    """The calls that wait, and those of ``Capability.STREAMS`` and ``EVENT_TIMING``.
+
+    The handle of a stream is a `Queue`, ``None`` the device's own one; an address, as CuPy's
+    ``stream.ptr`` and PyTorch's ``stream.cuda_stream``, is somebody else's stream.
+    """
+
+    api: Api
+    name: str
+    context: Context
+    #: Of the default stream.
+    default: Queue
+
+    @property
+    @abstractmethod
+    def is_usable(self) -> bool:
+        """Whether the device is open and there."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise an error if the device cannot be used, be it that it was lost before."""
+
+    @abstractmethod
+    def failure(self, error: CudaError, what: str, size: int = 0) -> Exception:
+        """Return our error for the driver's."""
+
+    @abstractmethod
+    def queue(self, handle: Queue | int | None) -> Queue:
+        """Return the queue of a stream's handle."""
+
+    @contextlib.contextmanager
+    def translated(self, what: str, queue: Queue | None = None) -> Iterator[None]:
+        """Turn the driver's errors in the block into ours; a late one names the queue's work."""
+        try:
+            yield
+        except CudaError as error:
+            late = queue.recent() if queue is not None else ""
+            raise self.failure(error, f"an earlier command ({late})" if late else what) from error
+
+    def finish(self, queue: Queue, timeout: float | None) -> None:
+        """Wait for a queue; ``timeout`` in seconds, then TimeoutError."""
+        with self.translated("waiting for work", queue):
+            queue.finish(timeout)
+
+    def synchronize(self, timeout: float | None = None) -> None:
+        """Wait for the default stream, which is the one that the core does not count."""
+        self.stream_synchronize(None, timeout)
+
+    def stream_create(self, priority: int) -> Queue:
+        """Return a new stream; a lower ``priority`` is more urgent."""
+        self.check()
+        with self.translated("making a stream"):
+            return Queue.create(self.context, self.name, priority)
+
+    def stream_destroy(self, handle: Queue) -> None:
+        """Finish the work and destroy the stream; one of a device that is gone went with it."""
+        if self.is_usable:
+            self.finish(handle, None)
+            with self.translated("destroying a stream"):
+                handle.destroy()
+
+    def stream_query(self, handle: Queue | int | None) -> bool:
+        """Return whether a stream is idle."""
+        self.check()
+        queue = self.queue(handle)
+        with self.translated("asking a stream", queue):
+            return queue.is_idle()
+
+    def stream_synchronize(self, handle: Queue | int | None, timeout: float | None = None) -> None:
+        """Wait for a stream."""
+        self.check()
+        self.finish(self.queue(handle), timeout)
+
+    def stream_wait_event(self, handle: Queue | int | None, event: CudaEvent) -> None:
+        """Let later work of a stream wait for an event."""
+        self.check()
+        with self.translated("letting a stream wait for an event"):
+            self.context.call("cuStreamWaitEvent", self.queue(handle).raw, event.raw, 0)
+
+    def event_create(self) -> CudaEvent:
+        """Return a new event."""
+        self.check()
+        with self.translated("making an event"):
+            return CudaEvent(self.context.get("cuEventCreate", "CUevent", 0))
+
+    def event_destroy(self, event: CudaEvent) -> None:
+        """Destroy an event; those that wait for it go on waiting."""
+        if self.is_usable:
+            with self.translated("destroying an event"):
+                self.context.call("cuEventDestroy_v2", event.raw)
+
+    def event_record(self, event: CudaEvent, handle: Queue | int | None) -> None:
+        """Put an event behind a stream's work."""
+        self.check()
+        queue = self.queue(handle)
+        with self.translated("recording an event"):
+            self.context.call("cuEventRecord", event.raw, queue.raw)
+        event.queue = queue
+
+    def event_query(self, event: CudaEvent) -> bool:
+        """Return whether an event was recorded and has been passed."""
+        self.check()
+        with self.translated("asking an event", event.queue):
+            return event.queue is not None and is_passed(self.context, "cuEventQuery", event.raw)
+
+    def event_synchronize(self, event: CudaEvent, timeout: float | None = None) -> None:
+        """Wait for an event."""
+        self.check()
+        with self.translated("waiting for an event", event.queue):
+            what = f"the work before an event of {self.name}"
+            settle(self.context, "cuEvent", event.raw, timeout, what)
+
+    def event_elapsed(self, begin: CudaEvent, end: CudaEvent) -> float:
+        """Return the seconds between two events."""
+        self.check()
+        with self.translated("reading the time of an event"):
+            milliseconds = self.context.get("cuEventElapsedTime", "float", begin.raw, end.raw)
+        return float(milliseconds) * 1e-3

@@ -1,0 +1,1 @@
+"""CUDA without a card: NVIDIA's library and its compiler as `library` and `compiler` have them."""

@@ -1,0 +1,473 @@
+"""NVIDIA's library without a card: memory of the host, and kernels as `emulated` runs them.
+
+It does what the CUDA Driver API reference promises and no more. Work on a stream happens as late as
+it may: when the stream, an event behind it or the whole device is waited for, and one step for each
+time that it is asked for. So whoever forgets to wait, or to order two streams, sees old bytes. A
+call without a current context, with a handle that was destroyed, with memory that was given back or
+a grid beyond the limits fails as a card's would. `FakeCuda.faults` makes any call fail.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections import Counter, deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from emulated.compiler import Code, Kernel
+from phalanx.device_plugins.cuda.api import types
+
+from .compiler import IMAGE, loaded
+
+FFI = types()
+SUCCESS, INVALID_VALUE, OUT_OF_MEMORY = 0, 1, 2
+INVALID_CONTEXT, INVALID_HANDLE, NOT_FOUND, NOT_READY, ILLEGAL_ADDRESS = 201, 400, 500, 600, 700
+INVALID_IMAGE, NO_DEVICE = 200, 100
+NAMES = {
+    SUCCESS: "CUDA_SUCCESS",
+    INVALID_VALUE: "CUDA_ERROR_INVALID_VALUE",
+    OUT_OF_MEMORY: "CUDA_ERROR_OUT_OF_MEMORY",
+    34: "CUDA_ERROR_STUB_LIBRARY",
+    35: "CUDA_ERROR_INSUFFICIENT_DRIVER",
+    46: "CUDA_ERROR_DEVICE_UNAVAILABLE",
+    NO_DEVICE: "CUDA_ERROR_NO_DEVICE",
+    INVALID_IMAGE: "CUDA_ERROR_INVALID_IMAGE",
+    INVALID_CONTEXT: "CUDA_ERROR_INVALID_CONTEXT",
+    304: "CUDA_ERROR_OPERATING_SYSTEM",
+    INVALID_HANDLE: "CUDA_ERROR_INVALID_HANDLE",
+    NOT_FOUND: "CUDA_ERROR_NOT_FOUND",
+    NOT_READY: "CUDA_ERROR_NOT_READY",
+    ILLEGAL_ADDRESS: "CUDA_ERROR_ILLEGAL_ADDRESS",
+    701: "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
+    719: "CUDA_ERROR_LAUNCH_FAILED",
+    803: "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
+}
+_POISON = 0xDB
+#: Calls that need no context.
+_FREE = ("cuInit", "cuDriver", "cuGetError", "cuDevice", "cuCtx")
+#: Beyond these a launch is refused: CUDA C++ Programming Guide, 12.9, "Compute Capabilities".
+_MOST_GRID = (2**31 - 1, 65535, 65535)
+_MOST_BLOCK = (1024, 1024, 64)
+
+
+@dataclass
+class _Stream:
+    work: deque[Callable[[], None]] = field(default_factory=deque)
+    #: How many commands were enqueued, and how many of them are done.
+    put: int = 0
+    done: int = 0
+    destroyed: bool = False
+
+
+@dataclass
+class _Event:
+    stream: _Stream | None = None
+    #: The number of the last command before it.
+    number: int = 0
+    timed: bool = True
+    time: float = 0.0
+    destroyed: bool = False
+
+
+class FakeCuda:
+    """The functions of the driver API; whatever has a name there is a method ``_name`` here.
+
+    Args:
+        devices: how many.
+        memory: bytes of each.
+        version: of CUDA that the driver knows.
+        capability: of the devices.
+        compute_mode: 0 is the default, 2 prohibits contexts.
+
+    Attributes:
+        faults: what calls return instead, by name: a number of code, or codes for one call each,
+            of which 0 lets the call through.
+        calls: how often each was called.
+        said: what went wrong in kernels.
+    """
+
+    def __init__(
+        self,
+        devices: int = 1,
+        *,
+        memory: int = 2**30,
+        version: int = 12090,
+        capability: tuple[int, int] = (9, 0),
+        compute_mode: int = 0,
+    ) -> None:
+        self.faults: dict[str, int | list[int]] = {}
+        self.calls: Counter[str] = Counter()
+        self.said = ""
+        self.pinned = 0
+        self.contexts = 0
+        self._devices, self._memory, self._version = devices, memory, version
+        self._capability, self._compute_mode = capability, compute_mode
+        self._lock = threading.RLock()
+        self._here = threading.local()
+        self._sticky = SUCCESS
+        self._blocks: dict[int, np.ndarray[Any, Any]] = {}
+        self._sizes: dict[int, int] = {}
+        self._hosts: dict[int, Any] = {}
+        self._objects: dict[int, Any] = {0: _Stream()}
+        self._clock = 0.0
+        self._texts: dict[str, Any] = {}
+
+    def __getattr__(self, name: str) -> Callable[..., int]:
+        try:
+            method = object.__getattribute__(self, f"_{name}")
+        except AttributeError:
+            raise AttributeError(name) from None
+
+        def call(*args: Any) -> int:
+            with self._lock:
+                self.calls[name] += 1
+                if code := self._fault(name):
+                    return code
+                if not name.startswith(_FREE):
+                    if not self._stack():
+                        return INVALID_CONTEXT
+                    if self._sticky:
+                        return self._sticky
+                return int(method(*args) or SUCCESS)
+
+        return call
+
+    def _fault(self, name: str) -> int:
+        planned = self.faults.get(name, SUCCESS)
+        if isinstance(planned, int):
+            return planned
+        return planned.pop(0) if planned else SUCCESS
+
+    def live(self) -> int:
+        """Return the bytes of device memory in use."""
+        return sum(self._sizes.values())
+
+    # The driver and its devices
+
+    def _cuInit(self, flags: int) -> int:
+        assert flags == 0
+        return SUCCESS if self._devices else NO_DEVICE
+
+    def _cuDriverGetVersion(self, out: Any) -> None:
+        out[0] = self._version
+
+    def _text(self, code: int, out: Any, text: str) -> None:
+        out[0] = self._texts.setdefault(text, FFI.new("char[]", text.encode()))
+
+    def _cuGetErrorName(self, code: int, out: Any) -> int:
+        if code not in NAMES:
+            return INVALID_VALUE
+        self._text(code, out, NAMES[code])
+        return SUCCESS
+
+    def _cuGetErrorString(self, code: int, out: Any) -> int:
+        if code not in NAMES:
+            return INVALID_VALUE
+        self._text(code, out, NAMES[code].removeprefix("CUDA_ERROR_").replace("_", " ").lower())
+        return SUCCESS
+
+    def _cuDeviceGetCount(self, out: Any) -> None:
+        out[0] = self._devices
+
+    def _cuDeviceGet(self, out: Any, index: int) -> int:
+        out[0] = index
+        return SUCCESS if 0 <= index < self._devices else 101
+
+    def _cuDeviceGetName(self, out: Any, size: int, device: int) -> None:
+        _write(out, size, f"Fake card {device}")
+
+    def _cuDeviceGetPCIBusId(self, out: Any, size: int, device: int) -> None:
+        _write(out, size, f"0000:{device + 1:02X}:00.0")
+
+    def _cuDeviceGetUuid_v2(self, out: Any, device: int) -> None:
+        FFI.buffer(out)[:] = bytes([device + 1]) * 16
+
+    def _cuDeviceTotalMem_v2(self, out: Any, device: int) -> None:
+        del device
+        out[0] = self._memory
+
+    def _cuDeviceGetAttribute(self, out: Any, number: int, device: int) -> None:
+        del device
+        major, minor = self._capability
+        known = {1: 64, 8: 48 * 2**10, 16: 2, 20: self._compute_mode, 75: major, 76: minor}
+        out[0] = known[number]
+
+    # Contexts: each thread has a stack of them
+
+    def _stack(self) -> list[int]:
+        if not hasattr(self._here, "contexts"):
+            self._here.contexts = []
+        stack: list[int] = self._here.contexts
+        return stack
+
+    def _cuDevicePrimaryCtxRetain(self, out: Any, device: int) -> None:
+        self.contexts += 1
+        out[0] = FFI.cast("CUcontext", 1000 + device)
+
+    def _cuDevicePrimaryCtxRelease_v2(self, device: int) -> int:
+        del device
+        self.contexts -= 1
+        return SUCCESS if self.contexts >= 0 else INVALID_CONTEXT
+
+    def _cuCtxGetCurrent(self, out: Any) -> None:
+        stack = self._stack()
+        out[0] = FFI.cast("CUcontext", stack[-1] if stack else 0)
+
+    def _cuCtxPushCurrent_v2(self, context: Any) -> None:
+        self._stack().append(int(FFI.cast("uintptr_t", context)))
+
+    def _cuCtxPopCurrent_v2(self, out: Any) -> int:
+        if not self._stack():
+            return INVALID_CONTEXT
+        out[0] = FFI.cast("CUcontext", self._stack().pop())
+        return SUCCESS
+
+    def _cuCtxGetStreamPriorityRange(self, least: Any, greatest: Any) -> None:
+        least[0], greatest[0] = 0, -5
+
+    # Memory
+
+    def _cuMemGetInfo_v2(self, free: Any, total: Any) -> None:
+        free[0], total[0] = self._memory - self.live(), self._memory
+
+    def _cuMemAlloc_v2(self, out: Any, size: int) -> int:
+        if size <= 0:
+            return INVALID_VALUE
+        if self.live() + size > self._memory:
+            return OUT_OF_MEMORY
+        whole = np.full(size + 512, _POISON, np.uint8)
+        address = int(whole.ctypes.data + -whole.ctypes.data % 512)
+        self._blocks[address], self._sizes[address] = whole, size
+        out[0] = address
+        return SUCCESS
+
+    def _cuMemFree_v2(self, pointer: int) -> int:
+        block = self._blocks.pop(int(pointer), None)
+        if block is None:
+            return INVALID_VALUE
+        del self._sizes[int(pointer)]
+        block[:] = _POISON
+        return SUCCESS
+
+    def _cuMemHostAlloc(self, out: Any, size: int, flags: int) -> None:
+        assert flags == 0
+        room = FFI.new("char[]", size)
+        address = int(FFI.cast("uintptr_t", room))
+        self._hosts[address] = room
+        self.pinned += size
+        out[0] = FFI.cast("void *", address)
+
+    def _cuMemFreeHost(self, pointer: Any) -> int:
+        room = self._hosts.pop(int(FFI.cast("uintptr_t", pointer)), None)
+        if room is None:
+            return INVALID_VALUE
+        self.pinned -= len(room)
+        return SUCCESS
+
+    def _holds(self, address: int, size: int) -> bool:
+        return any(0 <= address - at <= known - size for at, known in self._sizes.items())
+
+    def _copy(self, dst: Any, src: Any, size: int, stream: Any, *ends: int) -> int:
+        """Enqueue a copy; ``ends`` tells which of the two are in the device's memory."""
+        places = [int(FFI.cast("uintptr_t", place)) for place in (dst, src)]
+        if not all(self._holds(places[end], size) for end in ends):
+            return INVALID_VALUE
+
+        def copy() -> None:
+            if all(self._holds(places[end], size) for end in ends):
+                ctypes.memmove(*places, size)
+            else:
+                self._break(ILLEGAL_ADDRESS, "a copy from or to memory that was given back")
+
+        return self._enqueue(stream, copy)
+
+    def _cuMemcpyHtoDAsync_v2(self, dst: int, src: Any, size: int, stream: Any) -> int:
+        return self._copy(dst, src, size, stream, 0)
+
+    def _cuMemcpyDtoHAsync_v2(self, dst: Any, src: int, size: int, stream: Any) -> int:
+        return self._copy(dst, src, size, stream, 1)
+
+    def _cuMemcpyDtoDAsync_v2(self, dst: int, src: int, size: int, stream: Any) -> int:
+        return self._copy(dst, src, size, stream, 0, 1)
+
+    # Streams and events
+
+    def _new(self, kind: str, thing: Any, out: Any) -> None:
+        number = max(self._objects) + 16
+        self._objects[number] = thing
+        out[0] = FFI.cast(kind, number)
+
+    def _known(self, handle: Any) -> Any:
+        thing = self._objects.get(int(FFI.cast("uintptr_t", handle)))
+        return None if thing is None or getattr(thing, "destroyed", False) else thing
+
+    def _break(self, code: int, why: str) -> None:
+        """The context fails: every later call in it returns the same error."""
+        self._sticky = self._sticky or code
+        self.said = self.said or why
+
+    def _enqueue(self, handle: Any, work: Callable[[], None]) -> int:
+        stream = self._known(handle)
+        if not isinstance(stream, _Stream):
+            return INVALID_HANDLE
+        stream.work.append(work)
+        stream.put += 1
+        return SUCCESS
+
+    def _step(self, stream: _Stream) -> None:
+        work = stream.work.popleft()
+        if not self._sticky:
+            work()
+        self._clock += 1e-6
+        stream.done += 1
+
+    def _drain(self, stream: _Stream, number: int) -> None:
+        while stream.done < number:
+            self._step(stream)
+
+    def _cuStreamCreateWithPriority(self, out: Any, flags: int, priority: int) -> int:
+        if flags != 1 or not -5 <= priority <= 0:
+            return INVALID_VALUE
+        self._new("CUstream", _Stream(), out)
+        return SUCCESS
+
+    def _cuStreamDestroy_v2(self, handle: Any) -> int:
+        stream = self._known(handle)
+        if not isinstance(stream, _Stream) or stream is self._objects[0]:
+            return INVALID_HANDLE
+        self._drain(stream, stream.put)
+        stream.destroyed = True
+        return SUCCESS
+
+    def _cuStreamQuery(self, handle: Any) -> int:
+        stream = self._known(handle)
+        if not isinstance(stream, _Stream):
+            return INVALID_HANDLE
+        if stream.work:
+            self._step(stream)
+        return self._sticky or (NOT_READY if stream.work else SUCCESS)
+
+    def _cuStreamSynchronize(self, handle: Any) -> int:
+        stream = self._known(handle)
+        if not isinstance(stream, _Stream):
+            return INVALID_HANDLE
+        self._drain(stream, stream.put)
+        return self._sticky
+
+    def _cuStreamWaitEvent(self, handle: Any, event: Any, flags: int) -> int:
+        found = self._known(event)
+        if not isinstance(found, _Event) or flags:
+            return INVALID_HANDLE
+        other, number = found.stream, found.number  # of this recording, whatever comes later
+        if other is None:
+            return SUCCESS
+        return self._enqueue(handle, lambda: self._drain(other, number))
+
+    def _cuEventCreate(self, out: Any, flags: int) -> None:
+        self._new("CUevent", _Event(timed=not flags & 2), out)
+
+    def _cuEventDestroy_v2(self, handle: Any) -> int:
+        event = self._known(handle)
+        if not isinstance(event, _Event):
+            return INVALID_HANDLE
+        event.destroyed = True
+        return SUCCESS
+
+    def _cuEventRecord(self, handle: Any, where: Any) -> int:
+        event, stream = self._known(handle), self._known(where)
+        if not isinstance(event, _Event) or not isinstance(stream, _Stream):
+            return INVALID_HANDLE
+
+        def note() -> None:
+            event.time = self._clock
+
+        self._enqueue(where, note)
+        event.stream, event.number = stream, stream.put
+        return SUCCESS
+
+    def _cuEventQuery(self, handle: Any) -> int:
+        event = self._known(handle)
+        if not isinstance(event, _Event):
+            return INVALID_HANDLE
+        if event.stream is None or event.stream.done >= event.number:
+            return self._sticky
+        self._step(event.stream)
+        return self._sticky or (SUCCESS if event.stream.done >= event.number else NOT_READY)
+
+    def _cuEventSynchronize(self, handle: Any) -> int:
+        event = self._known(handle)
+        if not isinstance(event, _Event):
+            return INVALID_HANDLE
+        if event.stream is not None:
+            self._drain(event.stream, event.number)
+        return self._sticky
+
+    def _cuEventElapsedTime(self, out: Any, begin: Any, end: Any) -> int:
+        first, last = self._known(begin), self._known(end)
+        for event in (first, last):
+            if not isinstance(event, _Event) or not event.timed or event.stream is None:
+                return INVALID_HANDLE
+            if event.stream.done < event.number:
+                return NOT_READY
+        out[0] = (last.time - first.time) * 1e3
+        return SUCCESS
+
+    # Programs
+
+    def _cuModuleLoadData(self, out: Any, image: Any) -> int:
+        data = bytes(FFI.buffer(image)) if isinstance(image, FFI.CData) else bytes(image)
+        if not data.startswith(IMAGE):
+            return INVALID_IMAGE
+        self._new("CUmodule", loaded(data), out)
+        return SUCCESS
+
+    def _cuModuleUnload(self, handle: Any) -> int:
+        return SUCCESS if isinstance(self._known(handle), Code) else INVALID_HANDLE
+
+    def _cuModuleGetFunction(self, out: Any, module: Any, name: bytes) -> int:
+        code = self._known(module)
+        try:
+            self._new("CUfunction", code.kernel(name.decode()), out)
+        except AttributeError:
+            return NOT_FOUND
+        return SUCCESS
+
+    def _cuFuncGetAttribute(self, out: Any, number: int, function: Any) -> int:
+        out[0] = 64
+        known = isinstance(self._known(function), Kernel) and number == 0
+        return SUCCESS if known else INVALID_VALUE
+
+    def _cuLaunchKernel(self, function: Any, *args: Any) -> int:
+        grid, block = tuple(map(int, args[:3])), tuple(map(int, args[3:6]))
+        shared, stream, parameters, extra = args[6:]
+        kernel = self._known(function)
+        if not isinstance(kernel, Kernel) or shared or extra != FFI.NULL:
+            return INVALID_HANDLE
+        within = all(0 < n <= most for n, most in zip(grid, _MOST_GRID, strict=True))
+        within &= all(0 < n <= most for n, most in zip(block, _MOST_BLOCK, strict=True))
+        if not within or block[0] * block[1] * block[2] > 64:
+            return INVALID_VALUE
+        given = [
+            bytes(FFI.buffer(FFI.cast("char *", parameters[i]), size))
+            for i, size in enumerate(kernel.sizes)
+        ]  # the driver has copied them when the call returns
+
+        def run() -> None:
+            with _ONE_LAUNCH:
+                wrong = kernel.launch(grid, block, given, backwards=False)
+            if wrong:
+                self._break(ILLEGAL_ADDRESS, f"{kernel.name}: {wrong}")
+
+        return self._enqueue(stream, run)
+
+
+#: The scheduler of work-items has room for one launch.
+_ONE_LAUNCH = threading.Lock()
+
+
+def _write(out: Any, size: int, text: str) -> None:
+    data = text.encode()[: size - 1] + b"\0"
+    FFI.buffer(out, len(data))[:] = data
