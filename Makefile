@@ -24,7 +24,7 @@ JOBS ?= 2
 MINUTES ?= 2
 SECONDS ?= 20
 
-.PHONY: help edit demo test test-all conformance proof stress cover sanitize bench lint types wheel clean
+.PHONY: help edit demo test test-all gpu conformance proof stress cover sanitize bench lint types wheel clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -88,6 +88,9 @@ test-all: ## all tests, all devices, sanitizers, the model's programs, all texts
 	cd tests && ../$(BIN)/python -m model --all 1 --some 40 --length 2
 	cd tests && ../$(BIN)/python -m device_code.cuda
 	$(MAKE) stress MINUTES=60
+
+gpu: $(if $(GPU_PYTHON),,$(VENV)/.test) ## prove and measure a CUDA device; resumes; ARGS=--help; GPU_PYTHON= takes another environment
+	PYTHONPATH=tests $(or $(GPU_PYTHON),$(BIN)/python) -m gpu $(ARGS)
 
 bench: $(VENV)/.test ## ratios of speed against NumPy, PyTorch and pyopencl
 	$(BIN)/python -c 'import mako, torch' 2>/dev/null || $(BIN)/python -m pip install --quiet mako '$(TORCH)'

@@ -61,7 +61,19 @@ OPENCL_BARS = (
     ),
     Bar("float32 matmul 2048", HAND_WRITTEN, 3.0, _is_matmul_2048, kind=""),
 )
-_BARS = {"host": BARS, "opencl": OPENCL_BARS}
+#: The bars for cards of a data centre.
+CUDA_BARS = (
+    Bar("launch of a + b", FASTEST, 2.0, lambda case: case.workload == "launch add", kind=""),
+    Bar("each at 2^28", FASTEST, 1.0, lambda case: case.size == 2**28, kind=""),
+    Bar(
+        "float32 matmul 8192",
+        FASTEST,
+        0.6,
+        lambda case: case.workload == "matmul" and case.size == 8192,
+        kind="",
+    ),
+)
+_BARS = {"host": BARS, "opencl": OPENCL_BARS, "cuda": CUDA_BARS}
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,9 @@ from phalanx.cli.output import plain_errors
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from .contestants import PEERS
+from .contestants import PEERS, Contestant
 from .measure import Plan
-from .opencl_peers import OPENCL_PEERS
-from .opencl_workloads import OPENCL_WORKLOADS
-from .suites import Suite, choose_suites
+from .suites import OWN_PEERS, Suite, choose_suites
 from .workloads import WORKLOADS, Workload, chosen, size_text
 
 if TYPE_CHECKING:
@@ -62,13 +60,13 @@ A missed bar is shown and is no error: timings belong to the machine.
     "-d",
     "devices",
     multiple=True,
-    help="Default: the current device and all OpenCL devices.",
+    help="Default: the current device and all OpenCL and CUDA devices.",
 )
 @click.option(
     "--peer",
     "peers",
     multiple=True,
-    type=click.Choice([*PEERS, *OPENCL_PEERS]),
+    type=click.Choice([*PEERS, *(name for own in OWN_PEERS.values() for name in own.names)]),
     help="Compare with this.  [default: all that are installed]",
 )
 @click.option("--workload", "-k", "names", multiple=True, help="A part of a workload's name.")
@@ -98,13 +96,15 @@ def bench(
 ) -> None:
     """Measure Phalanx against NumPy and PyTorch, side by side in one run.
 
-    OpenCL devices are measured against pyopencl.array and hand-written kernels on the same device.
+    OpenCL devices are measured against pyopencl.array and hand-written kernels on the same device,
+    CUDA devices against CuPy and PyTorch.
 
     Every contestant computes the same values, which is checked first; then all take turns, and the
     table shows the ratios of the medians. Making the result's memory and releasing it counts.
     """
     former = _read(old) if old else []
-    rows = {work.name: work for work in (*WORKLOADS, *OPENCL_WORKLOADS)}
+    own = [work for each in OWN_PEERS.values() for work in each.workloads]
+    rows = {work.name: work for work in (*WORKLOADS, *own)}
     if not chosen(names, sizes, quick, rows.values()):
         known = ", ".join(rows)
         raise click.UsageError(f"no workload of this name exists at this size; there are: {known}")
@@ -128,7 +128,7 @@ def bench(
 
 def _plan_of(suite: Suite, plan: Plan) -> Plan:
     """Return the plan of a suite: the naive matrix product of an OpenCL peer may take minutes."""
-    if suite.name == "host":
+    if suite.name != "opencl":
         return plan
     return replace(plan, least_repeats=min(plan.least_repeats, 2))
 
@@ -136,7 +136,9 @@ def _plan_of(suite: Suite, plan: Plan) -> Plan:
 def _no_device(host: Suite, devices: tuple[str, ...], peers: tuple[str, ...]) -> str:
     for name, reason in host.missing.items():
         return f"{name} is missing: {reason}"
-    return f"{', '.join(peers)} can be compared with OpenCL devices only, not {', '.join(devices)}"
+    return (
+        f"{', '.join(peers)} can be compared with their own devices only, not {', '.join(devices)}"
+    )
 
 
 def _read(path: Path) -> list[Run]:
@@ -164,7 +166,7 @@ def _measure(suite: Suite, cases: Cases, plan: Plan, *, is_named: bool) -> Run:
         {runner.name: runner.about() for runner in runners},
         {rival.name: rival.about() for rival in rivals},
         suite.missing,
-        describe([rival.name for rival in rivals] if suite.name == "host" else ["pyopencl"]),
+        describe(_packages(suite, rivals)),
         asdict(plan),
         suite=suite.name,
     )
@@ -192,6 +194,12 @@ def _measure(suite: Suite, cases: Cases, plan: Plan, *, is_named: bool) -> Run:
     return run
 
 
+def _packages(suite: Suite, rivals: list[Contestant]) -> list[str]:
+    if suite.name == "opencl":
+        return ["pyopencl"]
+    return [rival.name.removesuffix("-cuda") for rival in rivals]
+
+
 def _report(runs: list[Run], former: list[Run], console: Console) -> None:
     from .report import show, show_comparison
 
@@ -211,7 +219,7 @@ def _as_dict(run: Run) -> dict[str, object]:
 
 def _save(runs: list[Run], out: str, console: Console) -> None:
     first, *further = map(_as_dict, runs)
-    data = first | {"opencl": further}
+    data = first | {"further": further}
     text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
     if out == "-":
         sys.stdout.write(text)

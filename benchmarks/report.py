@@ -162,7 +162,7 @@ def _reasons(run: Run, device: str, console: Console) -> None:
 
 def _best(run: Run) -> list[str]:
     """Return the fastest peer if it has a column; OpenCL peers have bars of their own."""
-    return [FASTEST] if len(run.peers) > 1 and run.suite == "host" else []
+    return [FASTEST] if len(run.peers) > 1 and run.suite != "opencl" else []
 
 
 def _means(runs: Sequence[Run]) -> Table:

@@ -98,7 +98,7 @@ class Run:
     machine: dict[str, Any] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
     cases: list[Case] = field(default_factory=list)
-    #: Which bars count: those of ``"host"`` libraries, or of the peers on an ``"opencl"`` device.
+    #: Which bars count: those of ``"host"`` libraries, or of the peers on a device of a driver.
     suite: str = "host"
 
     def to_dict(self) -> dict[str, Any]:
@@ -165,11 +165,11 @@ def from_dict(data: Any) -> Run:
 
 
 def runs_from_dict(data: Any) -> list[Run]:
-    """Read the JSON form of a run with those of the OpenCL devices in it; raises as `from_dict`."""
+    """Read the JSON form of a run with the further ones in it; raises as `from_dict`."""
     first = from_dict(data)
-    further = data.get("opencl", [])
+    further = data.get("further", [])
     if not isinstance(further, list):
-        raise ValueError("damaged result of `phalanx bench --json`: 'opencl' is no list")
+        raise ValueError("damaged result of `phalanx bench --json`: 'further' is no list")
     return [first, *map(from_dict, further)]
 
 

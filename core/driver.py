@@ -347,6 +347,15 @@ class OpenDevice(ABC):
         """
         raise NotImplementedError
 
+    def stream_number(self, handle: Any) -> int | None:
+        """Return the number by which other libraries know a stream: ``stream`` in DLPack.
+
+        For those, the calls above take such a number of a stream of theirs as a handle. ``None``,
+        the default: other libraries know no streams here, so memory is handed over when the work on
+        it is done.
+        """
+        return None
+
     # Capability.EVENT_TIMING
 
     def event_elapsed(self, begin: Any, end: Any) -> float:

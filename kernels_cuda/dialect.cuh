@@ -20,6 +20,10 @@ typedef double f64;
 #define PHX_KERNEL(most) extern "C" __global__ void __launch_bounds__(most)
 #define PHX_KERNEL_OF(n) extern "C" __global__ void __launch_bounds__(n)
 #define PHX_GLOBAL
+#define PHX_PACK(T, n, name)                                             \
+    struct __align__(sizeof(T) * (n) < 16 ? sizeof(T) * (n) : 16) name { \
+        T v[n];                                                          \
+    }
 #define PHX_LOCAL_ARRAY(T, name, n) __shared__ T name[n]
 #define PHX_LOCAL_PTR(T) T *
 #define PHX_BARRIER() __syncthreads()

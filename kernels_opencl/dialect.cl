@@ -28,6 +28,10 @@ typedef float f32;
 #define PHX_KERNEL(most) __kernel void
 #define PHX_KERNEL_OF(n) __kernel __attribute__((reqd_work_group_size(n, 1, 1))) void
 #define PHX_GLOBAL __global
+#define PHX_PACK(T, n, name) \
+    typedef struct {         \
+        T v[n];              \
+    } __attribute__((aligned(sizeof(T) * (n) < 16 ? sizeof(T) * (n) : 16))) name
 #define PHX_LOCAL_ARRAY(T, name, n) __local T name[n]
 #define PHX_LOCAL_PTR(T) __local T *
 #define PHX_BARRIER() barrier(CLK_LOCAL_MEM_FENCE)

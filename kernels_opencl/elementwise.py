@@ -115,6 +115,7 @@ class _Loop(Contiguous):
         # Intel's runtime makes no vectors of loops with complex results
         looks = text.rare and kind_of(dtypes[-1]) != "c"
         self._small = "blocks" if looks and traits.fp64 else "guarded"
+        self.width = 1
         super().__init__(text, dtypes, traits)
         self.group = min(_GROUP, traits.max_work_group)
 

@@ -1,6 +1,7 @@
 """Fixtures: the fake devices, and a ``device`` that runs a test on each of them and on the CPU.
 
-``PHALANX_TEST_DEVICES=fake`` leaves all plugins out, so that the suite proves ``core/`` alone.
+``PHALANX_TEST_DEVICES=fake`` leaves all plugins out, so that the suite proves ``core/`` alone;
+``PHALANX_TEST_DEVICES=cuda:0`` lets ``device`` be that one, or several with commas between.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ if (
 ):  # the helpers beside the tests: --import-mode=importlib does not add it
     sys.path.insert(0, str(TESTS))
 
-ONLY_FAKES = os.environ.get("PHALANX_TEST_DEVICES") == "fake"
+_WISH = os.environ.get("PHALANX_TEST_DEVICES", "")
+ONLY_FAKES = _WISH == "fake"
 if ONLY_FAKES:
     os.environ["PHALANX_PLUGINS"] = "none"
 for name in ("PHALANX_DEVICE", "PHALANX_GPU"):
@@ -32,6 +34,10 @@ from phalanx.testing import ReferenceDriver  # noqa: E402 - after the path is se
 
 #: Opaque handles and emulated streams; opaque handles and real streams; addresses, inline, a CPU.
 FAKES = ("fake:0", "fakestream:0", "fakehost:0")
+#: What ``device`` is, one after the other.
+DEVICES = [*FAKES, pytest.param("cpu:0", marks=pytest.mark.needs_cpu)]
+if _WISH and not ONLY_FAKES:
+    DEVICES = _WISH.split(",")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -93,9 +99,9 @@ def real_cpu() -> px.Device:
     return device
 
 
-@pytest.fixture(params=[*FAKES, pytest.param("cpu:0", marks=pytest.mark.needs_cpu)])
+@pytest.fixture(params=DEVICES)
 def device(request: pytest.FixtureRequest, drivers: dict[str, Driver]) -> Iterator[px.Device]:
-    """Each fake device and the real CPU in turn, as the current device."""
+    """Each fake device and the real CPU in turn, or those that were asked for, as the current."""
     if request.param == "cpu:0":
         real_cpu()
     with px.device(request.param) as found:

@@ -39,7 +39,9 @@ IMPORT = re.compile(r"\s*(?:from\s+(\S+)\s+c?import|c?import\s+(\w+))\b")
 
 
 def sources(room: str) -> list[Path]:
-    return sorted((ROOT / room).rglob("*.py"))
+    """The files of a folder, but for what `make edit` has built there."""
+    built = ROOT / "core" / "_abi.py"
+    return sorted(path for path in (ROOT / room).rglob("*.py") if path != built)
 
 
 def imported(path: Path) -> Iterator[tuple[str, int, bool]]:

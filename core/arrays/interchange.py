@@ -7,6 +7,9 @@ from typing import Any
 from phalanx._warm import (
     Array,
     Device,
+    begin_use,
+    current_stream,
+    let_queue_wait,
     open_capsule,
     share_uses,
     wait_for_host,
@@ -18,6 +21,7 @@ from phalanx._warm import copy as copy_array
 from .transfer import contiguous, share_host, to_device
 
 _CPU = (1, 0)
+_OF_INTERFACE = 2  # kDLCUDA: whose memory __cuda_array_interface__ is about
 
 
 def prepare_export(
@@ -49,11 +53,68 @@ def prepare_export(
     if copy:
         x = copy_array(x)
     # The consumer may write, so the queued readers are waited for as well.
-    if x.device.synchronous and stream is None:
+    if _number(x.device) is not None:
+        _hand_over(x, stream)
+    elif x.device.synchronous and stream is None:
         wait_for_host(x.buffer, not is_readonly(x))
     else:
         x.device.synchronize()
     return x, bool(copy)
+
+
+def _number(device: Device) -> int | None:
+    """Return the number by which others know the current stream of a device, if they do."""
+    handle = current_stream(device).handle
+    number: int | None = device.ensure_open().stream_number(handle)
+    return number
+
+
+def _hand_over(x: Array, stream: int | None) -> None:
+    """Let a consumer's stream wait for the work on an array.
+
+    ``stream`` is DLPack's: ``None`` the legacy default one (1), -1 that nobody waits.
+
+    Raises:
+        ValueError: a number that stands for no stream.
+    """
+    if stream == -1:
+        return
+    if stream is not None and (isinstance(stream, bool) or not isinstance(stream, int)):
+        raise TypeError(f"stream is a number, as in stream.ptr of CuPy, or None, not {stream!r}")
+    if stream is not None and stream <= 0:
+        raise ValueError(
+            f"stream {stream} is none: DLPack has 1 for the default stream, -1 for no wait"
+        )
+    current = current_stream(x.device)
+    begin_use(current, x.buffer, None if is_readonly(x) else x.buffer)
+    let_queue_wait(current, 1 if stream is None else stream)
+
+
+def cuda_array_interface(x: Array) -> dict[str, Any]:
+    """Return what Numba and others read of an array in CUDA memory (interface version 3).
+
+    Its work is put in front of what the current stream gets from now on; a consumer waits for that
+    stream.
+
+    Raises:
+        AttributeError: the memory is not CUDA's, or the dtype is none of NumPy's.
+    """
+    if x.__dlpack_device__()[0] != _OF_INTERFACE:
+        raise AttributeError(f"an array on {x.device} has no __cuda_array_interface__")
+    if x.dtype.name == "bfloat16":
+        raise AttributeError("bfloat16 has no __cuda_array_interface__; use __dlpack__")
+    import numpy as np
+
+    begin_use(current_stream(x.device), x.buffer, None if is_readonly(x) else x.buffer)
+    kind = np.dtype(x.dtype.name)
+    return {
+        "version": 3,
+        "shape": x.shape,
+        "typestr": kind.str,
+        "strides": tuple(step * kind.itemsize for step in x.strides),
+        "data": (x.buffer.handle + x.offset, is_readonly(x)),
+        "stream": _number(x.device),
+    }
 
 
 def is_readonly(x: Array) -> bool:
@@ -83,7 +144,11 @@ def _on_host(x: Array) -> Array | None:
 def _capsule(obj: Any, target: Device | None, copy: bool | None) -> Any:
     """Call ``__dlpack__`` with what its age understands."""
     wish: dict[str, Any] = {"max_version": (1, 1)}
-    if target is not None and target.host_addressable and obj.__dlpack_device__()[0] != _CPU[0]:
+    where = obj.__dlpack_device__()
+    taker = None if where[0] == _CPU[0] else _standing_for(where, target)
+    if taker is not None and (number := _number(taker)) is not None:
+        wish["stream"] = number
+    if target is not None and target.host_addressable and where[0] != _CPU[0]:
         wish["dl_device"] = _CPU
     if copy is not None:
         wish["copy"] = copy
@@ -92,25 +157,32 @@ def _capsule(obj: Any, target: Device | None, copy: bool | None) -> Any:
     except TypeError:
         if "dl_device" in wish:
             raise BufferError(
-                f"{type(obj).__name__} is on DLPack device {obj.__dlpack_device__()} and too old "
+                f"{type(obj).__name__} is on DLPack device {where} and too old "
                 "to copy itself to the host: copy it there first"
             ) from None
-        return obj.__dlpack__()
+        return obj.__dlpack__(**{"stream": wish["stream"]} if "stream" in wish else {})
 
 
 def _owner_of(dl_device: tuple[int, int], target: Device | None) -> Device:
     """The device that can use memory of a DLPack device in place."""
+    device = _standing_for(dl_device, target)
+    if device is None:
+        raise BufferError(
+            f"no Phalanx device stands for DLPack device {dl_device}; see `phalanx devices`"
+        )
+    return device
+
+
+def _standing_for(dl_device: tuple[int, int], target: Device | None) -> Device | None:
     from phalanx.discovery.devices import devices, get_device
 
     candidates = [d for d in (target, get_device()) if d is not None]
     for device in (*candidates, *devices()):
-        if device.info.dlpack_device == dl_device:
+        if device.info.dlpack_device == tuple(dl_device):
             return device
         if dl_device[0] == _CPU[0] and device.host_addressable:
             return device
-    raise BufferError(
-        f"no Phalanx device stands for DLPack device {dl_device}; see `phalanx devices`"
-    )
+    return None
 
 
 def _moved_in_place(x: Array, device: Device) -> Array | None:
@@ -145,6 +217,9 @@ def from_dlpack(
     found = open_capsule(_capsule(x, target, copy))
     owner = _owner_of(found.device, target)
     result = wrap_imported(found, owner)
+    if found.device[0] != _CPU[0] and _number(owner) is not None:
+        # The producer has let our current stream wait for its work: so must our others.
+        begin_use(current_stream(owner), None, result.buffer)
     must_copy = (copy is True and not found.copied) or not found.aligned
     moves = target is not None and target is not owner
     if moves and target is not None and copy is not True and found.aligned:

@@ -34,6 +34,8 @@ WORDS = {
     "PHX_KERNEL": "(most): before a kernel's name; its groups have at most so many work-items",
     "PHX_KERNEL_OF": "(n): the same; its groups have n work-items, all of them along axis 0",
     "PHX_GLOBAL": "qualifies what a pointer to the device's memory points to",
+    "PHX_PACK": "(T, n, name): declares a type, loaded and stored at once, with n T's in `v`; it "
+    "is aligned to its size, a power of two, or to 16 bytes if it is longer",
     "PHX_LOCAL_ARRAY": "(T, name, n): declares an array that a group's work-items share",
     "PHX_LOCAL_PTR": "(T): the type of a pointer into such an array",
     "PHX_BARRIER": "(): all work-items of a group wait here; they then see its local arrays",

@@ -2,7 +2,8 @@
 
 Each operand of the contiguous kernel is an array (``a``), an array of one element (``o``), or a
 Python number passed by value (``s``); a program is compiled for each such pattern when it first
-comes. Work-items take elements in turn, from their own number on in steps of the launch's size.
+comes. Work-items take elements in turn, from their own number on in steps of the launch's size: as
+many at once as 16 bytes hold where the memory is aligned and the function is short.
 
 The strided kernel has two axes: columns run along one axis of the operands, rows along all others,
 so that only the row has to be taken apart by division. Per operand the stride along the columns is
@@ -14,6 +15,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from phalanx.optable import OPS, kind_of
@@ -36,9 +38,35 @@ _LONG, _SQUARE = (256, 1), (16, 16)
 #: The most axes that a strided program takes; more are walked on the host.
 _MOST_AXES = 8
 
+#: Headers of functions so long that one element at a time is enough for a work-item.
+_LONG_FUNCTIONS = {*_DOUBLE_INSIDE, "complex_exp", "complex_inverse", "complex_log"}
+#: Bytes that a work-item loads and stores at once.
+_PACK = 16
+
 _CONTIGUOUS = """
 PHX_KERNEL({group}) run({parameters}, PHX_OUTPUT({out}, o), const u64 count) {{
     for (u64 i = PHX_GLOBAL_ID(0); i < count; i += PHX_GLOBAL_SIZE(0)) {{
+{loads}
+        PHX_DATA(o)[i] = {text};
+    }}
+}}
+"""
+_PACKED = """
+{types}
+
+PHX_KERNEL({group}) run({parameters}, PHX_OUTPUT({out}, o), const u64 count) {{
+    const u64 packs = count / {width};
+    for (u64 i = PHX_GLOBAL_ID(0); i < packs; i += PHX_GLOBAL_SIZE(0)) {{
+{packs}
+        o_pack o_now;
+        PHX_UNROLL
+        for (int k = 0; k < {width}; k++) {{
+{loads_packed}
+            o_now.v[k] = {text};
+        }}
+        ((PHX_GLOBAL o_pack *)PHX_DATA(o))[i] = o_now;
+    }}
+    for (u64 i = packs * {width} + PHX_GLOBAL_ID(0); i < count; i += PHX_GLOBAL_SIZE(0)) {{
 {loads}
         PHX_DATA(o)[i] = {text};
     }}
@@ -105,26 +133,54 @@ class Contiguous:
         self.group = min(_GROUP, traits.max_work_group)
         self._kinds = tuple(dtype_from_name(d) for d in dtypes)
         self._programs: dict[tuple[str, ...], Program] = {}
-        self.first = self.program("a" * len(text.loads))
+        self.first = self.chosen("a" * len(text.loads), packed=self.width > 1)
+
+    @cached_property
+    def width(self) -> int:
+        """How many elements a work-item takes at once."""
+        if _LONG_FUNCTIONS.intersection(self.text.headers):
+            return 1
+        return max(2, _PACK // max(kind.itemsize for kind in self._kinds))
+
+    def chosen(self, pattern: str, *, packed: bool) -> Program:
+        """Return the program for a pattern of operands, on aligned memory or on any."""
+        return self.program(pattern, "packed") if packed else self.program(pattern)
 
     def program(self, *key: str) -> Program:
-        """Return the program for a pattern of operands, made at its first use."""
+        """Return the program for a pattern of operands and a form, made at its first use."""
         found = self._programs.get(key)
         return found or self._programs.setdefault(key, self.make(*key))
 
-    def make(self, pattern: str) -> Program:
-        """Return a new program for a pattern of operands."""
+    def make(self, pattern: str, form: str = "") -> Program:
+        """Return a new program for a pattern of operands, whose memory is aligned if "packed"."""
+        text = self.text
         places = {"a": "PHX_DATA({})[i]", "o": "PHX_DATA({})[0]", "s": "{}"}
-        return Program(
-            _CONTIGUOUS.format(
-                group=self.group,
-                parameters=", ".join(map(parameter, pattern, self.text.types, _NAMES)),
-                out=self.text.types[-1],
-                loads=loads(self.text, [places[form] for form in pattern]),
-                text=self.text.text,
+        names = {
+            "group": self.group,
+            "parameters": ", ".join(map(parameter, pattern, text.types, _NAMES)),
+            "out": text.types[-1],
+            "loads": loads(text, [places[form] for form in pattern]),
+            "text": text.text,
+        }
+        if form != "packed":
+            return Program(_CONTIGUOUS.format(**names), text.headers)
+        arrays = [name for name, form in zip(_NAMES, pattern, strict=False) if form == "a"]
+        types = dict(zip((*_NAMES[: len(pattern)], "o"), text.types, strict=True))
+        places["a"] = "{}_now.v[k]"
+        source = _PACKED.format(
+            width=self.width,
+            types="\n".join(
+                f"PHX_PACK({types[name]}, {self.width}, {name}_pack);" for name in (*arrays, "o")
             ),
-            self.text.headers,
+            packs="\n".join(
+                f"        const {name}_pack {name}_now = "
+                f"((PHX_GLOBAL const {name}_pack *)PHX_DATA({name}))[i];"
+                for name in arrays
+            ),
+            loads_packed=loads(text, [places[form] for form in pattern]),
+            **names,
         )
+        return Program(source, text.headers)
 
     def launch(
         self,
@@ -150,8 +206,14 @@ class Contiguous:
 
     def run(self, env: Env, pattern: str, args: Sequence[Argument], count: int) -> None:
         """Enqueue one kernel over ``count`` elements; ``args`` has the output last."""
-        kernel = env.kernel(self.program(pattern), "run")
-        groups = min(divide_up(count, self.group), env.traits.most_groups)
+        packed = self.width > 1 and all(
+            env.is_aligned(x, min(_PACK, self.width * x.itemsize))
+            for x, form in zip(args, (*pattern, "a"), strict=True)
+            if form == "a" and isinstance(x, Array)
+        )
+        kernel = env.kernel(self.chosen(pattern, packed=packed), "run")
+        items = divide_up(count, self.width) if packed else count
+        groups = min(divide_up(items, self.group), env.traits.most_groups)
         env.enqueue(kernel, (groups * self.group,), (self.group,), *args, count)
 
 

@@ -80,6 +80,14 @@ class Env(ABC):
     def group_limit(self, kernel: Any) -> int:
         """Return the largest number of work-items in a group that this kernel can run with."""
 
+    def is_aligned(self, array: Array, size: int) -> bool:
+        """Return whether an array's first element lies at a multiple of ``size`` <= 16 bytes.
+
+        True only if it is certain. Handles need not be addresses; the memory behind one that is not
+        begins at a multiple of 16.
+        """
+        return (array.buffer.handle | array.offset) % size == 0
+
     def scratch(self, count: int, dtype: str) -> Array:
         """Return a new one-dimensional array from the device's pool, its contents undefined.
 

@@ -342,6 +342,12 @@ cdef class Array:
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         return export_dlpack(self, stream, max_version, dl_device, copy)
 
+    @property
+    def __cuda_array_interface__(self):
+        from .arrays import interchange
+
+        return interchange.cuda_array_interface(self)
+
     def __array__(self, dtype=None, copy=None):
         from .arrays import transfer
 

@@ -361,6 +361,13 @@ def begin_use(Stream stream not None, Buffer read, Buffer written):
     t.leave()
 
 
+def let_queue_wait(Stream stream not None, object handle):
+    """Let a queue of the device, which may be somebody else's, wait for a stream's work so far."""
+    cdef Mark m = stream.opened().record()
+    if m is not None:
+        m.opened.stream_wait_event(handle, m.handle)
+
+
 def wait_for_host(Buffer buffer not None, bint write=False):
     """Block until the host may read (or write) a buffer; raises what failed of the work on it."""
     wait_on_host(buffer, write)

@@ -13,6 +13,10 @@ cdef enum:
     DLPACK_IS_COPIED = 2
     DLPACK_CPU = 1
 
+# Kinds of devices whose data is an address: CUDA, CUDA's host memory, ROCm, its host memory, CUDA managed,
+# oneAPI.
+_ADDRESSES = frozenset((2, 3, 10, 11, 13, 14))
+
 cdef struct ManagedTensor:
     DLTensor dl
     void *context
@@ -97,8 +101,8 @@ cdef object export_dlpack(Array a, object stream, object max_version, object dl_
     if e == NULL:
         raise MemoryError()
     cdef DLTensor dl = a.t
-    if a.device.host_addressable:
-        dl.data = <char *>dl.data + dl.byte_offset
+    if a.device.host_addressable or dl.device.device_type in _ADDRESSES:
+        dl.data = <char *>dl.data + dl.byte_offset  # some consumers pass over the offset
         dl.byte_offset = 0
     dl.shape = e.dims
     dl.strides = e.dims + dl.ndim

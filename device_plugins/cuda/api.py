@@ -6,6 +6,7 @@ header stands for, such as ``cuMemAlloc_v2``.
 
 from __future__ import annotations
 
+import ctypes
 import sys
 from functools import cache
 from typing import Any, Protocol
@@ -118,7 +119,7 @@ def load() -> Library:
         NoDriverError: there is none that can be loaded, with what to install.
     """
     try:
-        FFI().dlopen(_LIBRARY)  # before declarations are parsed for nothing
+        ctypes.CDLL(_LIBRARY)  # before declarations are parsed for nothing
     except OSError as error:
         reason = " ".join(str(error).split())
         raise NoDriverError(f"there is no NVIDIA driver ({reason})", remedy=_INSTALL) from error

@@ -12,6 +12,8 @@ from phalanx.vendor import OpenDevice
 from .api import Api, Context, CudaError
 from .queue import Queue, is_passed, settle
 
+_LEGACY = 1  # CU_STREAM_LEGACY
+
 
 class CudaEvent:
     """An event of the driver's, and the queue whose work it was last put behind."""
@@ -101,6 +103,11 @@ class CudaStreams(OpenDevice):
         self.check()
         with self.translated("letting a stream wait for an event"):
             self.context.call("cuStreamWaitEvent", self.queue(handle).raw, event.raw, 0)
+
+    def stream_number(self, handle: Queue | int | None) -> int:
+        """Return a stream's address, as CuPy and PyTorch know it; 1 is the legacy default one."""
+        number = int(self.api.ffi.cast("uintptr_t", self.queue(handle).raw))
+        return number or _LEGACY
 
     def event_create(self) -> CudaEvent:
         """Return a new event."""

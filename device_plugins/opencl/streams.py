@@ -60,6 +60,11 @@ class OpenCLStreams(OpenDevice):
             self.lost = self.lost or "while waiting for work"
             raise
 
+    def finish(self, queue: Queue, timeout: float | None) -> None:
+        """Wait for a queue; ``timeout`` in seconds, then TimeoutError."""
+        with self.noting_loss():
+            queue.finish(timeout)
+
     def synchronize(self, timeout: float | None = None) -> None:
         """Wait for the default stream, which is the one that the core does not count."""
         self.stream_synchronize(None, timeout)
@@ -75,8 +80,7 @@ class OpenCLStreams(OpenDevice):
     def stream_destroy(self, handle: Queue) -> None:
         """Finish the work; the queue goes with its last reference."""
         if self.is_usable:
-            with self.noting_loss():
-                handle.finish(None)
+            self.finish(handle, None)
 
     def stream_query(self, handle: Queue | None) -> bool:
         """Return whether a queue is idle."""
@@ -87,8 +91,7 @@ class OpenCLStreams(OpenDevice):
     def stream_synchronize(self, handle: Queue | None, timeout: float | None = None) -> None:
         """Wait for a queue."""
         self.check()
-        with self.noting_loss():
-            (handle or self.queue).finish(timeout)
+        self.finish(handle or self.queue, timeout)
         self.collect()
 
     def stream_wait_event(self, handle: Queue | None, event: Marker) -> None:

@@ -130,12 +130,12 @@ class TestReport:
 
     def test_json_of_several_runs(self) -> None:
         first, second = Run({}, {}), run_of(add_65536=(1.0, 2.0, 3.0))
-        data = json.loads(json.dumps(first.to_dict() | {"opencl": [second.to_dict()]}))
+        data = json.loads(json.dumps(first.to_dict() | {"further": [second.to_dict()]}))
         assert results.runs_from_dict(data) == [first, second]
         assert results.runs_from_dict(first.to_dict()) == [first]
         for damaged in (3, [None], [{}]):
             with pytest.raises(ValueError, match="phalanx bench --json"):
-                results.runs_from_dict(data | {"opencl": damaged})
+                results.runs_from_dict(data | {"further": damaged})
 
 
 def bench(*args: str) -> Result:
@@ -185,7 +185,7 @@ class TestSuites:
     def test_opencl_peers_of_another_device_are_wrong_usage(self, fake: px.Device) -> None:
         done = bench("--quick", "-d", "fake:0", "--peer", HAND_WRITTEN)
         assert done.exit_code == 2
-        assert "OpenCL devices only" in " ".join(done.output.replace("│", " ").split())
+        assert "own devices only" in " ".join(done.output.replace("│", " ").split())
 
 
 class TestCommand:
@@ -200,7 +200,7 @@ class TestCommand:
         assert done.output.index("Speed of fake:0") < done.output.index(f"Speed of {opencl.name}")
         data = json.loads(path.read_text())
         assert list(data["devices"]) == ["fake:0"]
-        (own,) = data["opencl"]
+        (own,) = data["further"]
         assert list(own["devices"]) == [opencl.name]
         assert list(own["peers"]) == [ARRAY, HAND_WRITTEN]
         got = {case["workload"]: case["outcomes"] for case in own["cases"]}

@@ -1,6 +1,7 @@
 """Kernel texts through CUDA's compiler, and what their PTX must not contain.
 
-``python -m device_code.cuda`` from tests/ compiles every text on all cores; `make test-all` does.
+``python -m device_code.cuda`` from tests/ compiles every text on all cores, for each of
+`CAPABILITIES`; `make test-all` does.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from dataclasses import replace
 from phalanx.device_code.recipe import Program
 from phalanx.device_code.source import full_text
 from phalanx.kernels_cuda.dialect import DIALECT
+from phalanx.kernels_cuda.nvrtc import NvrtcError
 
-from .nvrtc import CudaError, compile_ptx
+from .sass import CAPABILITIES, compiler
 from .texts import GPU, Text, all_texts
 
 #: The dialect with each written fma marked: PTX tells what the compiler made of text, and what not.
@@ -31,19 +33,26 @@ _WRITTEN = re.compile(r"// begin inline asm.*?// end inline asm", re.DOTALL)
 _FORBIDDEN = re.compile(r"\b(?:fma|\w+\.ftz|\w+\.approx|\w+\.full)\.[\w.]*f(?:32|64)\b")
 
 
-def problem(program: Program, options: tuple[str, ...] = DIALECT.options(GPU)) -> str:
-    """Return what is wrong with a program for sm_90, or nothing."""
+def problem(
+    program: Program,
+    options: tuple[str, ...] = DIALECT.options(GPU),
+    capability: tuple[int, int] = (9, 0),
+) -> str:
+    """Return what is wrong with a program for a compute capability, or nothing."""
+    architecture = f"--gpu-architecture=sm_{capability[0]}{capability[1]}"
     try:
-        ptx = compile_ptx(full_text(program, _DIALECT, GPU), (*options, "--gpu-architecture=sm_90"))
-    except CudaError as error:
+        ptx = compiler().ptx(full_text(program, _DIALECT, GPU), (*options, architecture))
+    except NvrtcError as error:
         return next((line for line in str(error).splitlines() if "error" in line), str(error))
     found = _FORBIDDEN.search(_WRITTEN.sub("", ptx))
     return f"PTX has {found[0]}, which nobody wrote" if found else ""
 
 
 def _checked(text: Text) -> str:
-    said = problem(text.program)
-    return f"{text.op}({', '.join(text.dtypes)}): {said}" if said else ""
+    for capability in CAPABILITIES:
+        if said := problem(text.program, capability=capability):
+            return f"{text.op}({', '.join(text.dtypes)}) for {capability}: {said}"
+    return ""
 
 
 def main() -> int:

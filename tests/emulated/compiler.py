@@ -85,7 +85,9 @@ class Code:
 
 
 class Kernel:
-    """A kernel, with the sizes of its parameters in bytes."""
+    """A kernel, with the sizes of its parameters in bytes, and its largest group."""
+
+    limit = 64
 
     def __init__(self, name: str, run: Any, sizes: tuple[int, ...]) -> None:
         self.name = name

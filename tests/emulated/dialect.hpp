@@ -35,6 +35,10 @@ phx_scheduler *phx_now;
 #define PHX_KERNEL(most) static void
 #define PHX_KERNEL_OF(n) static void
 #define PHX_GLOBAL
+#define PHX_PACK(T, n, name)                                           \
+    struct alignas(sizeof(T) * (n) < 16 ? sizeof(T) * (n) : 16) name { \
+        T v[n];                                                        \
+    }
 #define PHX_BARRIER() phx_now->barrier(__LINE__)
 #define PHX_BARRIER_GLOBAL() phx_now->barrier(__LINE__)
 #define PHX_LOCAL_ID(d) phx_now->item[d]

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from phalanx import device_code
 from phalanx.device_code import matmul
-from phalanx.device_code.env import Env
+from phalanx.device_code.launch import LaunchEnv, address
 from phalanx.device_code.matmul import Chains
 from phalanx.device_code.recipe import Program, Recipe, Traits
 from phalanx.device_code.selftest import measured
@@ -109,7 +109,7 @@ class EmulatedDevice(OpenDevice):
         self._backwards = backwards
         self._lock = threading.Lock()
         self._blocks: dict[int, np.ndarray[Any, Any]] = {}
-        self._bound: dict[tuple[Program, str], Kernel] = {}
+        self.bound: dict[tuple[Program, str], Kernel] = {}
         self.traits = measured(self._probe, driver.traits, name)
         self.table = KernelTable(name, self.traits, _find, "phalanx.device_code")
 
@@ -117,7 +117,7 @@ class EmulatedDevice(OpenDevice):
         given, made = ctypes.create_string_buffer(data), ctypes.create_string_buffer(size)
         ends = (struct.pack("<QQ", ctypes.addressof(room), 0) for room in (given, made))
         args = [part for end in ends for part in (end[:8], end[8:])]
-        wrong = self.run(self.bound(program, "probe", "the self-test"), (1,), (1,), args)
+        wrong = self.run(self.bound_kernel(program, "probe", "the self-test"), (1,), (1,), args)
         if wrong:
             raise DeviceError(f"{self.name}: {wrong}")
         return made.raw
@@ -138,7 +138,14 @@ class EmulatedDevice(OpenDevice):
             self._blocks.pop(handle)[:] = _POISON
 
     def copy(self, dst: Place, src: Place, size: int, *, stream: Stream) -> None:
+        self.move(dst, src, size, None)
+
+    def move(self, dst: Place, src: Place, size: int, queue: None) -> None:
+        """Copy at once."""
         ctypes.memmove(dst.address, src.address, size)
+
+    def finish(self, queue: None, timeout: float | None) -> None:
+        """Nothing to wait for."""
 
     def synchronize(self, timeout: float | None = None) -> None:
         """Nothing to wait for: all calls end when their work is done."""
@@ -160,17 +167,16 @@ class EmulatedDevice(OpenDevice):
         *,
         stream: Stream,
     ) -> None:
-        what = f"{kernel.op}({', '.join(kernel.dtypes)})"
-        kernel.handle.launch(EmulatedEnv(self, stream, what), inputs, outputs, params)
+        kernel.handle.launch(EmulatedEnv(self, None, stream, kernel), inputs, outputs, params)
 
-    def bound(self, program: Program, name: str, what: str) -> Kernel:
+    def bound_kernel(self, program: Program, name: str, what: str) -> Kernel:
         """A kernel of a program, compiled at first use."""
-        found = self._bound.get((program, name))
+        found = self.bound.get((program, name))
         if found is None:
             text = self._driver.edit(program_text(program, self.traits))
             options = (*DIALECT.options(self.traits), *self._driver.options)
             code = Code(text, options, f"{what} on {self.name}")
-            found = self._bound.setdefault((program, name), code.kernel(name))
+            found = self.bound.setdefault((program, name), code.kernel(name))
         return found
 
     def run(
@@ -193,18 +199,10 @@ def _find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> R
     return device_code.find(op, dtypes, layout, traits)
 
 
-class EmulatedEnv(Env):
+class EmulatedEnv(LaunchEnv):
     """One launch."""
 
-    __slots__ = ("_device", "_what")
-
-    def __init__(self, device: EmulatedDevice, stream: Stream, what: str) -> None:
-        super().__init__(device.traits, stream)
-        self._device = device
-        self._what = what
-
-    def kernel(self, program: Program, name: str) -> Kernel:
-        return self._device.bound(program, name, self._what)
+    __slots__ = ()
 
     def enqueue(
         self,
@@ -217,29 +215,10 @@ class EmulatedEnv(Env):
             return
         local_size = local_size or (1,) * len(global_size)
         groups = tuple(n // m for n, m in zip(global_size, local_size, strict=True))
-        where = f"{kernel.name} for {self._what} on {self.stream.device.name}"
+        where = f"{kernel.name} for {self.what()} on {self.stream.device.name}"
         most = self.traits.most_groups
         if any(n % m for n, m in zip(global_size, local_size, strict=True)) or max(groups) > most:
             raise LaunchError(f"{where}: {global_size} work-items in groups of {local_size}")
-        packed: list[bytes] = []
-        for arg in args:
-            if isinstance(arg, Array):
-                packed.append(struct.pack("<q", arg.buffer.handle))
-                packed.append(struct.pack("<q", arg.offset // arg.itemsize))
-            elif isinstance(arg, int):
-                packed.append(struct.pack("<q" if arg < 2**63 else "<Q", arg))
-            else:
-                packed.append(arg)
+        packed = self.flat(args, address)
         if wrong := self._device.run(kernel, groups, local_size, packed):
             raise LaunchError(f"{where}: {wrong}")
-
-    def recipe(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Recipe:
-        return self._device.table.recipe(op, dtypes, layout)
-
-    def read_int(self, array: Array, index: int = 0) -> int:
-        address = array.buffer.handle + array.offset + index * array.itemsize
-        raw = ctypes.string_at(address, array.itemsize)
-        return int.from_bytes(raw, "little", signed=array.dtype.kind == "i")
-
-    def group_limit(self, kernel: Kernel) -> int:
-        return self.traits.max_work_group

@@ -86,9 +86,10 @@ WORKLOADS: dict[str, Callable[[Make], Iterator[px.Array]]] = {
 def differs(text: str, device: str) -> str:
     """Return how a device's results for a text's workload differ from the CPU's, or nothing."""
 
-    def on(where: str) -> Iterator[np.ndarray[Any, Any]]:
+    def on(where: str) -> list[np.ndarray[Any, Any]]:
         with px.device(where):
-            yield from map(px.asnumpy, WORKLOADS[text](lambda data: px.asarray(data, device=where)))
+            made = WORKLOADS[text](lambda data: px.asarray(data, device=where))
+            return [px.asnumpy(result) for result in made]
 
     for number, (got, want) in enumerate(zip(on(device), on("cpu:0"), strict=True)):
         if got.shape != want.shape or got.tobytes() != want.tobytes():

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+import time
 from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -111,8 +112,8 @@ class FakeCuda:
         self._blocks: dict[int, np.ndarray[Any, Any]] = {}
         self._sizes: dict[int, int] = {}
         self._hosts: dict[int, Any] = {}
-        self._objects: dict[int, Any] = {0: _Stream()}
-        self._clock = 0.0
+        legacy = _Stream()  # which goes by two names; 2 is the default stream of each thread
+        self._objects: dict[int, Any] = {0: legacy, 1: legacy, 2: _Stream()}
         self._texts: dict[str, Any] = {}
 
     def __getattr__(self, name: str) -> Callable[..., int]:
@@ -321,7 +322,6 @@ class FakeCuda:
         work = stream.work.popleft()
         if not self._sticky:
             work()
-        self._clock += 1e-6
         stream.done += 1
 
     def _drain(self, stream: _Stream, number: int) -> None:
@@ -380,11 +380,8 @@ class FakeCuda:
         event, stream = self._known(handle), self._known(where)
         if not isinstance(event, _Event) or not isinstance(stream, _Stream):
             return INVALID_HANDLE
-
-        def note() -> None:
-            event.time = self._clock
-
-        self._enqueue(where, note)
+        event.time = time.perf_counter()  # as if the work before were done by now
+        self._enqueue(where, lambda: None)
         event.stream, event.number = stream, stream.put
         return SUCCESS
 

@@ -23,6 +23,17 @@
 #define GEMM_CAT_(a, b) a##_##b
 #define GEMM_CAT(a, b) GEMM_CAT_(a, b)
 
+/* The operations of a float type X over intrinsics SET_..._KIND; LOADM and STOREM are of p, m and v. */
+#define GEMM_FLOATS(X, T, SET, KIND, LOADM, STOREM)                                              \
+    GEMM_INLINE X##_v X##_zero(void) { return SET##_setzero_##KIND(); }                          \
+    GEMM_INLINE X##_v X##_set1(T x) { return SET##_set1_##KIND(x); }                             \
+    GEMM_INLINE X##_v X##_load(const T *p) { return SET##_loadu_##KIND(p); }                     \
+    GEMM_INLINE X##_v X##_loadm(X##_m m, const T *p) { return LOADM; }                           \
+    GEMM_INLINE void X##_store(T *p, X##_v v) { SET##_storeu_##KIND(p, v); }                     \
+    GEMM_INLINE void X##_storem(T *p, X##_m m, X##_v v) { STOREM; }                              \
+    GEMM_INLINE X##_v X##_fma(X##_v a, X##_v b, X##_v c) { return SET##_fmadd_##KIND(a, b, c); } \
+    GEMM_INLINE X##_v X##_fnma(X##_v a, X##_v b, X##_v c) { return SET##_fnmadd_##KIND(a, b, c); }
+
 #if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512BW__)
 #define GEMM_VECTOR_BYTES 64
 #define GEMM_TRANSPOSE 1
@@ -32,27 +43,13 @@ typedef __m512 f32_v;
 typedef __mmask16 f32_m;
 #define f32_LEN 16
 GEMM_INLINE f32_m f32_mask(int n) { return (f32_m)(n >= 16 ? 0xffffu : (1u << n) - 1u); }
-GEMM_INLINE f32_v f32_zero(void) { return _mm512_setzero_ps(); }
-GEMM_INLINE f32_v f32_set1(float x) { return _mm512_set1_ps(x); }
-GEMM_INLINE f32_v f32_load(const float *p) { return _mm512_loadu_ps(p); }
-GEMM_INLINE f32_v f32_loadm(f32_m m, const float *p) { return _mm512_maskz_loadu_ps(m, p); }
-GEMM_INLINE void f32_store(float *p, f32_v v) { _mm512_storeu_ps(p, v); }
-GEMM_INLINE void f32_storem(float *p, f32_m m, f32_v v) { _mm512_mask_storeu_ps(p, m, v); }
-GEMM_INLINE f32_v f32_fma(f32_v a, f32_v b, f32_v c) { return _mm512_fmadd_ps(a, b, c); }
-GEMM_INLINE f32_v f32_fnma(f32_v a, f32_v b, f32_v c) { return _mm512_fnmadd_ps(a, b, c); }
+GEMM_FLOATS(f32, float, _mm512, ps, _mm512_maskz_loadu_ps(m, p), _mm512_mask_storeu_ps(p, m, v))
 
 typedef __m512d f64_v;
 typedef __mmask8 f64_m;
 #define f64_LEN 8
 GEMM_INLINE f64_m f64_mask(int n) { return (f64_m)(n >= 8 ? 0xffu : (1u << n) - 1u); }
-GEMM_INLINE f64_v f64_zero(void) { return _mm512_setzero_pd(); }
-GEMM_INLINE f64_v f64_set1(double x) { return _mm512_set1_pd(x); }
-GEMM_INLINE f64_v f64_load(const double *p) { return _mm512_loadu_pd(p); }
-GEMM_INLINE f64_v f64_loadm(f64_m m, const double *p) { return _mm512_maskz_loadu_pd(m, p); }
-GEMM_INLINE void f64_store(double *p, f64_v v) { _mm512_storeu_pd(p, v); }
-GEMM_INLINE void f64_storem(double *p, f64_m m, f64_v v) { _mm512_mask_storeu_pd(p, m, v); }
-GEMM_INLINE f64_v f64_fma(f64_v a, f64_v b, f64_v c) { return _mm512_fmadd_pd(a, b, c); }
-GEMM_INLINE f64_v f64_fnma(f64_v a, f64_v b, f64_v c) { return _mm512_fnmadd_pd(a, b, c); }
+GEMM_FLOATS(f64, double, _mm512, pd, _mm512_maskz_loadu_pd(m, p), _mm512_mask_storeu_pd(p, m, v))
 /* clang-format on */
 
 /* Transposes the 16x16 block rows[0..15][at..at+15]: out[j] is column j. Quarter rows are joined by
@@ -108,14 +105,7 @@ typedef __m256i f32_m;
 GEMM_INLINE f32_m f32_mask(int n) {
     return _mm256_loadu_si256((const __m256i *)(gemm_mask32 + 8 - (n < 8 ? n : 8)));
 }
-GEMM_INLINE f32_v f32_zero(void) { return _mm256_setzero_ps(); }
-GEMM_INLINE f32_v f32_set1(float x) { return _mm256_set1_ps(x); }
-GEMM_INLINE f32_v f32_load(const float *p) { return _mm256_loadu_ps(p); }
-GEMM_INLINE f32_v f32_loadm(f32_m m, const float *p) { return _mm256_maskload_ps(p, m); }
-GEMM_INLINE void f32_store(float *p, f32_v v) { _mm256_storeu_ps(p, v); }
-GEMM_INLINE void f32_storem(float *p, f32_m m, f32_v v) { _mm256_maskstore_ps(p, m, v); }
-GEMM_INLINE f32_v f32_fma(f32_v a, f32_v b, f32_v c) { return _mm256_fmadd_ps(a, b, c); }
-GEMM_INLINE f32_v f32_fnma(f32_v a, f32_v b, f32_v c) { return _mm256_fnmadd_ps(a, b, c); }
+GEMM_FLOATS(f32, float, _mm256, ps, _mm256_maskload_ps(p, m), _mm256_maskstore_ps(p, m, v))
 
 typedef __m256d f64_v;
 typedef __m256i f64_m;
@@ -123,14 +113,7 @@ typedef __m256i f64_m;
 GEMM_INLINE f64_m f64_mask(int n) {
     return _mm256_loadu_si256((const __m256i *)(gemm_mask64 + 4 - (n < 4 ? n : 4)));
 }
-GEMM_INLINE f64_v f64_zero(void) { return _mm256_setzero_pd(); }
-GEMM_INLINE f64_v f64_set1(double x) { return _mm256_set1_pd(x); }
-GEMM_INLINE f64_v f64_load(const double *p) { return _mm256_loadu_pd(p); }
-GEMM_INLINE f64_v f64_loadm(f64_m m, const double *p) { return _mm256_maskload_pd(p, m); }
-GEMM_INLINE void f64_store(double *p, f64_v v) { _mm256_storeu_pd(p, v); }
-GEMM_INLINE void f64_storem(double *p, f64_m m, f64_v v) { _mm256_maskstore_pd(p, m, v); }
-GEMM_INLINE f64_v f64_fma(f64_v a, f64_v b, f64_v c) { return _mm256_fmadd_pd(a, b, c); }
-GEMM_INLINE f64_v f64_fnma(f64_v a, f64_v b, f64_v c) { return _mm256_fnmadd_pd(a, b, c); }
+GEMM_FLOATS(f64, double, _mm256, pd, _mm256_maskload_pd(p, m), _mm256_maskstore_pd(p, m, v))
 /* clang-format on */
 
 GEMM_INLINE void f32_transpose(f32_v out[8], const float *const rows[8], int64_t at) {

@@ -1,0 +1,56 @@
+"""What NVIDIA's assembler makes of kernels: nothing is spilt, fused or loaded piece by piece."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from exhaustive import some_of
+from phalanx.device_code.recipe import Program
+
+from device_code.sass import CAPABILITIES, GOLDEN, TABLE, compiler, kernels, name_of, rows
+
+pytestmark = pytest.mark.needs_cpu
+_TABLE: dict[str, Any] = json.loads(GOLDEN.read_text(encoding="utf-8"))
+#: Arrays of which a work-item loads 16 bytes or more at once, and loads and stores of that.
+_PACKED = {
+    ("add", "float32"): (2, 1),
+    ("add", "float64"): (2, 1),
+    ("add", "float16"): (2, 1),
+    ("add", "int8"): (2, 1),
+    ("multiply", "complex64"): (2, 1),
+    ("where", "bool"): (2, 1),
+    ("cast", "float32"): (0, 1),
+}
+#: Sums and products that nobody wrote as one, in the order of float32 and float64.
+_UNFUSED = ("add", "where", "sum", "cumulative_sum", "sort")
+
+
+@pytest.mark.parametrize("number", some_of(range(len(CAPABILITIES)), [CAPABILITIES.index((9, 0))]))
+@pytest.mark.parametrize(("op", "dtypes"), TABLE, ids=str)
+def test_kernels_are_as_they_were(op: str, dtypes: tuple[str, ...], number: int) -> None:
+    capability = CAPABILITIES[number]
+    found = rows(op, dtypes, capability)
+    for kernel in found.values():
+        if op in _UNFUSED:
+            assert (kernel["FFMA"], kernel["DFMA"]) == (0, 0)
+        if (op, dtypes[0]) in _PACKED:
+            loads, stores = _PACKED[op, dtypes[0]]
+            assert (kernel["loads of 128 bits"], kernel["stores of 128 bits"]) == (loads, stores)
+    exempt = {"pack", "softmax_rows"}  # some values around a division of 64 bits
+    assert sum(found[name]["spills"] for name in found.keys() - exempt) == 0
+    if list(compiler().version) == _TABLE["NVRTC"]:
+        assert found == _TABLE["kernels"][name_of(op, dtypes, capability)]
+
+
+def test_a_spill_would_be_seen() -> None:
+    source = """
+PHX_KERNEL(1024) run(PHX_OUTPUT(f32, o), const u64 n) {
+    f32 x[40];
+    for (u64 i = 0; i < n; i++) x[i % 40] = PHX_DATA(o)[i];
+    for (u64 i = 0; i < n; i++) PHX_DATA(o)[i] = x[(i * 7) % 40];
+}"""
+    (kernel,) = kernels(Program(source)).values()
+    assert kernel.count("LDL|STL") > 0
+    assert kernel.stack >= 160
