@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import runpy
 from pathlib import Path
+from threading import BoundedSemaphore
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
@@ -42,12 +43,14 @@ WARM = Extension(
 class BuildChanged(build_ext):
     """Compiles a file again only if it, what it includes or its command has changed.
 
-    setuptools compiles all files of an extension if one has changed: minutes for the kernels.
+    setuptools compiles all files of an extension if one has changed: minutes for the kernels. The
+    extensions are built side by side, by as many compilers at once as there are processors.
     """
 
     def build_extensions(self) -> None:
         """Let the compiler list what a file includes, beside its object."""
         compile_always = self.compiler._compile
+        cores = BoundedSemaphore(os.cpu_count() or 1)
 
         def compile_changed(target: str, source: str, *rest: object) -> None:
             extension, general, own, macros = rest
@@ -57,7 +60,8 @@ class BuildChanged(build_ext):
                 return
             noted.unlink(missing_ok=True)
             listing = [*own, "-MD", "-MF", str(listed)]
-            compile_always(target, source, extension, general, listing, macros)
+            with cores:
+                compile_always(target, source, extension, general, listing, macros)
             noted.write_text(command, "utf-8")
 
         if self.compiler.compiler_type == "unix":
@@ -80,5 +84,5 @@ setup(
         "core/abi/build.py:builder",
         *runpy.run_path(str(ROOT / "kernels_cpu" / "build.py"))["ffibuilders"],
     ],
-    options={"build": {"build_base": BUILD}, "build_ext": {"parallel": 2}},
+    options={"build": {"build_base": BUILD}, "build_ext": {"parallel": 4}},
 )

@@ -15,7 +15,7 @@ def _options(traits: Traits) -> tuple[str, ...]:
     defaults (NVRTC documentation, 12.9, "Supported Compile Options").
     """
     del traits
-    return ("-fmad=false", "-ftz=false", "-prec-div=true", "-prec-sqrt=true", "-std=c++14")
+    return ("-fmad=false", "-ftz=false", "-prec-div=true", "-prec-sqrt=true")
 
 
 DIALECT = Dialect(

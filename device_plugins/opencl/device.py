@@ -207,7 +207,12 @@ class OpenCLDevice(OpenCLStreams):
             else:
                 buffer = cl.Buffer(self.context, cl.mem_flags.READ_WRITE, size)
                 # Runtimes may wait with the memory until first use: a lack of it must show here.
-                cl.enqueue_migrate_mem_objects(self.queue.raw, [buffer], flags=_CONTENT_UNDEFINED)
+                self.queue.put(
+                    f"allocation of {size} bytes",
+                    cl.enqueue_migrate_mem_objects,
+                    [buffer],
+                    flags=_CONTENT_UNDEFINED,
+                )
         except cl.Error as error:
             raise self.failure(error, f"an allocation of {size} bytes", size) from error
         except MemoryError as error:

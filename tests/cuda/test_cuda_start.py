@@ -40,6 +40,11 @@ class TestListing:
         assert Feature.FP64 in info.features
         assert info.driver_version == "CUDA 12.9"
 
+    def test_launches_stay_within_the_limits_of_a_grid(self, card: Card) -> None:
+        traits = card.opened.traits
+        assert traits.most_groups < 2**31
+        assert traits.most_groups_across <= 65535
+
     def test_nothing_is_asked_before_a_device_is(self) -> None:
         driver = CudaDriver(lambda: pytest.fail("loaded"))
         assert driver.name == "cuda"

@@ -442,3 +442,13 @@ def test_failure_before_an_event_names_the_launch(
     marker.raw = SimpleNamespace(command_execution_status=-14)
     with pytest.raises(LaunchError, match=r"exp\(float32, float32\)"):
         marker.synchronize(1.0)
+
+
+def test_an_allocation_that_fails_late_is_told_as_one(own: OpenCLDevice) -> None:
+    """Runtimes may find out only when the memory is to be there."""
+    event = SimpleNamespace(command_execution_status=-4)
+    own.cl = Changed(own.cl, enqueue_migrate_mem_objects=lambda *_, **__: event)
+    own.free(own.alloc(1000))
+    with pytest.raises(OutOfMemoryError, match="an earlier allocation of 1000 bytes"):
+        own.stream_synchronize(None)
+    own.stream_synchronize(None)
