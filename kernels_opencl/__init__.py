@@ -20,14 +20,9 @@ if TYPE_CHECKING:
 
 #: The module of this folder that has the forms for cores of a structure.
 MODULES = {
-    Structure.ELEMENTWISE: "elementwise",
-    Structure.REDUCTION: "reduction",
-    Structure.SCAN: "scan",
-    Structure.SORT: "sort",
-    Structure.SELECTION: "selection",
-    Structure.GENERATION: "generation",
-    Structure.CONTRACTION: "matmul",
-    Structure.ROW: "softmax",
+    structure: name
+    for structure, name in device_code.MODULES.items()
+    if structure not in (Structure.SEARCH, Structure.INDEXING)
 }
 
 
