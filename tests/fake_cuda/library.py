@@ -380,8 +380,13 @@ class FakeCuda:
         event, stream = self._known(handle), self._known(where)
         if not isinstance(event, _Event) or not isinstance(stream, _Stream):
             return INVALID_HANDLE
-        event.time = time.perf_counter()  # as if the work before were done by now
-        self._enqueue(where, lambda: None)
+        event.time, idle = time.perf_counter(), not stream.work
+
+        def note() -> None:
+            if not idle:
+                event.time = time.perf_counter()
+
+        self._enqueue(where, note)
         event.stream, event.number = stream, stream.put
         return SUCCESS
 
