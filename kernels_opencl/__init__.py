@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from phalanx.vendor import Layout
 
 #: The module of this folder that has the forms for cores of a structure.
-MODULES = {
+MODULES: dict[Structure, str] = {
     structure: name
     for structure, name in device_code.MODULES.items()
     if structure not in (Structure.SEARCH, Structure.INDEXING)
