@@ -7,6 +7,7 @@ the machine: see set_up_runtimes.py.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,10 +34,19 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """One runtime is enough for the kernels of GPUs, which the emulated devices run as well."""
+    """Leave most of what runs with several sets of kernels on further runtimes to `make test-all`.
+
+    One runtime is enough for the kernels of GPUs, which the emulated devices run as well; of those
+    of processors, a third of each test's cases.
+    """
+    turns: Counter[str] = Counter()
     for item in items:
         parameters = getattr(getattr(item, "callspec", None), "params", {})
-        if parameters.get("where") == "groups" and parameters.get("device", 0) > 0:
+        if "where" not in parameters or not parameters.get("device", 0):
+            continue
+        turn = f"{item.path} {getattr(item, 'originalname', item.name)}"
+        turns[turn] += parameters["where"] == "own"
+        if parameters["where"] == "groups" or turns[turn] % 3 != 1:
             item.add_marker(pytest.mark.exhaustive)
 
 
