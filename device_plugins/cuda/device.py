@@ -247,7 +247,7 @@ class CudaDevice(CudaStreams):
             with self.translated(f"the kernel {name} of {what}"):
                 raw = self.context.get("cuModuleGetFunction", "CUfunction", module, name.encode())
                 limit = self.context.get("cuFuncGetAttribute", "int", _MOST_THREADS, raw)
-            found = BoundKernel(raw, name, int(limit), module)
+            found = BoundKernel(raw, name, int(limit))
             found = self.bound.setdefault((program, name), found)
         return found
 

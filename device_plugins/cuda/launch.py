@@ -13,13 +13,12 @@ from phalanx.vendor import Array
 class BoundKernel:
     """A kernel of a program that is loaded; ``limit`` is its largest group."""
 
-    __slots__ = ("limit", "module", "name", "raw")
+    __slots__ = ("limit", "name", "raw")
 
-    def __init__(self, raw: Any, name: str, limit: int, module: Any) -> None:
+    def __init__(self, raw: Any, name: str, limit: int) -> None:
         self.raw = raw
         self.name = name
         self.limit = limit
-        self.module = module
 
 
 class LaunchEnv(launch.LaunchEnv):
