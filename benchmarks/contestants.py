@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from .workloads import HostArray
+
+if TYPE_CHECKING:
+    from phalanx import Device
 
 
 def usable_cores() -> int:
@@ -186,4 +189,21 @@ def open_peers(names: list[str]) -> tuple[list[Contestant], dict[str, str]]:
             present.append(make())
         except ImportError as error:
             missing[name] = f"{error}; {remedy}"
+    return present, missing
+
+
+def open_on(
+    device: Device,
+    peers: Mapping[str, Callable[[Device], Contestant]],
+    names: Iterable[str],
+    remedies: Mapping[str, str],
+) -> tuple[list[Contestant], dict[str, str]]:
+    """Return the peers of some names on a device, and for each that is missing why, with remedy."""
+    present: list[Contestant] = []
+    missing: dict[str, str] = {}
+    for name in names:
+        try:
+            present.append(peers[name](device))
+        except ImportError as error:
+            missing[name] = f"{error}; {remedies[name]}"
     return present, missing

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .contestants import Contestant
+from .contestants import Contestant, open_on
 from .workloads import HostArray
 
 if TYPE_CHECKING:
@@ -115,14 +115,7 @@ def open_cuda_peers(
     device: Device, names: Sequence[str]
 ) -> tuple[list[Contestant], dict[str, str]]:
     """Return the peers on a CUDA device, and for each that is missing the reason with remedy."""
-    present: list[Contestant] = []
-    missing: dict[str, str] = {}
-    for name in names:
-        try:
-            present.append(CUDA_PEERS[name](device))
-        except ImportError as error:
-            missing[name] = f"{error}; {_REMEDIES[name]}"
-    return present, missing
+    return open_on(device, CUDA_PEERS, names, _REMEDIES)
 
 
 def why_no_card() -> str:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from .contestants import Contestant
+from .contestants import Contestant, open_on
 from .opencl_kernels import ELEMENTWISE, GROUPS, SERIAL, SORT
 from .workloads import HostArray
 
@@ -345,14 +345,7 @@ def open_opencl_peers(
     device: Device, names: Sequence[str]
 ) -> tuple[list[Contestant], dict[str, str]]:
     """Return the peers on an OpenCL device, and for each that is missing the reason with remedy."""
-    present: list[Contestant] = []
-    missing: dict[str, str] = {}
-    for name in names:
-        try:
-            present.append(OPENCL_PEERS[name](device))
-        except ImportError as error:
-            missing[name] = f"{error}; {_REMEDY}"
-    return present, missing
+    return open_on(device, OPENCL_PEERS, names, dict.fromkeys(OPENCL_PEERS, _REMEDY))
 
 
 def why_none() -> str:
