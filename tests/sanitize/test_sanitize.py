@@ -39,7 +39,7 @@ def test_no_sanitizer_complains(name: str, sanitizer: str, tmp_path: Path) -> No
     assert f"seed {SEED}: " in done.stdout
 
 
-# Threads that touch memory only once, at the same moment, may both be missed: so one goes on for long.
+# Threads that touch memory once, at the same moment, may both be missed: so they go on for long.
 RACE = """
 static volatile int x;
 static void *f(void *y) { for (int i = 0; i < 1000000; i++) x++; return y; }
