@@ -24,7 +24,7 @@ JOBS ?= 2
 MINUTES ?= 2
 SECONDS ?= 20
 
-.PHONY: help edit demo test test-all gpu conformance proof stress cover sanitize bench lint types wheel clean
+.PHONY: help edit demo test test-all gpu conformance certify self-test proof stress cover sanitize bench lint types wheel clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -61,9 +61,13 @@ test: $(VENV)/.test ## run the tests, but for what only `make test-all` takes
 	$(RUNTIMES)
 	$(RUN) $(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
 
-conformance: $(VENV)/.test ## certify all devices or DEVICES=, test the suite on all FAULTS= or some; both quick
+conformance: certify self-test ## both of the following
+
+certify: $(VENV)/.test ## certify all devices, or DEVICES=; quick
 	$(RUNTIMES)
 	$(RUN) $(BIN)/python tests/conformance/certify_all.py $(DEVICES)
+
+self-test: $(VENV)/.test ## whether the conformance suite catches all faulty devices, or FAULTS=; quick
 	$(RUN) $(BIN)/phalanx conformance --self-test --quick $(FAULTS:%=--fault %)
 
 proof: $(VENV)/.test ## check functions of one operand on all inputs; resumes; ARGS=--help
