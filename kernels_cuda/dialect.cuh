@@ -43,6 +43,19 @@ PHX_FN u64 phx_axis(const V v, const int d) {
 #define PHX_GLOBAL_SIZE(d) (PHX_GROUPS(d) * PHX_LOCAL_SIZE(d))
 #define PHX_ATOMIC_CAS(p, old, new) atomicCAS(p, old, new)
 #define PHX_ATOMIC_MAX(p, x) atomicMax(p, x)
+#define PHX_LOCAL_ATOMIC_ADD(array, i, x) atomicAdd((array) + (i), x)
+
+/* From 8.0 on, without a way through registers (PTX ISA, "cp.async"). */
+#if __CUDA_ARCH__ >= 800
+template <class T>
+PHX_FN void phx_async_copy(T *to, const T *from) {
+    static_assert(sizeof(T) == 16, "16 bytes are copied");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((u32)__cvta_generic_to_shared(to)), "l"(from)
+                 : "memory");
+}
+#define PHX_ASYNC_COPY(to, i, from) phx_async_copy((to) + (i), from)
+#define PHX_ASYNC_WAIT() asm volatile("cp.async.wait_all;" ::: "memory")
+#endif
 
 /* Conversions of the language round to nearest. */
 #define PHX_TO_F32(i) ((f32)(i))

@@ -44,6 +44,7 @@ typedef float f32;
 #define PHX_GROUPS(d) get_num_groups(d)
 #define PHX_ATOMIC_CAS(p, old, new) atomic_cmpxchg(p, old, new)
 #define PHX_ATOMIC_MAX(p, x) atomic_max(p, x)
+#define PHX_LOCAL_ATOMIC_ADD(array, i, x) atomic_add((array) + (i), x)
 #define PHX_TO_F32(i) convert_float_rte(i)
 #define PHX_TO_F64(i) convert_double_rte(i)
 #define PHX_UNROLL _Pragma("unroll")

@@ -27,18 +27,24 @@ class LaneChains(Chains):
     steps = 512
     walks_panels = False
 
-    def tile(self) -> Tile:
-        """Choose the tile: as many registers as the processor's vectors have."""
+    def tiles(self) -> tuple[Tile, ...]:
+        """Return the one tile: as many registers as the processor's vectors have."""
         kind = self.kind
         width = min(16, max(4, self.traits.vector_width))
         lanes = 4 * width // kind.size
         rows, vectors = (12 if width == 16 else 6), 2 // kind.parts
         names = define(ROWS=rows, VECTORS=vectors, LANES=lanes)
-        return Tile(rows, vectors * lanes, 1, names + _registers(kind, rows, vectors, lanes))
+        return (Tile(rows, vectors * lanes, 1, names + _registers(kind, rows, vectors, lanes)),)
 
     def source(self) -> str:
-        """Return the kernel of a tile."""
+        """Return the kernels that pack and multiply."""
         return template("matmul_lanes.cl")
+
+    def packers(self, tile: Tile) -> tuple[int, int]:
+        """Return the work-items of a group that packs, each of which takes one step of k."""
+        del tile
+        group = min(64, self.traits.max_work_group)
+        return group, group
 
 
 def _registers(kind: Type, rows: int, vectors: int, lanes: int) -> str:

@@ -15,6 +15,31 @@ PHX_FN VECTOR mac_vector(VECTOR a, VECTOR b, VECTOR c) {
 #endif
 }
 
+/* One work-item per step of k and panel. */
+PHX_KERNEL(64)
+pack(PHX_INPUT(S, x), PHX_OUTPUT(A, o), const axes batch, const u64 operand,
+     const u64 first_batch, const u64 batches, const u64 panels,
+     const u64 tile, const u64 lanes, const u64 k, const i64 lane_step,
+     const i64 k_step, const u64 first) {
+    const u64 p = first + PHX_GLOBAL_ID(0);
+    if (p >= k) return;
+    for (u64 number = PHX_GLOBAL_ID(2); number < batches; number += PHX_GLOBAL_SIZE(2)) {
+        i64 at[3] = {0, 0, 0};
+        walk(&batch, (place)(first_batch + number), at);
+        for (u64 panel = PHX_GLOBAL_ID(1); panel < panels; panel += PHX_GLOBAL_SIZE(1)) {
+            PHX_GLOBAL const S *from =
+                FIRST(x) +
+                (at[operand] + (i64)p * k_step + (i64)(panel * tile) * lane_step) * PARTS;
+            PHX_GLOBAL A *to = PHX_DATA(o) + ((number * panels + panel) * k + p) * tile * PARTS;
+            const u64 own = PHX_MIN(tile, lanes - panel * tile);
+            for (int part = 0; part < PARTS; part++, from++, to += tile) {
+                for (u64 t = 0; t < own; t++) to[t] = LOAD(from[(i64)t * lane_step * PARTS]);
+                for (u64 t = own; t < tile; t++) to[t] = 0;
+            }
+        }
+    }
+}
+
 #define COLUMNS (VECTORS * LANES)
 
 __kernel void tile(PHX_INPUT(A, a), PHX_INPUT(A, b), PHX_OUTPUT(O, o), const axes batch,

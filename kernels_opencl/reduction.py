@@ -27,9 +27,15 @@ class SerialReducer(Reducer):
         self.items = items(traits)
         self._wide = wide
 
-    def source(self, by_row: bool, unit: bool) -> str:
-        """Return the source of a program."""
+    @property
+    def programs(self) -> tuple[Program, ...]:
+        """The program for contiguous rows."""
+        return (self.program(1, 1),)
+
+    def source(self, *form: int) -> str:
+        """Return the source of a program for rows or columns, and whether they are dense."""
         rules, wide = self.rules, self._wide
+        by_row, unit = form
         sides = LANES if rules.ordered else 1
         vectors = int(by_row and unit and wide.take != "")
         macros = {"LANES": LANES, "BLOCK": BLOCK, "WIDTH": self.width, "SIDES": sides}
@@ -49,7 +55,7 @@ class SerialReducer(Reducer):
         size = min(plan.n, BLOCK) * min(self.width, cols)
         per = max(divide_up(tasks, self.items), divide_up(GRAIN, size + 16))
         step = plan.sn if plan.by_row else plan.near.xs
-        program = self.program(by_row=plan.by_row, unit=step == 1)
+        program = self.program(plan.by_row, step == 1)
         packed = plan.pack(blocks, tiles, tasks, per)
         first = SizedLaunch((divide_up(tasks, per),), (1,), packed)
         if blocks == 1:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from phalanx.device_code.recipe import Recipe, Traits, divide_up
-from phalanx.device_code.reduction import Reducer
+from phalanx.device_code.recipe import Program, Recipe, Traits, divide_up
+from phalanx.device_code.reduction import Reducer, SizedLaunch
 from phalanx.device_code.reduction_rules import Rules
 from phalanx.device_code.softmax import Softmax, recipe
 from phalanx.optable.structured import BLOCK
@@ -43,9 +43,16 @@ class _SerialSoftmax(Softmax):
         """Return what reduces rows."""
         return SerialReducer(rules, self.traits, wide_of(op, self.dtype) if op else Wide())
 
-    def cut_rows(self, plan: Plan) -> tuple[int, int]:
-        """Return the rows of a work-item, where rows are one block."""
-        return max(divide_up(plan.rows, items(self.traits)), divide_up(_GRAIN, plan.n + 16)), 1
+    @property
+    def programs(self) -> tuple[Program, ...]:
+        """The programs for contiguous rows."""
+        return self.program, *self.largest.programs, *self.sum.programs
+
+    def plan_rows(self, plan: Plan) -> tuple[Program, SizedLaunch]:
+        """Return the program and the launch where rows are one block."""
+        per = max(divide_up(plan.rows, items(self.traits)), divide_up(_GRAIN, plan.n + 16))
+        size = divide_up(plan.rows, per)
+        return self.program, SizedLaunch((size,), (1,), plan.pack(1, 1, plan.rows, per))
 
     def cut_elements(self, plan: Plan) -> tuple[int, int, bytes]:
         """Return how many work-items make the last pass, and ``row_plan``."""

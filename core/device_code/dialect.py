@@ -44,6 +44,7 @@ WORDS = {
     **dict.fromkeys(("PHX_GLOBAL_SIZE", "PHX_LOCAL_SIZE", "PHX_GROUPS"), f"(d): {_PLACE}"),
     "PHX_ATOMIC_CAS": "(p, old, new): on a u32 in the device's memory; returns what was there",
     "PHX_ATOMIC_MAX": "(p, x): on a u32 in the device's memory",
+    "PHX_LOCAL_ATOMIC_ADD": "(array, i, x): on element i of a local array of u32",
     "PHX_TO_F32": "(i): an integer as f32, rounded to nearest, ties to even",
     "PHX_TO_F64": "(i): the same as f64",
     **dict.fromkeys(("phx_bits32", "phx_from_bits32", "phx_bits64", "phx_from_bits64"), _BITS),
@@ -65,7 +66,8 @@ class Dialect:
     """What a vendor writes for its compiler.
 
     ``text`` defines `WORDS`; of the optional ones of prelude.h (PHX_HAS_PAIRS, PHX_ORDERED,
-    PHX_UNROLL) what it likes. It finds PHX_FP64 and PHX_EXACT_DIVISION defined as 0 or 1.
+    PHX_UNROLL, PHX_ASYNC_COPY with PHX_ASYNC_WAIT) what it likes. It finds PHX_FP64 and
+    PHX_EXACT_DIVISION defined as 0 or 1.
     ``options`` returns the compiler's options for a device: none may allow it to contract, to
     flush subnormals or to approximate. ``without_double`` takes the place of the functions of
     core/scalar that compute in double, for devices without; empty if there is none such.

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _ROOM = 2**26
 WRAPPING = "((a) * (b) + (c))"
 _GROUP = 64
+#: Steps of k, and lanes, that a group packs at once.
+_BOX = 16
 
 
 class Type(NamedTuple):
@@ -42,7 +44,7 @@ class Type(NamedTuple):
 
 
 class Tile(NamedTuple):
-    """Rows and columns of a tile, and the definitions that make its kernel."""
+    """Rows and columns of a tile, the work-items that make it, what its kernel needs defined."""
 
     rows: int
     columns: int
@@ -94,7 +96,7 @@ class Chains:
         self.kind = _type_of(dtype)
         self.traits = traits
         self._half = dtype in HALF
-        self._tile = self.tile()
+        self._tiles = self.tiles()
         real, wide = self.kind.sums.startswith("f"), self.kind.sums
         load = loaded(dtype, "x") if self._half else f"({wide})(x)"
         names: dict[str, int | str] = {
@@ -111,41 +113,61 @@ class Chains:
         else:
             store = stored(dtype, "x") if self._half else f"({self.kind.storage})(x)"
             names |= {"O": self.kind.storage, "RESUME(x)": "LOAD(x)", "STORE(x)": store}
-        self._names = define(**names) + self._tile.names
-        self._programs: dict[int, Program] = {}
+        self._names = define(**names)
+        self._programs: dict[tuple[int, Tile], Program] = {}
 
-    def tile(self) -> Tile:
-        """Choose the tile: as much of both panels as half the local memory takes."""
+    def tiles(self) -> tuple[Tile, ...]:
+        """Return the tiles to choose from, the largest first.
+
+        A work-item has 8 x 8 elements if they are few registers, or 4 x 4; of the local memory a
+        tile takes up to three quarters.
+        """
         traits, kind = self.traits, self.kind
         side = 16 if traits.max_work_group >= 256 else 8
-        depth = 16
-        step = 2 * 4 * side * kind.size * kind.parts  # bytes of both panels
-        while depth > 1 and depth * step > traits.local_memory // 2:
-            depth //= 2
-        return Tile(4 * side, 4 * side, side * side, define(GROUP=side, DEPTH=depth))
+        made = []
+        for span in (8, 4) if kind.size * kind.parts == 4 else (4,):
+            width, depth = span * side, 16
+            step = 2 * 2 * width * kind.size * kind.parts  # bytes of both panels, twice
+            while depth > 1 and depth * step > traits.local_memory * 3 // 4:
+                depth //= 2
+            names = define(GROUP=side, SPAN=span, DEPTH=depth, WIDE=16 // kind.size)
+            names += define(BOX=_BOX, PACKERS=side * side)
+            made.append(Tile(width, width, side * side, names))
+        return tuple(made)
 
     def source(self) -> str:
-        """Return the kernel of a tile."""
-        return template("matmul_tile.h")
+        """Return the kernels that pack and multiply."""
+        return template("matmul_pack.h") + template("matmul_tile.h")
 
-    def program(self, rank: int) -> Program:
-        """Return the program for so many batch axes."""
-        found = self._programs.get(rank)
+    def program(self, rank: int, tile: Tile | None = None) -> Program:
+        """Return the program for so many batch axes, and a tile if that matters."""
+        tile = tile or self._tiles[0]
+        found = self._programs.get((rank, tile))
         if found is None:
-            source = text(3, rank, wide=True) + self._names + template("matmul.h") + self.source()
+            names = self._names + tile.names
+            source = text(3, rank, wide=True) + names + template("matmul.h") + self.source()
             headers = ("convert",) if self._half else ()
-            found = self._programs.setdefault(rank, Program(source, headers))
+            found = self._programs.setdefault((rank, tile), Program(source, headers))
         return found
+
+    def _choose(self, m: int, n: int, batches: int) -> Tile:
+        """Choose the largest tile of which there is one for each compute unit."""
+        for tile in self._tiles:
+            count = divide_up(m, tile.rows) * divide_up(n, tile.columns) * batches
+            if count >= self.traits.compute_units:
+                return tile
+        return self._tiles[-1]
 
     def launch(self, env: Env, axes: Axes, a: Array, b: Array, o: Array) -> None:
         """Enqueue the products of a (m, k) and b (k, n), and of those along the batch axes."""
         m, k = a.shape
         n = b.shape[1]
         small = m * n * k < self.packed_from
-        if small or min(m, n) < 4 or k < 4 or env.traits.max_work_group < self._tile.group:
+        tile = self._choose(m, n, axes.count)
+        if small or min(m, n) < 4 or k < 4 or env.traits.max_work_group < tile.group:
             self._plain(env, axes, a, b, o)
         else:
-            self._packed(env, axes, a, b, o)
+            self._packed(env, axes, tile, a, b, o)
 
     def _plain(self, env: Env, axes: Axes, a: Array, b: Array, o: Array) -> None:
         m, k = a.shape
@@ -167,10 +189,10 @@ class Chains:
         for first, size, group in _grids(self.traits, m * n, axes.count):
             env.enqueue(kernel, size, group, *args, first)
 
-    def _packed(self, env: Env, axes: Axes, a: Array, b: Array, o: Array) -> None:
+    def _packed(self, env: Env, axes: Axes, tile: Tile, a: Array, b: Array, o: Array) -> None:
         m, k = a.shape
         n = b.shape[1]
-        tile, parts = self._tile, self.kind.parts
+        parts = self.kind.parts
         depth = k if self._half else min(k, self.steps // parts)
         high = min(_ROOM // depth // tile.rows, self.traits.most_groups) * tile.rows
         high = max(tile.rows, high)
@@ -180,13 +202,14 @@ class Chains:
             for j, columns in _ranges(n, wide):
                 for p, steps in _ranges(k, depth):
                     part = (first, batches)
-                    right = self._operand(env, axes, b, 1, part, (j, columns), (p, steps))
+                    right = self._operand(env, axes, tile, b, 1, part, (j, columns), (p, steps))
                     for i, rows in _ranges(m, high):
-                        left = self._operand(env, axes, a, 0, part, (i, rows), (p, steps))
+                        left = self._operand(env, axes, tile, a, 0, part, (i, rows), (p, steps))
                         at = i * o.strides[0] + j * o.strides[1]
                         self._multiply(
                             env,
                             axes,
+                            tile,
                             (left, right),
                             env.view(o, (rows, columns), o.strides, at),
                             part,
@@ -198,6 +221,7 @@ class Chains:
         self,
         env: Env,
         axes: Axes,
+        tile: Tile,
         x: Array,
         operand: int,
         batch: tuple[int, int],
@@ -205,7 +229,6 @@ class Chains:
         along: tuple[int, int],
     ) -> tuple[Array, int]:
         """Pack a part of an operand; returns it and the elements of a matrix, 0 if all are one."""
-        tile = self._tile
         width = tile.columns if operand else tile.rows
         lane_step, k_step = reversed(x.strides) if operand else x.strides
         first, batches = batch
@@ -215,19 +238,25 @@ class Chains:
         size = panels * width * steps * self.kind.parts
         packed = env.scratch(batches * size, self.kind.sums_dtype)
         source = env.view(x, (), (), across[0] * lane_step + along[0] * k_step)
-        kernel = env.kernel(self.program(axes.rank), "pack")
-        group, most = min(_GROUP, self.traits.max_work_group), self.traits.most_groups_across
+        kernel = env.kernel(self.program(axes.rank, tile), "pack")
+        group, each = self.packers(tile)
+        most = self.traits.most_groups_across
         sizes = (operand, first, batches, panels, width, across[1], steps, lane_step, k_step)
-        for begin, some in _ranges(steps, self.traits.most_groups * group):
-            grid = (round_up(some, group), min(panels, most), min(batches, most))
+        for begin, some in _ranges(steps, self.traits.most_groups * each):
+            grid = (divide_up(some, each) * group, min(panels, most), min(batches, most))
             args = (source, packed, axes.pack(), *sizes, begin)
             env.enqueue(kernel, grid, (group, 1, 1), *args)
         return packed, size if batches > 1 else 0
+
+    def packers(self, tile: Tile) -> tuple[int, int]:
+        """Return the work-items of a group that packs, and how many steps of k it takes."""
+        return tile.group, _BOX
 
     def _multiply(
         self,
         env: Env,
         axes: Axes,
+        tile: Tile,
         operands: tuple[tuple[Array, int], tuple[Array, int]],
         o: Array,
         batch: tuple[int, int],
@@ -235,14 +264,13 @@ class Chains:
         *,
         more: bool,
     ) -> None:
-        tile = self._tile
         (left, left_size), (right, right_size) = operands
         m, n = o.shape
         down, across, batches = divide_up(m, tile.rows), divide_up(n, tile.columns), batch[1]
         if self.walks_panels:
             most = self.traits.most_groups_across
             across, batches = min(across, most), min(batches, most)
-        kernel = env.kernel(self.program(axes.rank), "tile")
+        kernel = env.kernel(self.program(axes.rank, tile), "tile")
         sizes = (*batch, m, n, steps, left_size, right_size, *o.strides, int(more))
         env.enqueue(
             kernel,

@@ -60,6 +60,10 @@ PHX_PAIR(f64)
 #define PHX_UNROLL
 #endif
 
+/* Two more words that a dialect may have: PHX_ASYNC_COPY(to, i, from) begins to copy 16 bytes from the
+ * device's memory to element i of a local array, and PHX_ASYNC_WAIT() waits for those copies that the
+ * work-item itself has begun; a barrier then shows them to the others. */
+
 /* An array argument is a pair of parameters, its memory and the place of its first element. */
 #define PHX_INPUT(T, x) PHX_GLOBAL const T *x##_memory, const u64 x##_first
 #define PHX_OUTPUT(T, x) PHX_GLOBAL T *x##_memory, const u64 x##_first

@@ -1,9 +1,19 @@
 /* Reductions where many work-items share a block: ITEMS of them, each with LANES / ITEMS lanes; SLOTS
  * blocks per group. Neighbouring work-items take neighbouring elements of a row (BY_ROW) or
  * neighbouring columns.
+ *
+ * A task is p.span blocks of a row, a power of two up to 2**LEVELS: those that the tree over the row's
+ * blocks combines first, p.spans apart. They come in such an order (with the bits of their numbers
+ * reversed) that two results that belong together are neighbours.
  */
 #define OWN (LANES / ITEMS)
 #define APART (BY_ROW ? 1 : SLOTS)
+
+PHX_FN u64 reduce_reversed(u64 turn, u64 span) {
+    u64 reversed = 0;
+    for (; span > 1; span /= 2, turn /= 2) reversed = 2 * reversed + turn % 2;
+    return reversed;
+}
 
 PHX_KERNEL_OF(SLOTS * ITEMS) reduce(PHX_INPUT(T, x), PHX_OUTPUT(R, y), PHX_OUTPUT(S, part), const row_plan p AUX_KERNEL) {
     LOCAL_ROOM(SLOTS * ITEMS);
@@ -14,65 +24,80 @@ PHX_KERNEL_OF(SLOTS * ITEMS) reduce(PHX_INPUT(T, x), PHX_OUTPUT(R, y), PHX_OUTPU
     AUX_DATA;
     for (u64 turn = 0; turn < p.per; turn++) {
         const u64 task = (PHX_GROUP_ID(0) * p.per + turn) * SLOTS + slot;
-        u64 outer, block, col = 0;
-        if (BY_ROW) {
-            outer = task / p.blocks;
-            block = task - outer * p.blocks;
-        } else {
-            const u64 above = task / above_all;
-            col = task - above * above_all;
-            outer = above / p.blocks;
-            block = above - outer * p.blocks;
-        }
+        const u64 above = BY_ROW ? task : task / above_all;
+        const u64 col = BY_ROW ? 0 : task - above * above_all;
+        const u64 outer = above / p.spans, own = above - outer * p.spans;
         const u64 row = outer * p.cols + col;
         const i32 active = task < p.tasks && col < p.cols;
-        const u32 n = active ? row_count(&p, block) : 0;
-        const u32 lanes = n < LANES ? n : LANES;
-        DECLARE(OWN);
         i64 in = 0, out = 0;
         if (active) row_place(&p, outer, &in, &out);
-        PHX_GLOBAL const T *x =
-                PHX_DATA(x) + in + (i64)col * p.xc + (i64)(block * BLOCK) * p.sn;
-        for (u32 k = 0; k < OWN; k++) {
-            const u32 i = lane + k * ITEMS;
-            if (i < n) SET(k, TAKE(x[i * p.sn], row), i);
-        }
-        for (u32 g = LANES; g < n; g += LANES)
+        U left[LEVELS]; /* of each level of the tree, the result that waits for its neighbour */
+        u32 waits = 0;  /* the levels where there is one */
+        for (u32 t = 0; t < p.span; t++) {
+            const u64 block = own + reduce_reversed(t, p.span) * p.spans;
+            const i32 here = active && block < p.blocks;
+            const u32 n = here ? row_count(&p, block) : 0;
+            const u32 lanes = n < LANES ? n : LANES;
+            DECLARE(OWN);
+            PHX_GLOBAL const T *x =
+                    PHX_DATA(x) + in + (i64)col * p.xc + (i64)(block * BLOCK) * p.sn;
             for (u32 k = 0; k < OWN; k++) {
-                const u32 i = g + lane + k * ITEMS;
-                if (i < n) STEP(k, TAKE(x[i * p.sn], row), i);
+                const u32 i = lane + k * ITEMS;
+                if (i < n) SET(k, TAKE(x[i * p.sn], row), i);
             }
-        for (u32 gap = LANES / 2; gap >= ITEMS; gap /= 2)
-            for (u32 k = 0; k < gap / ITEMS; k++)
-                if (lane + k * ITEMS + gap < lanes) MERGE(acc, at, k, k + gap / ITEMS);
-        if (lane < lanes) LOCAL_SET(id);
-        for (u32 gap = ITEMS / 2; gap > 0; gap /= 2) {
+            for (u32 g = LANES; g < n; g += LANES)
+                for (u32 k = 0; k < OWN; k++) {
+                    const u32 i = g + lane + k * ITEMS;
+                    if (i < n) STEP(k, TAKE(x[i * p.sn], row), i);
+                }
+            for (u32 gap = LANES / 2; gap >= ITEMS; gap /= 2)
+                for (u32 k = 0; k < gap / ITEMS; k++)
+                    if (lane + k * ITEMS + gap < lanes) MERGE(acc, at, k, k + gap / ITEMS);
+            if (lane < lanes) LOCAL_SET(id);
+            for (u32 gap = ITEMS / 2; gap > 0; gap /= 2) {
+                PHX_BARRIER();
+                if (lane < gap && lane + gap < lanes) MERGE(room, room_at, id, id + gap * APART);
+            }
+            if (lane == 0 && active) {
+                U u = EMPTY;
+                if (n > 0) u = LOCAL_RESULT(id, block * BLOCK);
+                i32 some = here, climbs = 1;
+    PHX_UNROLL
+                for (u32 level = 0; level < LEVELS; level++) {
+                    if (climbs && !(t >> level & 1)) {
+                        left[level] = u;
+                        waits = (waits & ~(1u << level)) | (u32)some << level;
+                        climbs = 0;
+                    }
+                    if (climbs && waits >> level & 1) {
+                        u = some ? JOIN(left[level], u) : left[level];
+                        some = 1;
+                    }
+                }
+                if (t + 1 == p.span) {
+                    if (p.spans > 1)
+                        ((PHX_GLOBAL U *)PHX_DATA(part))[row * p.spans + own] = u;
+                    else
+                        PHX_DATA(y)
+                                 [out + (i64)col * p.yc] = FINISH(u, p.n);
+                }
+            }
             PHX_BARRIER();
-            if (lane < gap && lane + gap < lanes) MERGE(room, room_at, id, id + gap * APART);
         }
-        if (lane == 0 && active) {
-            U u = EMPTY;
-            if (n > 0) u = LOCAL_RESULT(id, block * BLOCK);
-            if (p.blocks > 1)
-                ((PHX_GLOBAL U *)PHX_DATA(part))[row * p.blocks + block] = u;
-            else
-                PHX_DATA(y)
-                         [out + (i64)col * p.yc] = FINISH(u, p.n);
-        }
-        PHX_BARRIER();
     }
 }
 
-/* Combine the blocks of each row; a group per row. */
+/* Combine what is left of each row; a group per row. An element is a work-item's own until fewer than
+ * JOINERS are left. */
 PHX_KERNEL_OF(JOINERS)
 reduce_blocks(PHX_OUTPUT(S, part), PHX_OUTPUT(R, y), const row_plan p) {
     const u64 first = PHX_GROUP_ID(0) * p.per;
     for (u64 row = first; row < first + p.per && row < p.tasks; row++) {
-        PHX_GLOBAL U *u = (PHX_GLOBAL U *)PHX_DATA(part) + row * p.blocks;
-        for (u64 gap = reduce_top(p.blocks) / 2; gap > 0; gap /= 2) {
-            for (u64 i = PHX_LOCAL_ID(0); i < gap && i + gap < p.blocks; i += JOINERS)
+        PHX_GLOBAL U *u = (PHX_GLOBAL U *)PHX_DATA(part) + row * p.spans;
+        for (u64 gap = reduce_top(p.spans) / 2; gap > 0; gap /= 2) {
+            for (u64 i = PHX_LOCAL_ID(0); i < gap && i + gap < p.spans; i += JOINERS)
                 u[i] = JOIN(u[i], u[i + gap]);
-            PHX_BARRIER_GLOBAL();
+            if (gap <= JOINERS) PHX_BARRIER_GLOBAL();
         }
         if (PHX_LOCAL_ID(0) == 0) {
             const u64 outer = row / p.cols;

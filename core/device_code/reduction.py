@@ -1,7 +1,9 @@
 """Reductions over the last axis: sums, products, extremes, their places, logic, counts.
 
-A row is cut into blocks, each shared by the items of a group, whose results are combined by a
-second kernel. The order of evaluation is the op table's, see docs/ops.md.
+A row is cut into blocks, each shared by work-items of a group: by few where rows are short and
+many. A group may take several blocks of a row, those that the tree combines first; what is left of
+a long row is combined by a second kernel. The order of evaluation is the op table's, see
+docs/ops.md.
 """
 
 from __future__ import annotations
@@ -23,8 +25,22 @@ if TYPE_CHECKING:
 
     from .env import Env
 
-#: Work-items of the group that combines the blocks of a row.
-_JOINERS = 64
+#: Most work-items of a group, and of the one that combines the blocks of a row.
+_GROUP, _JOINERS = 128, 256
+#: Work-items that share a short row, and its length up to which they do.
+_FEW, _SHORT = 8, 512
+#: Groups of each compute unit from which a row's blocks need no more of them.
+_ENOUGH = 16
+#: Levels of the tree over blocks that one group combines by itself.
+_LEVELS = 4
+
+
+class Form(NamedTuple):
+    """Whether rows are taken one by one; blocks of a group, and work-items that share one."""
+
+    by_row: bool
+    slots: int
+    items: int
 
 
 class SizedLaunch(NamedTuple):
@@ -41,32 +57,30 @@ class Reducer:
     def __init__(self, rules: Rules, traits: Traits) -> None:
         self.rules = rules
         self.traits = traits
-        #: Columns of a group: as many as there is room for at 16 work-items each.
-        self.slots = min(16, traits.max_work_group // 16)
-        self._made: dict[tuple[bool, bool], Program] = {}
+        #: Work-items of the group that combines the blocks of a row.
+        self.joiners = min(_JOINERS, traits.max_work_group)
+        self._made: dict[tuple[int, ...], Program] = {}
         self.launches = lru_cache(maxsize=256)(self.plan_launches)
 
     @property
     def programs(self) -> tuple[Program, ...]:
         """The program for contiguous rows."""
-        return (self.program(by_row=True, unit=True),)
+        return (self.program(*Form(by_row=True, slots=1, items=LANES)),)
 
-    def program(self, *, by_row: bool, unit: bool) -> Program:
-        """Return the program for rows or columns; ``unit`` if they are dense in memory."""
-        key = by_row, unit
-        found = self._made.get(key)
+    def program(self, *form: int) -> Program:
+        """Return the program for a form of rows, the arguments of ``source``."""
+        found = self._made.get(form)
         if found is None:
-            made = Program(self.source(*key), self.rules.headers)
-            found = self._made.setdefault(key, made)
+            made = Program(self.source(*form), self.rules.headers)
+            found = self._made.setdefault(form, made)
         return found
 
-    def source(self, by_row: bool, unit: bool) -> str:
-        """Return the source of a program."""
-        del unit
+    def source(self, *form: int) -> str:
+        """Return the source of a program for a `Form`."""
         rules = self.rules
-        slots, shared = (1, LANES) if by_row else (self.slots, 16)
+        by_row, slots, items = form
         macros = {"LANES": LANES, "BLOCK": BLOCK, "BY_ROW": int(by_row), "SLOTS": slots}
-        macros |= {"ITEMS": shared, "JOINERS": _JOINERS}
+        macros |= {"ITEMS": items, "JOINERS": self.joiners, "LEVELS": _LEVELS}
         text = defines({name: str(value) for name, value in macros.items()})
         text += defines({**aux_macros(rules.aux), **rules.macros}) + rules.helpers
         return text + "".join(map(template, ("rows.h", "reduce.h", "reduce_groups.h")))
@@ -84,24 +98,50 @@ class Reducer:
             kernel = env.kernel(program, "reduce_blocks")
             env.enqueue(kernel, join.size, join.local, part, y, join.packed)
 
+    def form(self, plan: Plan) -> Form:
+        """Choose how rows are shared."""
+        if plan.by_row:
+            return row_form(self.traits, plan, _SHORT)
+        return Form(by_row=False, slots=min(16, self.traits.max_work_group // 16), items=16)
+
     def plan_launches(self, plan: Plan) -> tuple[Program, int, SizedLaunch, SizedLaunch | None]:
-        """Return the program, the number of blocks, and the launches for them and for joining."""
-        rows, blocks = plan.rows, plan.blocks(BLOCK)
+        """Return the program, how many partial results, and the launches for them and to join."""
+        form, blocks = self.form(plan), plan.blocks(BLOCK)
         most = self.traits.most_groups
-        slots = 1 if plan.by_row else self.slots
-        tiles = divide_up(plan.near.extent, slots)
-        tasks = plan.outer * blocks * tiles * slots
-        per = divide_up(tasks, slots * most)
-        local = LANES if plan.by_row else slots * 16
-        program = self.program(by_row=plan.by_row, unit=True)
-        size = divide_up(tasks, slots * per) * local
-        first = SizedLaunch((size,), (local,), plan.pack(blocks, tiles, tasks, per))
-        if blocks == 1:
+        spans, span = self._spans(plan, form)
+        tiles = divide_up(plan.near.extent, form.slots)
+        tasks = plan.outer * spans * (1 if form.by_row else tiles * form.slots)
+        per = divide_up(tasks, form.slots * most)
+        local = form.slots * form.items
+        size = divide_up(tasks, form.slots * per) * local
+        program = self.program(*form)
+        packed = plan.pack(blocks, tiles, tasks, per, span, spans)
+        first = SizedLaunch((size,), (local,), packed)
+        if spans == 1:
             return program, 0, first, None
+        rows = plan.rows
         per = divide_up(rows, most)
-        packed = plan.pack(blocks, 1, rows, per)
-        join = SizedLaunch((divide_up(rows, per) * _JOINERS,), (_JOINERS,), packed)
-        return program, rows * blocks, first, join
+        packed = plan.pack(blocks, 1, rows, per, 1, spans)
+        join = SizedLaunch((divide_up(rows, per) * self.joiners,), (self.joiners,), packed)
+        return program, rows * spans, first, join
+
+    def _spans(self, plan: Plan, form: Form) -> tuple[int, int]:
+        """Choose how many tasks a row is, and of how many blocks each, a power of two."""
+        blocks, span = plan.blocks(BLOCK), 1
+        enough = _ENOUGH * self.traits.compute_units * form.slots
+        spans = 1 << (blocks - 1).bit_length()
+        while spans > 1 and span < 2**_LEVELS and plan.rows * spans >= 2 * enough:
+            spans //= 2
+            span *= 2
+        return min(spans, blocks), span
+
+
+def row_form(traits: Traits, plan: Plan, short: int) -> Form:
+    """Choose how rows taken one by one are shared: by few work-items if ``short`` and many."""
+    slots = min(_GROUP, traits.max_work_group) // _FEW
+    if plan.n <= short and plan.rows >= slots * traits.compute_units:
+        return Form(by_row=True, slots=slots, items=_FEW)
+    return Form(by_row=True, slots=1, items=LANES)
 
 
 def aux_macros(aux: str) -> dict[str, str]:

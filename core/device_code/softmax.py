@@ -15,7 +15,7 @@ from phalanx.optable.structured import BLOCK, LANES
 
 from .dtypes import HALF, STORAGE, SUFFIX
 from .recipe import Program, Recipe, Traits, divide_up
-from .reduction import Reducer
+from .reduction import Form, Reducer, SizedLaunch, row_form
 from .reduction_rules import Rules, exponential, exponential_rules, rules_of, unit_of
 from .rows import Plan, defines, pieces, plan_of
 from .source import template
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from phalanx.vendor import Array, Layout, Operand
 
     from .env import Env
+
+#: The length of rows up to which few work-items share one, if there are many.
+_SHORT = 256
 
 
 class Softmax:
@@ -39,20 +42,26 @@ class Softmax:
         macros["RECIPROCAL(v)"] = "phx_dividef(1.0f, (v))" if kind == "f32" else "(1.0 / (v))"
         macros["STORE(v)"] = stored(dtype, "(v)")
         headers = (header, "convert") if dtype in HALF else (header,)
-        text = defines({**macros, **self.macros(kind)})
-        text += template("rows.h") + template("softmax.h") + self.source()
-        self.program = Program(text, headers)
+        self._head = defines({**macros, **self.macros(kind)}) + template("rows.h")
+        self._headers = headers
+        self._rows: dict[tuple[int, int, int], Program] = {}
+        self.program = Program(self._head + template("softmax.h") + self.source(), headers)
         self.largest = self.reducer("max", rules_of("max", dtype))
         self.sum = self.reducer("", exponential_rules(dtype))
-        self.programs = (self.program, *self.largest.programs, *self.sum.programs)
 
     def macros(self, kind: str) -> dict[str, str]:
         """Return what the kernels need defined besides, for arithmetic in a C type."""
         del kind
         return {}
 
+    @property
+    def programs(self) -> tuple[Program, ...]:
+        """The programs for contiguous rows, of one block and of several."""
+        rows = self.rows_program(1024, Form(by_row=True, slots=1, items=LANES))
+        return rows, self.program, *self.largest.programs, *self.sum.programs
+
     def source(self) -> str:
-        """Return the kernels."""
+        """Return the kernels for rows of several blocks, and for columns."""
         return template("softmax_groups.h")
 
     def reducer(self, op: str, rules: Rules) -> Reducer:
@@ -71,14 +80,29 @@ class Softmax:
 
     def _run_rows(self, env: Env, plan: Plan, x: Array, y: Array) -> None:
         """Rows of one block."""
-        per, local = self.cut_rows(plan)
-        kernel = env.kernel(self.program, "softmax_rows")
-        packed = plan.pack(1, 1, plan.rows, per)
-        env.enqueue(kernel, (divide_up(plan.rows, per) * local,), (local,), x, y, packed)
+        program, launch = self.plan_rows(plan)
+        kernel = env.kernel(program, "softmax_rows")
+        env.enqueue(kernel, launch.size, launch.local, x, y, launch.packed)
 
-    def cut_rows(self, plan: Plan) -> tuple[int, int]:
-        """Return the rows of a group, and its work-items, where rows are one block."""
-        return divide_up(plan.rows, self.traits.most_groups), LANES
+    def plan_rows(self, plan: Plan) -> tuple[Program, SizedLaunch]:
+        """Return the program and the launch where rows are one block."""
+        form = row_form(self.traits, plan, _SHORT)
+        program = self.rows_program(plan.n, form)
+        per = divide_up(plan.rows, form.slots * self.traits.most_groups)
+        local = form.slots * form.items
+        size = divide_up(plan.rows, form.slots * per) * local
+        return program, SizedLaunch((size,), (local,), plan.pack(1, 1, plan.rows, per))
+
+    def rows_program(self, n: int, form: Form) -> Program:
+        """Return the program for rows of n elements."""
+        held = max(divide_up(n, form.items), divide_up(LANES, form.items))
+        key = (form.slots, form.items, 1 << (held - 1).bit_length())
+        found = self._rows.get(key)
+        if found is None:
+            names = dict(zip(("SLOTS", "ITEMS", "HOLD"), map(str, key), strict=True))
+            text = self._head + defines(names) + template("softmax_rows.h")
+            found = self._rows.setdefault(key, Program(text, self._headers))
+        return found
 
     def _run(self, env: Env, plan: Plan, x: Array, y: Array) -> None:
         """Any rows: maximum, sum, factor, elements."""

@@ -1,5 +1,7 @@
 """The ops sort and argsort: rows become codes, blocks are sorted in local memory, then merged.
 
+Long rows are sorted by their digits instead, from the lowest up.
+
 A code is a key, an unsigned integer of the wanted order; argsort puts the place below it. NaNs
 share a key, so sort gives each as the same quiet NaN.
 """
@@ -25,6 +27,12 @@ if TYPE_CHECKING:
 _RUN = 8
 #: Most work-items of a group.
 _GROUP = 128
+#: Bits of a digit; least and most work-items of a group that moves by digits.
+_DIGIT, _LEAST, _MOVERS = 8, 64, 256
+#: Codes of each of these by their size: odd for the sake of the banks of local memory.
+_EACH: dict[int, int] = {4: 15, 8: 7, 16: 3}
+#: Groups of each compute unit that share rows when these are sorted by digits.
+_PARTS = 8
 #: Elements of all rows that are sorted at a time.
 _ROOM = 2**28
 
@@ -61,6 +69,8 @@ class Sorting:
 
     #: Elements that a work-item merges: a divisor of the smallest block that is merged.
     span = 16
+    #: Elements of a row from which it is sorted by digits.
+    digits_from = 2**16
 
     def __init__(self, dtype: str, traits: Traits, *, arg: bool) -> None:
         self.traits = traits
@@ -82,6 +92,7 @@ class Sorting:
         }
         self._names = "".join(f"#define {name} {value}\n" for name, value in names.items())
         self._programs: dict[tuple[Form, int, bool, int], Program] = {}
+        self._movers: dict[tuple[Form, int], Program] = {}
 
     @property
     def bits(self) -> int:
@@ -175,6 +186,10 @@ class Sorting:
         ``sizes``: how many rows, of how many codes, and the work-items of a group.
         """
         rows, n, group = sizes
+        if self.digits_from <= n < 2**32:
+            found = self._by_digit(env, form, codes, rows, n)
+            if found is not None:
+                return found
         lanes = 1
         while lanes * _RUN < n and lanes < group:
             lanes *= 2
@@ -195,3 +210,39 @@ class Sorting:
             codes, spare = spare, codes
             width *= 2
         return codes
+
+    def _by_digit(self, env: Env, form: Form, codes: Array, rows: int, n: int) -> Array | None:
+        """Sort rows by their digits; ``None`` if the device has too little room for a group."""
+        size = ITEMSIZE[form.dtype]
+        group = 1 << min(_MOVERS, self.traits.max_work_group).bit_length() - 1
+        while group >= _LEAST and _movers_room(group, size) > self.traits.local_memory:
+            group //= 2
+        if group < _LEAST:
+            return None
+        program = self._movers.get((form, group))
+        if program is None:
+            text = f"{form.names()}#define GROUP {group}\n#define EACH {_EACH[size]}\n"
+            made = Program(text + template("sort_radix.h"))
+            program = self._movers.setdefault((form, group), made)
+        count, move = (env.kernel(program, name) for name in ("count_digits", "move_digits"))
+        if min(map(env.group_limit, (count, move))) < group:
+            return None
+        tiles = divide_up(n, group * _EACH[size])
+        per = divide_up(tiles, divide_up(_PARTS * self.traits.compute_units, rows))
+        parts = divide_up(tiles, per)
+        tasks, launch = rows * parts, (self._groups(rows * parts, 1) * group,)
+        counts, sums = (env.scratch(tasks << _DIGIT, "uint32") for _ in range(2))
+        shape = (rows, parts << _DIGIT), (parts << _DIGIT, 1)
+        spare = env.scratch(codes.size, form.dtype)
+        for shift in range(0, self._bits, _DIGIT):
+            cut = (tasks, parts, per, n, shift)
+            env.enqueue(count, launch, (group,), codes, counts, *cut)
+            env.run("cumulative_sum", (env.view(counts, *shape),), (env.view(sums, *shape),))
+            env.enqueue(move, launch, (group,), codes, sums, spare, *cut)
+            codes, spare = spare, codes
+        return codes
+
+
+def _movers_room(group: int, size: int) -> int:
+    """Return the bytes of local memory of a group that moves codes, see sort_radix.h."""
+    return group * (_EACH[size] * size + 9 * 4 + 2 * 4) + (2 * 4 << _DIGIT)

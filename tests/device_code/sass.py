@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 from phalanx.device_code.recipe import Program
-from phalanx.device_code.source import full_text
+from phalanx.device_code.source import full_text, kernel_names
 from phalanx.kernels_cuda.dialect import DIALECT
 from phalanx.kernels_cuda.nvrtc import Compiler, compilers
 
@@ -31,7 +31,7 @@ _INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.
 _USAGE = re.compile(r"Function (\w+):\s*\n\s*REG:(\d+) STACK:(\d+) SHARED:(\d+) LOCAL:(\d+)")
 GOLDEN = Path(__file__).with_name("golden_sass.json")
 CAPABILITIES = ((7, 5), (8, 0), (9, 0), (12, 0))
-#: The overloads of the table, of which the commonest text is read.
+#: The overloads of the table.
 TABLE = [
     ("add", ("float32",) * 3),
     ("add", ("float64",) * 3),
@@ -135,9 +135,13 @@ def row(kernel: Kernel) -> dict[str, int]:
 def rows(
     op: str, dtypes: tuple[str, ...], capability: tuple[int, int]
 ) -> dict[str, dict[str, int]]:
-    """Return the rows of the kernels of an overload's commonest text."""
-    program = texts_of(op, dtypes)[0].program
-    return {name: row(kernel) for name, kernel in sorted(kernels(program, capability).items())}
+    """Return the rows of the kernels of an overload, each from the commonest text that has it."""
+    found: dict[str, dict[str, int]] = {}
+    for text in texts_of(op, dtypes):
+        if not found.keys() >= set(kernel_names(text.program)):
+            for name, kernel in kernels(text.program, capability).items():
+                found.setdefault(name, row(kernel))
+    return dict(sorted(found.items()))
 
 
 def name_of(op: str, dtypes: tuple[str, ...], capability: tuple[int, int]) -> str:

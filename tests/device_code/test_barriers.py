@@ -58,6 +58,21 @@ def test_with_all_barriers_the_bits_are_those_of_the_cpu(
     assert differs(text, f"mutant:{device}") == ""
 
 
+def test_tiles_without_asynchronous_copies_have_the_same_bits(
+    emulated: Callable[..., EmulatedDriver],
+) -> None:
+    edited = []
+
+    def edit(text: str) -> str:
+        plain = text.replace("#ifdef PHX_ASYNC_COPY", "#if 0")
+        edited.append(plain != text)
+        return plain
+
+    emulated(edit=edit)
+    assert differs("matmul_tile.h", "mutant:0") == ""
+    assert any(edited)
+
+
 @pytest.mark.parametrize(("text", "number"), _BARRIERS)
 def test_a_missing_barrier_is_caught(
     emulated: Callable[..., EmulatedDriver], text: str, number: int

@@ -69,6 +69,9 @@ class Recorder(Env):
     def read_int(self, array: Array, index: int = 0) -> int:
         return 0
 
+    def check_later(self, found: Array, explain: Any) -> None:
+        pass
+
     def group_limit(self, kernel: Any) -> int:
         return self.traits.max_work_group
 
@@ -122,7 +125,13 @@ def _calls(op: str, layout: Layout, dtypes: tuple[str, ...]) -> Iterator[_Call]:
         yield from _elementwise(layout, dtypes)
     elif structure in (Structure.REDUCTION, Structure.SCAN, Structure.ROW):
         kept = structure is not Structure.REDUCTION
-        for shape, strides in (((3, 5000), (5000, 1)), ((3, 40), (40, 1)), ((5000, 3), (1, 5000))):
+        forms = (
+            ((3, 5000), (5000, 1)),
+            ((3, 40), (40, 1)),
+            ((2000, 40), (40, 1)),
+            ((5000, 3), (1, 5000)),
+        )
+        for shape, strides in forms:
             x, y = (_array(dtype, shape, strides) for dtype in dtypes)
             yield _Call([x], [y if kept else _array(dtypes[1], shape[:-1])])
     elif structure is Structure.SORT:
@@ -143,8 +152,9 @@ def _calls(op: str, layout: Layout, dtypes: tuple[str, ...]) -> Iterator[_Call]:
     elif structure is Structure.GENERATION:
         yield _Call([_array(dtype, ()) for dtype in dtypes[:2]], [_array(dtypes[2], (99,))])
     elif structure is Structure.CONTRACTION:
-        for size in (3, 200):
-            arrays = [_array(dtype, (2, size, size)) for dtype in dtypes]
+        for count, size in ((2, 3), (2, 200), (200, 200)):
+            shape, strides = (count, size, size), (0, size, 1)
+            arrays = [_array(dtype, shape, strides) for dtype in dtypes]
             yield _Call(arrays[:2], arrays[2:])
     else:
         assert structure is Structure.INDEXING

@@ -52,7 +52,7 @@ phx_scheduler *phx_now;
 struct phx_shadow {
     u64 written, writer, read, reader;
 };
-const u64 phx_several = ~(u64)0;
+const u64 phx_several = ~(u64)0, phx_atomically = phx_several - 1;
 
 template <class T>
 struct phx_array {
@@ -89,6 +89,18 @@ struct phx_ref {
         return x;
     }
     T operator=(const phx_ref &x) const { return *this = (T)x; }
+    /* Atomic: many may do this between two barriers, if nobody does anything else there. */
+    void add(T x) const {
+        phx_shadow &s = array.shadow[index];
+        const u64 now = phx_now->phase;
+        if (s.written == 0) phx_now->fail("adds to what nobody has written", array.name, index);
+        if (s.written == now && s.writer != phx_atomically && s.writer != phx_now->me)
+            phx_now->fail("adds to what another writes", array.name, index);
+        if (s.read == now && s.reader != phx_now->me) phx_now->fail("adds to what another reads", array.name, index);
+        s.written = now;
+        s.writer = phx_atomically;
+        array.value[index] += x;
+    }
     T operator+=(T x) const { return *this = (T)((T) * this + x); }
 };
 
@@ -130,12 +142,45 @@ struct phx_room {
     static phx_room<T, (n)> name##_room; \
     const phx_local<T> name = name##_room.open(#name)
 
+/* What each work-item has begun to copy: until it waits, there is rubbish in the target. */
+struct phx_block {
+    u64 half[2];
+};
+struct phx_copies {
+    struct {
+        phx_local<phx_block> to;
+        const phx_block *from;
+    } copy[32];
+    u64 count;
+};
+static phx_copies phx_begun[64];
+
+template <class T>
+PHX_FN void phx_async_copy(const phx_local<T> to, u64 i, const T *from) {
+    static_assert(sizeof(T) == 16, "16 bytes are copied");
+    phx_copies &mine = phx_begun[phx_now->me];
+    const phx_array<T> &a = to.array;
+    const phx_local<phx_block> place = {{(phx_block *)a.value, a.shadow, a.count, a.first + i, a.name}};
+    place[0] = phx_block{0xdbdbdbdbdbdbdbdb, 0xdbdbdbdbdbdbdbdb};
+    if (mine.count == 32) phx_now->fail("is copied, and nobody waits", a.name, i);
+    mine.copy[mine.count].to = place;
+    mine.copy[mine.count++].from = (const phx_block *)from;
+}
+PHX_FN void phx_async_wait() {
+    phx_copies &mine = phx_begun[phx_now->me];
+    for (u64 i = 0; i < mine.count; i++) mine.copy[i].to[0] = *mine.copy[i].from;
+    mine.count = 0;
+}
+#define PHX_ASYNC_COPY(to, i, from) phx_async_copy(to, i, from)
+#define PHX_ASYNC_WAIT() phx_async_wait()
+
 PHX_FN u32 PHX_ATOMIC_CAS(u32 *p, u32 old, u32 value) {
     const u32 there = *p;
     if (there == old) *p = value;
     return there;
 }
 PHX_FN void PHX_ATOMIC_MAX(u32 *p, u32 x) { *p = *p < x ? x : *p; }
+PHX_FN void PHX_LOCAL_ATOMIC_ADD(const phx_local<u32> array, u64 i, u32 x) { array[i].add(x); }
 
 #define PHX_TO_F32(i) ((f32)(i))
 #define PHX_TO_F64(i) ((f64)(i))

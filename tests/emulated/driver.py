@@ -21,6 +21,7 @@ from phalanx.device_code.launch import LaunchEnv, address
 from phalanx.device_code.matmul import Chains
 from phalanx.device_code.recipe import Program, Recipe, Traits
 from phalanx.device_code.selftest import measured
+from phalanx.device_code.sort import Sorting
 from phalanx.device_code.table import KernelTable
 from phalanx.errors import DeviceError, LaunchError, OutOfMemoryError
 from phalanx.vendor import (
@@ -45,7 +46,7 @@ TRAITS = Traits(
     fp64=True,
     fp16=True,
     is_cpu=False,
-    compute_units=1,
+    compute_units=2,
     local_memory=16 * 2**10,
     max_work_group=64,
     most_groups=3,
@@ -187,16 +188,26 @@ class EmulatedDevice(OpenDevice):
             return kernel.launch(groups, size, args, backwards=self._backwards)
 
 
+class _ShortRows(Sorting):
+    digits_from = 3000
+
+
 class _SmallTiles(Chains):
     packed_from = 2**10
     steps = 40
 
 
 def _find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Recipe | None:
-    """Return the recipe of an op; tiles take small products, in several passes over k."""
-    if op == "matmul" and device_code.find(op, dtypes, layout, traits):
+    """Return the recipe of an op; little data reaches what takes much.
+
+    Tiles take small products, in several passes over k; digits sort rows that are not long.
+    """
+    found = device_code.find(op, dtypes, layout, traits)
+    if found and op == "matmul":
         return matmul.recipe(dtypes[0], traits, _SmallTiles)
-    return device_code.find(op, dtypes, layout, traits)
+    if found and op in ("sort", "argsort"):
+        return _ShortRows(dtypes[0], traits, arg=op == "argsort").recipe()
+    return found
 
 
 class EmulatedEnv(LaunchEnv):
