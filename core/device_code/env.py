@@ -12,6 +12,7 @@ from phalanx.vendor import Array, Layout, dtype_from_name, empty, reinterpret
 if TYPE_CHECKING:
     from phalanx.vendor import Operand, Stream
 
+    from .late import Explain
     from .recipe import Program, Recipe, Traits
 
 
@@ -73,8 +74,18 @@ class Env(ABC):
     def read_int(self, array: Array, index: int = 0) -> int:
         """Return an element of a contiguous integer or bool array; waits for the stream.
 
-        Only where the host must know, such as an index that is out of range.
+        Only where the host must know at once.
         """
+
+    def check_later(self, found: Array, explain: Explain) -> None:
+        """Have the host look at the numbers of a contiguous int64 array: later, if the driver can.
+
+        ``explain`` returns the error that they stand for, or ``None``. It is raised where the host
+        waits for the stream or for an event behind this launch, each only once.
+        """
+        error = explain([self.read_int(found, i) for i in range(found.size)])
+        if error is not None:
+            raise error
 
     @abstractmethod
     def group_limit(self, kernel: Any) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from phalanx.optable.structured import NO_PLACE
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 #: Work-items of a group, and the most of one where they are turns of a loop.
 _GROUP, _MOST_GROUP = 256, 1024
+#: Work-items that look for the first index out of range.
+_SEEKERS = 64
 #: Indices that one group checks alone, so that its flag needs no clearing.
 _FEW = 16384
 #: Slices that a GPU writes in their order rather than looking for the last of each offset.
@@ -69,7 +72,7 @@ class Programs:
 
 
 def wrap_launch(programs: Programs) -> Any:
-    """Return the launch of wrap_index; it waits for the device and raises IndexError."""
+    """Return the launch of wrap_index; an index out of range is told by `Env.check_later`."""
 
     def launch(
         env: Env, inputs: Sequence[Any], outputs: Sequence[Array], params: tuple[int, ...]
@@ -79,36 +82,34 @@ def wrap_launch(programs: Programs) -> Any:
             return
         n, stride = params
         group = min(_GROUP, env.traits.max_work_group)
-        flag = env.scratch(1, "int32")
+        lanes = min(_SEEKERS, env.traits.max_work_group)
         begin = 0
         for axes in pieces(merged(out.shape, x.strides, out.strides)):
             part = [env.view(x, (), (), axes.first[0]), env.view(out, (), (), axes.first[1])]
             program, count = programs.get(axes), axes.count
+            flag, found = env.scratch(1, "int32"), env.scratch(2, "int64")
             groups = 1
             if count > _FEW:
                 most = min(32 * env.traits.compute_units, env.traits.most_groups)
                 groups = min(divide_up(count, group), most)
                 env.enqueue(env.kernel(program, "clear"), (1,), (1,), flag)
             size = (groups * group,)
-            wrap = env.kernel(program, "wrap")
+            wrap, culprit = env.kernel(program, "wrap"), env.kernel(program, "culprit")
             env.enqueue(wrap, size, (group,), *part, flag, axes.pack(), count, n, stride)
-            if env.read_int(flag):
-                raise _out_of_range(env, program, part, axes, begin, n)
+            env.enqueue(culprit, (lanes,), (lanes,), *part, flag, found, axes.pack(), count, n)
+            env.check_later(found, partial(_out_of_range, begin, n))
             begin += count
 
     return launch
 
 
-def _out_of_range(
-    env: Env, program: Program, part: list[Array], axes: Axes, begin: int, n: int
-) -> IndexError:
-    found = env.scratch(2, "int64")
-    lanes = min(64, env.traits.max_work_group)
-    culprit = env.kernel(program, "culprit")
-    env.enqueue(culprit, (lanes,), (lanes,), *part, found, axes.pack(), axes.count, n)
-    place, index = begin + env.read_int(found), env.read_int(found, 1)
+def _out_of_range(begin: int, n: int, found: Sequence[int]) -> IndexError | None:
+    """Return the error for what ``culprit`` found: a place, or -1, and the index there."""
+    place, index = found
+    if place < 0:
+        return None
     return IndexError(
-        f"{part[0].device}: index {index} at place {place} is out of range for an axis of extent "
+        f"index {index} at place {begin + place} is out of range for an axis of extent "
         f"{n}; valid indices are in [{-n}, {n})"
     )
 

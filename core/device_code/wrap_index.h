@@ -29,13 +29,14 @@ PHX_KERNEL(GROUP) wrap(PHX_INPUT(i64, x), PHX_OUTPUT(i64, o), PHX_OUTPUT(i32, fl
     }
 }
 
-/* One group: the first place that is out of range, and what stands there. */
-PHX_KERNEL(64) culprit(PHX_INPUT(i64, x), PHX_OUTPUT(i64, o), PHX_OUTPUT(i64, found), const axes a,
+/* One group: the first place that is out of range, and what stands there; -1 if there is none. */
+PHX_KERNEL(64) culprit(PHX_INPUT(i64, x), PHX_OUTPUT(i64, o), PHX_INPUT(i32, flag), PHX_OUTPUT(i64, found), const axes a,
         const u64 count, const u64 n) {
     PHX_LOCAL_ARRAY(u64, first, 64);
     const u32 lane = (u32)PHX_LOCAL_ID(0), lanes = (u32)PHX_LOCAL_SIZE(0);
+    const u64 looked = PHX_DATA(flag)[0] ? count : 0;
     u64 own = count;
-    for (u64 i = lane; i < count && own == count; i += lanes) {
+    for (u64 i = lane; i < looked && own == count; i += lanes) {
         i64 at[2] = {0, 0};
         u64 wrapped;
         walk(&a, (place)i, at);
@@ -47,7 +48,7 @@ PHX_KERNEL(64) culprit(PHX_INPUT(i64, x), PHX_OUTPUT(i64, o), PHX_OUTPUT(i64, fo
         i64 at[2] = {0, 0};
         for (u32 k = 1; k < lanes; k++) own = first[k] < own ? first[k] : own;
         walk(&a, (place)PHX_MIN(own, count - 1), at);
-        PHX_DATA(found)[0] = (i64)own;
+        PHX_DATA(found)[0] = own < count ? (i64)own : -1;
         PHX_DATA(found)[1] = PHX_DATA(x)[at[0]];
     }
 }

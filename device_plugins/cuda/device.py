@@ -12,7 +12,8 @@ from phalanx.device_code.recipe import Program
 from phalanx.device_code.selftest import measured
 from phalanx.device_code.table import KernelTable
 from phalanx.device_plugins.cache_folder import default_folder
-from phalanx.errors import ClosedError, CompileError, DeviceError, DeviceLostError
+from phalanx.device_plugins.listed import fork_error
+from phalanx.errors import ClosedError, CompileError, DeviceLostError
 from phalanx.kernels_cuda import find
 from phalanx.kernels_cuda.nvrtc import Compiler
 from phalanx.kernels_cuda.programs import CudaPrograms
@@ -33,22 +34,13 @@ from .errors import not_started, translate
 from .launch import BoundKernel, LaunchEnv
 from .listing import Found
 from .queue import Queue
-from .staging import CudaStaging
+from .staging import CudaStaging, PinnedWords
 from .streams import CudaStreams
 
 _PROVIDER = "phalanx.kernels_cuda"
 _MOST_THREADS = 0  # CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK
 #: Codes by which the driver refuses an image: CUDA Driver API reference, 12.9, "CUresult".
 _BAD_IMAGE = frozenset((200, 209, 218, 222, 223))
-
-
-def fork_error(driver: str) -> DeviceError:
-    """Return the error of a process that has what its parent opened."""
-    return DeviceError(
-        f"{driver} was used before this process was forked, and CUDA does not survive a fork",
-        remedy="start processes with the method 'spawn' or 'forkserver' of multiprocessing, or use "
-        "CUDA devices in the children only",
-    )
 
 
 class CudaDevice(CudaStreams):
@@ -82,6 +74,7 @@ class CudaDevice(CudaStreams):
                 compiler, found.capability, self._install, found.traits, disk
             )
             self.staging = CudaStaging(self.context)
+            self.words = PinnedWords(self.context)
             # Of a program that does not compile, the first kernel that is needed will say why.
             with contextlib.suppress(CompileError):
                 self.traits = measured(self._probe, found.traits, name)
@@ -105,7 +98,7 @@ class CudaDevice(CudaStreams):
         if self.is_usable:
             return
         if self.is_forked:
-            raise fork_error(self.name.partition(":")[0])
+            raise fork_error(self.name, "CUDA")
         if self.is_closed:
             raise ClosedError(f"{self.name} is closed", remedy="Device.ensure_open() opens it")
         raise self._lost_before()
@@ -129,6 +122,7 @@ class CudaDevice(CudaStreams):
             self.is_closed = True
             with self.translated("closing the device"):
                 self.staging.trim()
+                self.words.close()
                 for module in self._modules:
                     self.context.call("cuModuleUnload", module)
                 self.default.destroy()

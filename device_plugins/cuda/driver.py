@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
-from typing import Any
-from weakref import WeakValueDictionary
 
+from phalanx.device_plugins.listed import Listed
 from phalanx.kernels_cuda.nvrtc import Compiler, compiler_for
-from phalanx.vendor import DeviceInfo, Driver, ForkSafeLock, Step
+from phalanx.vendor import DeviceInfo, Driver, Step
 
 from .api import Api, Library, load
-from .device import CudaDevice, fork_error
+from .device import CudaDevice
 from .explain import explain
 from .listing import Listing, check_usable, list_devices
 
@@ -31,26 +29,10 @@ class CudaDriver(Driver):
         library: Callable[[], Library] = load,
         compiler: Callable[[tuple[int, int], tuple[int, int]], Compiler] = compiler_for,
     ) -> None:
-        self._library = library
         self._compiler = compiler
-        self._lock = ForkSafeLock()
-        self._listing: Listing | None = None
-        self._asking = self._forked = False
-        self._opened: WeakValueDictionary[int, CudaDevice] = WeakValueDictionary()
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._after_fork)
-
-    def _listed(self) -> Listing:
-        if self._forked:
-            raise fork_error(self.name)
-        if self._listing is None:
-            with self._lock:
-                self._asking = True
-                try:
-                    self._listing = self._listing or list_devices(Api(self._library()))
-                finally:
-                    self._asking = False
-        return self._listing
+        self._listed: Listed[Listing, CudaDevice] = Listed(
+            self.name, "CUDA", lambda: list_devices(Api(library()))
+        )
 
     def explain(self) -> Iterable[Step]:
         """Return the steps ``ABI`` and ``library`` of ``phalanx why``."""
@@ -70,17 +52,5 @@ class CudaDriver(Driver):
         found, name = listing.devices[index], f"{self.name}:{index}"
         check_usable(found, name)
         compiler = self._compiler(listing.version, found.capability)
-        device = self._opened[index] = CudaDevice(listing.api, found, compiler, name)
+        device = self._listed.opened[index] = CudaDevice(listing.api, found, compiler, name)
         return device
-
-    def _after_fork(self) -> None:
-        """CUDA does not survive a fork: its threads are gone and its locks may be held for ever."""
-        if self._listing is not None or self._opened or self._asking:
-            self._forked = True
-            for device in self._opened.values():
-                device.is_forked = True
-            _kept_after_fork.append((self._listing, list(self._opened.values())))
-
-
-#: What the parent of a fork had: destroying it in the child would call into the driver.
-_kept_after_fork: list[Any] = []

@@ -45,6 +45,11 @@ def not_started(error: CudaError) -> DeviceError:
     return DeviceError(f"NVIDIA's driver does not work: {error}", remedy=remedy)
 
 
+def is_loss(error: CudaError) -> bool:
+    """Return whether work failed, and its device with it."""
+    return error.code in _LOST
+
+
 def lost(device: str, what: str, error: CudaError) -> DeviceLostError:
     """Return the error for a device whose context has failed."""
     return DeviceLostError(
@@ -61,7 +66,7 @@ def translate(error: CudaError, device: str, what: str, size: int = 0) -> Phalan
     """
     if error.code == _NO_MEMORY:
         return OutOfMemoryError(f"{device} has no memory for {what}: {error}", size=size)
-    if error.code in _LOST:
+    if is_loss(error):
         return lost(device, what, error)
     text = f"{what} on {device}: {error}"
     if error.code in _LAUNCH_ONLY and "launch of" in what:

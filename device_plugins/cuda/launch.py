@@ -6,6 +6,7 @@ from itertools import accumulate
 from typing import Any
 
 from phalanx.device_code import launch
+from phalanx.device_code.late import Explain, LateCheck
 from phalanx.device_code.launch import address
 from phalanx.vendor import Array
 
@@ -53,10 +54,20 @@ class LaunchEnv(launch.LaunchEnv):
         )
         del room  # held until the driver has copied the arguments
         if code:
-            raise device.failure(
-                device.api.error(code, "cuLaunchKernel"),
-                f"launch of {kernel.name} for {self.what()} with {grid} groups of {block}",
-            )
+            what = f"launch of {kernel.name} for {self.what()} with {grid} groups of {block}"
+            with device.translated(what, self._queue):
+                raise device.api.error(code, "cuLaunchKernel")
+
+    def check_later(self, found: Array, explain: Explain) -> None:
+        """Look at numbers behind the work so far; see `Env.check_later`."""
+        words = self._device.words.take(found.nbytes) if self._queue.is_ours else None
+        if words is None:  # of a foreign stream nobody would ask for the checks
+            super().check_later(found, explain)
+            return
+        source = found.buffer.handle + found.offset
+        with self._device.translated("a check of indices"):
+            words.fetch(source, self._queue)
+        self._queue.checks.add(LateCheck(words.read, explain))
 
     def _packed(self, args: tuple[Any, ...]) -> tuple[Any, Any]:
         """Return the arguments in memory, and a pointer to each: the driver knows their sizes."""

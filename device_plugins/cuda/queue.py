@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
+from phalanx.device_code.late import LateChecks
 from phalanx.vendor import check_timeout, wait_until
 
 from .api import NOT_READY, Context
@@ -48,13 +49,15 @@ class Queue:
     Failures come late and name no launch: the labels of the last ones stand in their message.
     """
 
-    __slots__ = ("__weakref__", "_context", "_device", "_is_ours", "_recent", "raw")
+    __slots__ = ("__weakref__", "_context", "_device", "_recent", "checks", "is_ours", "raw")
 
     def __init__(self, context: Context, raw: Any, device: str, *, is_ours: bool) -> None:
         self.raw = raw
+        self.is_ours = is_ours
+        #: What the host has to look at behind its work.
+        self.checks = LateChecks()
         self._context = context
         self._device = device
-        self._is_ours = is_ours
         self._recent: deque[Any] = deque(maxlen=_REMEMBERED)
 
     @classmethod
@@ -71,19 +74,30 @@ class Queue:
         return self._context.code(function, *args)
 
     def is_idle(self) -> bool:
-        """Return whether all work is done; does not block."""
-        return is_passed(self._context, "cuStreamQuery", self.raw)
+        """Return whether all work is done; does not block. Raises as `finish` does."""
+        checks = self.checks.so_far()
+        if not is_passed(self._context, "cuStreamQuery", self.raw):
+            return False
+        self.checks.tell(checks)
+        return True
 
     def finish(self, timeout: float | None) -> None:
-        """Wait for all work; ``timeout`` in seconds, then TimeoutError."""
+        """Wait for all work; ``timeout`` in seconds, then TimeoutError.
+
+        Raises:
+            CudaError: the work failed.
+            IndexError: of `checks`.
+        """
+        checks = self.checks.so_far()
         settle(
             self._context, "cuStream", self.raw, timeout, f"the work of a stream of {self._device}"
         )
         self._recent.clear()
+        self.checks.tell(checks)
 
     def destroy(self) -> None:
         """Give the stream back to the driver, unless it is somebody else's."""
-        if self._is_ours:
+        if self.is_ours:
             self._context.call("cuStreamDestroy_v2", self.raw)
 
     def recent(self) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from phalanx.vendor import OpenDevice
 
 from .api import Api, Context, CudaError
+from .errors import is_loss
 from .queue import Queue, is_passed, settle
 
 _LEGACY = 1  # CU_STREAM_LEGACY
@@ -18,11 +19,17 @@ _LEGACY = 1  # CU_STREAM_LEGACY
 class CudaEvent:
     """An event of the driver's, and the queue whose work it was last put behind."""
 
-    __slots__ = ("queue", "raw")
+    __slots__ = ("checks", "queue", "raw")
 
     def __init__(self, raw: Any) -> None:
         self.raw = raw
         self.queue: Queue | None = None
+        self.checks = 0
+
+    def tell(self) -> None:
+        """Raise what the checks of the work before found; it is done."""
+        if self.queue is not None:
+            self.queue.checks.tell(self.checks)
 
 
 class CudaStreams(OpenDevice):
@@ -57,11 +64,11 @@ class CudaStreams(OpenDevice):
 
     @contextlib.contextmanager
     def translated(self, what: str, queue: Queue | None = None) -> Iterator[None]:
-        """Turn the driver's errors in the block into ours; a late one names the queue's work."""
+        """Turn the driver's errors in the block into ours; that of lost work names the queue's."""
         try:
             yield
         except CudaError as error:
-            late = queue.recent() if queue is not None else ""
+            late = queue.recent() if queue is not None and is_loss(error) else ""
             raise self.failure(error, f"an earlier command ({late})" if late else what) from error
 
     def finish(self, queue: Queue, timeout: float | None) -> None:
@@ -125,15 +132,19 @@ class CudaStreams(OpenDevice):
         """Put an event behind a stream's work."""
         self.check()
         queue = self.queue(handle)
+        checks = queue.checks.so_far()
         with self.translated("recording an event"):
             self.context.call("cuEventRecord", event.raw, queue.raw)
-        event.queue = queue
+        event.queue, event.checks = queue, checks
 
     def event_query(self, event: CudaEvent) -> bool:
         """Return whether an event was recorded and has been passed."""
         self.check()
         with self.translated("asking an event", event.queue):
-            return event.queue is not None and is_passed(self.context, "cuEventQuery", event.raw)
+            if event.queue is None or not is_passed(self.context, "cuEventQuery", event.raw):
+                return False
+        event.tell()
+        return True
 
     def event_synchronize(self, event: CudaEvent, timeout: float | None = None) -> None:
         """Wait for an event."""
@@ -141,6 +152,7 @@ class CudaStreams(OpenDevice):
         with self.translated("waiting for an event", event.queue):
             what = f"the work before an event of {self.name}"
             settle(self.context, "cuEvent", event.raw, timeout, what)
+        event.tell()
 
     def event_elapsed(self, begin: CudaEvent, end: CudaEvent) -> float:
         """Return the seconds between two events."""

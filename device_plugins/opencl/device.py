@@ -12,6 +12,7 @@ from phalanx.device_code.cache import DiskCache
 from phalanx.device_code.recipe import Program
 from phalanx.device_code.table import KernelTable
 from phalanx.device_plugins.cache_folder import default_folder
+from phalanx.device_plugins.listed import fork_error
 from phalanx.errors import (
     ClosedError,
     DeviceError,
@@ -50,15 +51,6 @@ _QUEUE_PROPERTIES, _QUEUE_PRIORITY = 0x1093, 0x1096
 _PRIORITY_HIGH, _PRIORITY_LOW = 1 << 0, 1 << 2
 
 _PROVIDER = "phalanx.kernels_opencl"
-
-
-def fork_error(driver: str) -> DeviceError:
-    """Return the error of a process that has what its parent opened."""
-    return DeviceError(
-        f"{driver} was used before this process was forked, and no OpenCL runtime survives a fork",
-        remedy="start processes with the method 'spawn' or 'forkserver' of multiprocessing, or use "
-        "OpenCL devices in the children only",
-    )
 
 
 class BoundKernel:
@@ -161,7 +153,7 @@ class OpenCLDevice(OpenCLStreams):
     def check_open(self) -> None:
         """Raise an error if the device was closed, or opened by another process."""
         if self.is_forked:
-            raise fork_error(self.name.partition(":")[0])
+            raise fork_error(self.name, "an OpenCL runtime")
         if self.is_closed:
             raise ClosedError(f"{self.name} is closed", remedy="Device.ensure_open() opens it")
 
@@ -327,6 +319,16 @@ class OpenCLDevice(OpenCLStreams):
             host[:] = bytes(room)
             return
         queue.put(what, copy, host, buffer, src_offset=src.offset, is_blocking=False)
+
+    def fetch_small(self, room: bytearray, src: Place, queue: Queue) -> None:
+        """Enqueue a copy to memory of the host's that no device uses; does not block."""
+        copy, buffer = self.cl.enqueue_copy, self.buffer(src.handle)
+        try:
+            queue.put(
+                "a check of indices", copy, room, buffer, src_offset=src.offset, is_blocking=False
+            )
+        except self.cl.Error as error:
+            raise self.failure(error, "a check of indices") from error
 
     def _seems_in_place(self, place: Place, address: int) -> bool:
         """Whether PoCL would leave a copy out: the host's end is where the buffer begins.

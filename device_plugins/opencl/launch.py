@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from phalanx.device_code import launch
-from phalanx.vendor import Array
+from phalanx.device_code.late import Explain, LateCheck
+from phalanx.vendor import Array, Place
 
 if TYPE_CHECKING:
     from .device import BoundKernel
@@ -52,6 +53,13 @@ class LaunchEnv(launch.LaunchEnv):
                 f"local size {local_size}"
             )
             raise device.failure(error, what) from error
+
+    def check_later(self, found: Array, explain: Explain) -> None:
+        """Look at numbers behind the work so far; see `Env.check_later`."""
+        device, room = self._device, bytearray(found.nbytes)
+        place = Place(device, found.buffer.handle, found.offset)
+        device.fetch_small(room, place, self._queue)
+        self._queue.checks.add(LateCheck(lambda: memoryview(room).cast("q").tolist(), explain))
 
     def is_aligned(self, array: Array, size: int) -> bool:
         """Return whether an array's first element lies at a multiple of some bytes."""

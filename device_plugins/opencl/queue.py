@@ -8,6 +8,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from phalanx.device_code.late import LateChecks
 from phalanx.errors import DriverCallError
 from phalanx.vendor import ForkSafeLock, check_timeout, wait_until
 
@@ -31,11 +32,14 @@ class Queue:
         "_look_at",
         "_order",
         "_recent",
+        "checks",
         "raw",
     )
 
     def __init__(self, cl: ModuleType, raw: Any, device: str) -> None:
         self.raw = raw
+        #: What the host has to look at behind its work.
+        self.checks = LateChecks()
         self._cl = cl
         self._device = device
         self._recent: deque[tuple[Any, Any]] = deque()
@@ -82,15 +86,18 @@ class Queue:
         return event if event is not None and still_runs(self._cl, event) else None
 
     def is_idle(self) -> bool:
-        """Return whether all commands are done; does not block."""
+        """Return whether all commands are done; does not block. Raises as `finish` does."""
+        checks = self.checks.so_far()
         event = self._last()
-        if event is None:
-            return True
-        self.raw.flush()
-        status: int = event.command_execution_status
-        if status < 0:
-            self.raise_failure(status)
-        return status == 0
+        if event is not None:
+            self.raw.flush()
+            status: int = event.command_execution_status
+            if status < 0:
+                self.raise_failure(status)
+            if status > 0:
+                return False
+        self.checks.tell(checks)
+        return True
 
     def wait_for(self, event: Any) -> None:
         """Wait for a command of this queue.
@@ -108,8 +115,10 @@ class Queue:
 
         Raises:
             LaunchError: a command failed; the message names it.
+            IndexError: of `checks`.
         """
         check_timeout(timeout)
+        checks = self.checks.so_far()
         try:
             if timeout is None:
                 self.raw.finish()
@@ -120,6 +129,7 @@ class Queue:
         except self._cl.Error as error:
             self.raise_failure(int(getattr(error, "code", 0)), error)
         self._check_recent()
+        self.checks.tell(checks)
 
     def _check_recent(self) -> None:
         for event, _ in tuple(self._recent):
@@ -181,23 +191,25 @@ def wait(event: Any, timeout: float | None, what: str) -> None:
 class Marker:
     """What the core calls an event: a marker in a queue, made anew at each recording."""
 
-    __slots__ = ("_cl", "_device", "_queue", "raw")
+    __slots__ = ("_checks", "_cl", "_device", "_queue", "raw")
 
     def __init__(self, cl: ModuleType, device: str) -> None:
         self._cl = cl
         self._device = device
         self._queue: Queue | None = None
+        self._checks = 0
         self.raw: Any = None
 
     def record(self, queue: Queue) -> None:
         """Put the marker behind the queue's work so far."""
+        self._checks = queue.checks.so_far()
         self.raw = self._cl.enqueue_marker(queue.raw)
         self._queue = queue
         queue.raw.flush()
 
     def is_passed(self) -> bool:
         """Return whether the queue has come to the marker; does not block."""
-        if self.raw is None:
+        if self.raw is None or self._queue is None:
             return False
         status: int = self.raw.command_execution_status
         if status < 0:
@@ -208,6 +220,8 @@ class Marker:
                 code=status,
                 name=name,
             )
+        if status == 0:
+            self._queue.checks.tell(self._checks)
         return status == 0
 
     def synchronize(self, timeout: float | None) -> None:
@@ -226,6 +240,7 @@ class Marker:
         else:
             if status < 0:
                 self._queue.raise_failure(status)
+            self._queue.checks.tell(self._checks)
 
     def seconds(self) -> float:
         """Return the device's time at the marker."""

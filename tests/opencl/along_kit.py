@@ -35,8 +35,8 @@ class StyledDriver(OpenCLDriver):
         super().__init__()
         self.name = style
 
-    def _listed(self) -> Any:
-        listing = super()._listed()
+    def list_devices(self) -> Any:
+        listing = super().list_devices()
         changes = _PRETENCES[self.name]
         devices = (replace(d, traits=replace(d.traits, **changes)) for d in listing.devices)
         return replace(listing, devices=tuple(devices))

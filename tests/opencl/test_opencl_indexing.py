@@ -111,11 +111,17 @@ def test_index_out_of_range(where: px.Device, count: int, bad: int) -> None:
     x = px.zeros(5, device=where)
     i = px.asarray(index, device=where)
     said = rf"index {bad} at place {count // 2} .* extent 5; valid indices are in \[-5, 5\)"
+    taken = x[i]
     with pytest.raises(IndexError, match=said):
-        x[i]
-    with pytest.raises(IndexError, match="out of range"):
-        x[i] = 1.0
-    assert host(x).tolist() == [0.0] * 5
+        host(taken)
+    assert host(taken).tolist() == [0.0] * count
+    x[i] = 1.0
+    px.flip(x)[i] = 1.0
+    with pytest.raises(IndexError, match="out of range") as raised:
+        where.synchronize()
+    assert len(raised.value.__notes__) == 1  # each is told once
+    where.synchronize()
+    assert host(x).tolist() == [float(count > 2), 0.0, 0.0, 0.0, float(count > 2)]
 
 
 @pytest.mark.parametrize("count", [70, 20_000])
@@ -126,8 +132,9 @@ def test_index_out_of_range_has_no_place(
     index = np.random.default_rng(5).integers(-3 * extent, 3 * extent + 1, count)
     index[:4] = [extent, 2**62, 2**63 - 1, -(2**63)]
     out = px.zeros(count, dtype="int64", device=where)
+    launch("wrap_index", (px.asarray(index, device=where),), (out,), (extent, stride))
     with pytest.raises(IndexError):
-        launch("wrap_index", (px.asarray(index, device=where),), (out,), (extent, stride))
+        where.synchronize()
     inside = (index >= -extent) & (index < extent)
     want = np.where(inside, np.mod(index, max(extent, 1)) * stride, -(2**56))
     np.testing.assert_array_equal(host(out), want)

@@ -22,8 +22,8 @@ class MaskedDriver(OpenCLDriver):
 
     name = "masked"
 
-    def _listed(self) -> Any:
-        listing = super()._listed()
+    def list_devices(self) -> Any:
+        listing = super().list_devices()
         return replace(
             listing,
             devices=tuple(

@@ -36,8 +36,8 @@ class Discrete(OpenCLDriver):
 
     name = "discrete"
 
-    def _listed(self) -> Listing:
-        listing = super()._listed()
+    def list_devices(self) -> Listing:
+        listing = super().list_devices()
         return replace(listing, devices=tuple(as_discrete(found) for found in listing.devices))
 
 
