@@ -264,7 +264,7 @@ class TestImportRules:
                 ), f"{path}:{line}"
 
     def test_plugins_do_not_import_each_other(self) -> None:
-        """Only what is no plugin of its own may be built upon: ``native``, ``cache_folder``, ``listed``.
+        """Only what is none itself may be built upon: ``native``, ``cache_folder``, ``listed``.
 
         A plugin is a file or a folder.
         """
