@@ -85,12 +85,13 @@ cover: $(VENV)/.test ## coverage of core/ with the reference driver alone, at le
 sanitize: ## streams and pool in C under the sanitizers; SECONDS=20 each
 	$(PYTHON) tests/sanitize/build.py $(SECONDS)
 
-test-all: ## all tests, all devices, sanitizers, the model's programs, all texts in CUDA, an hour of stress
+test-all: ## all tests, all devices, sanitizers, Oclgrind, the model, all texts in CUDA, an hour of stress
 	$(MAKE) test ARGS='-m ""'
 	$(MAKE) conformance
 	$(MAKE) sanitize SECONDS=60
 	cd tests && ../$(BIN)/python -m model --all 1 --some 40 --length 2
 	cd tests && ../$(BIN)/python -m device_code.cuda
+	cd tests && ../$(BIN)/python -m opencl.races
 	$(MAKE) stress MINUTES=60
 
 gpu: $(if $(GPU_PYTHON),,$(VENV)/.test) ## prove and measure a CUDA device; resumes; ARGS=--help; GPU_PYTHON= takes another environment

@@ -307,7 +307,10 @@ class OpenDevice(ABC):
         raise NotImplementedError
 
     def stream_query(self, handle: Any) -> bool:
-        """Return whether all work of the stream is done; does not block."""
+        """Return whether all work of the stream is done; does not block.
+
+        What failed of it is still raised by the next wait.
+        """
         raise NotImplementedError
 
     def stream_synchronize(self, handle: Any, timeout: float | None = None) -> None:
@@ -337,7 +340,7 @@ class OpenDevice(ABC):
         raise NotImplementedError
 
     def event_query(self, event: Any) -> bool:
-        """Return whether the event has been passed; does not block."""
+        """Return whether the event has been passed; does not block, and takes no failure."""
         raise NotImplementedError
 
     def event_synchronize(self, event: Any, timeout: float | None = None) -> None:

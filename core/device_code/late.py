@@ -19,7 +19,11 @@ class LateCheck(NamedTuple):
 
 
 class LateChecks:
-    """The checks behind a queue's work, from the oldest on. Safe from any thread."""
+    """The checks behind a queue's work, from the oldest on. Safe from any thread.
+
+    Only what waits for work may tell them: a question may come from somebody who has nothing to do
+    with the work.
+    """
 
     def __init__(self) -> None:
         self._lock = ForkSafeLock()

@@ -194,10 +194,11 @@ class Chains:
         n = b.shape[1]
         parts = self.kind.parts
         depth = k if self._half else min(k, self.steps // parts)
-        high = min(_ROOM // depth // tile.rows, self.traits.most_groups) * tile.rows
+        room = _room(self.traits)
+        high = min(room // depth // tile.rows, self.traits.most_groups) * tile.rows
         high = max(tile.rows, high)
-        wide = max(tile.columns, _ROOM // depth // tile.columns * tile.columns)
-        numbers = max(1, _ROOM // (depth * max(min(m, high), min(n, wide))))
+        wide = max(tile.columns, room // depth // tile.columns * tile.columns)
+        numbers = max(1, room // (depth * max(min(m, high), min(n, wide))))
         for first, batches in _ranges(axes.count, numbers):
             for j, columns in _ranges(n, wide):
                 for p, steps in _ranges(k, depth):
@@ -313,7 +314,8 @@ class _Product:
         m, k = a.shape
         n = b.shape[1]
         blocks = divide_up(k, CHAIN)
-        for i, rows in _ranges(m, max(1, _ROOM // (blocks * axes.count * n))):
+        room = _room(env.traits)
+        for i, rows in _ranges(m, max(1, room // (blocks * axes.count * n))):
             area = axes.count * rows * n
             sums = env.scratch(blocks * area, self._sums_dtype)
             left = env.view(a, (rows, k), a.strides, i * a.strides[0])
@@ -364,6 +366,11 @@ class _Product:
         args: tuple[Array | int | bytes, ...] = (sums, o, axes.pack(), axes.count, m, n, *o.strides)
         for first, size, group in _grids(env.traits, m * n, axes.count):
             env.enqueue(kernel, size, group, *args, first)
+
+
+def _room(traits: Traits) -> int:
+    """Return how many elements of any type fit into what a launch may need besides its operands."""
+    return min(_ROOM, traits.max_allocation // 16)
 
 
 def _moved(env: Env, matrices: Sequence[Array], axes: Axes) -> Iterator[Array]:

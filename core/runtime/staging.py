@@ -1,16 +1,16 @@
 """Large copies between the host and a device with memory of its own, through pinned memory.
 
 A device reads and writes only memory that stays in place by itself. The pieces of a copy go through
-two such slots in turn: while the device moves one, the host copies the other.
+two such slots in turn: while the device moves one, threads of the host copy the other.
 """
 
 from __future__ import annotations
 
-import ctypes
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
+from .host_copy import copy_bytes
 from .locks import ForkSafeLock
 
 #: Bytes of a slot: long enough that the cost of a command does not count, and far below a cache.
@@ -71,7 +71,7 @@ class Staging(Generic[S]):
         try:
             for slot, start, length in _pieces(pair, size):
                 slot.settle()
-                ctypes.memmove(slot.address, address + start, length)
+                copy_bytes(slot.address, address + start, length)
                 put(slot, start, length)
         finally:
             self._give_back(pair)
@@ -101,7 +101,7 @@ class Staging(Generic[S]):
                 if behind is not None:
                     slot, start, length = behind
                     wait(slot)
-                    ctypes.memmove(address + start, slot.address, length)
+                    copy_bytes(address + start, slot.address, length)
                 behind = piece
         finally:
             self._give_back(pair)

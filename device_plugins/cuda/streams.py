@@ -24,12 +24,8 @@ class CudaEvent:
     def __init__(self, raw: Any) -> None:
         self.raw = raw
         self.queue: Queue | None = None
+        #: How many checks of the queue are before it: see `LateChecks`.
         self.checks = 0
-
-    def tell(self) -> None:
-        """Raise what the checks of the work before found; it is done."""
-        if self.queue is not None:
-            self.queue.checks.tell(self.checks)
 
 
 class CudaStreams(OpenDevice):
@@ -141,10 +137,7 @@ class CudaStreams(OpenDevice):
         """Return whether an event was recorded and has been passed."""
         self.check()
         with self.translated("asking an event", event.queue):
-            if event.queue is None or not is_passed(self.context, "cuEventQuery", event.raw):
-                return False
-        event.tell()
-        return True
+            return event.queue is not None and is_passed(self.context, "cuEventQuery", event.raw)
 
     def event_synchronize(self, event: CudaEvent, timeout: float | None = None) -> None:
         """Wait for an event."""
@@ -152,7 +145,8 @@ class CudaStreams(OpenDevice):
         with self.translated("waiting for an event", event.queue):
             what = f"the work before an event of {self.name}"
             settle(self.context, "cuEvent", event.raw, timeout, what)
-        event.tell()
+        if event.queue is not None:
+            event.queue.checks.tell(event.checks)
 
     def event_elapsed(self, begin: CudaEvent, end: CudaEvent) -> float:
         """Return the seconds between two events."""

@@ -86,18 +86,15 @@ class Queue:
         return event if event is not None and still_runs(self._cl, event) else None
 
     def is_idle(self) -> bool:
-        """Return whether all commands are done; does not block. Raises as `finish` does."""
-        checks = self.checks.so_far()
+        """Return whether all commands are done; does not block, and leaves `checks` to a wait."""
         event = self._last()
-        if event is not None:
-            self.raw.flush()
-            status: int = event.command_execution_status
-            if status < 0:
-                self.raise_failure(status)
-            if status > 0:
-                return False
-        self.checks.tell(checks)
-        return True
+        if event is None:
+            return True
+        self.raw.flush()
+        status: int = event.command_execution_status
+        if status < 0:
+            self.raise_failure(status)
+        return status == 0
 
     def wait_for(self, event: Any) -> None:
         """Wait for a command of this queue.
@@ -209,7 +206,7 @@ class Marker:
 
     def is_passed(self) -> bool:
         """Return whether the queue has come to the marker; does not block."""
-        if self.raw is None or self._queue is None:
+        if self.raw is None:
             return False
         status: int = self.raw.command_execution_status
         if status < 0:
@@ -220,8 +217,6 @@ class Marker:
                 code=status,
                 name=name,
             )
-        if status == 0:
-            self._queue.checks.tell(self._checks)
         return status == 0
 
     def synchronize(self, timeout: float | None) -> None:

@@ -112,7 +112,7 @@ class EmulatedDevice(OpenDevice):
         self._blocks: dict[int, np.ndarray[Any, Any]] = {}
         self.bound: dict[tuple[Program, str], Kernel] = {}
         self.traits = measured(self._probe, driver.traits, name)
-        self.table = KernelTable(name, self.traits, _find, "phalanx.device_code")
+        self.table = KernelTable(name, self.traits, find, "phalanx.device_code")
 
     def _probe(self, program: Program, data: bytes, size: int) -> bytes:
         given, made = ctypes.create_string_buffer(data), ctypes.create_string_buffer(size)
@@ -197,7 +197,7 @@ class _SmallTiles(Chains):
     steps = 40
 
 
-def _find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Recipe | None:
+def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Recipe | None:
     """Return the recipe of an op; little data reaches what takes much.
 
     Tiles take small products, in several passes over k; digits sort rows that are not long.
