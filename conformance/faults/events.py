@@ -82,6 +82,17 @@ class EventQueryNeverTrue(SoundDevice):
 
 
 @driver_fault("runtime")
+class EventQueryTakesTheFailure(SoundDevice):
+    """Asking an event that has been passed takes the failure of the work before it."""
+
+    def event_query(self, event: EventHandle) -> bool:
+        passed = super().event_query(event)
+        if passed and event.worker is not None:
+            event.worker.error = None
+        return passed
+
+
+@driver_fault("runtime")
 class EventSynchronizeReturnsAtOnce(SoundDevice):
     """Waiting on the host for an event does not wait."""
 
@@ -194,6 +205,17 @@ class StreamQueryAlwaysTrue(SoundDevice):
 
     def stream_query(self, handle: Worker | None) -> bool:
         return True
+
+
+@driver_fault("runtime")
+class StreamQueryTakesTheFailure(SoundDevice):
+    """Asking a stream that is idle takes the failure of its work."""
+
+    def stream_query(self, handle: Worker | None) -> bool:
+        is_idle = super().stream_query(handle)
+        if is_idle:
+            self.stream(handle).error = None
+        return is_idle
 
 
 @driver_fault("runtime")

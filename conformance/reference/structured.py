@@ -55,9 +55,11 @@ def _compress(args: Args, _to: str, _: Params) -> Expectation:
 
 def _wrap_index(args: Args, _to: str, params: Params) -> Expectation:
     extent, stride = params
-    offsets = [
-        i % extent * stride if -extent <= i < extent else NO_PLACE for i in args[0].ravel().tolist()
-    ]
+    indices = args[0].ravel().tolist()
+    if all(-extent <= i < extent for i in indices):
+        offsets = [i % extent * stride for i in indices]
+    else:
+        offsets = [NO_PLACE] * len(indices)
     return Only(np.array(offsets, np.int64).reshape(args[0].shape))
 
 

@@ -29,7 +29,8 @@ PHX_KERNEL(GROUP) wrap(PHX_INPUT(i64, x), PHX_OUTPUT(i64, o), PHX_OUTPUT(i32, fl
     }
 }
 
-/* One group: the first place that is out of range, and what stands there; -1 if there is none. */
+/* One group: the first place that is out of range, and what stands there; -1 if there is none. Else all
+ * offsets become no-place: one bad index refuses all. */
 PHX_KERNEL(64) culprit(PHX_INPUT(i64, x), PHX_OUTPUT(i64, o), PHX_INPUT(i32, flag), PHX_OUTPUT(i64, found), const axes a,
         const u64 count, const u64 n) {
     PHX_LOCAL_ARRAY(u64, first, 64);
@@ -43,6 +44,11 @@ PHX_KERNEL(64) culprit(PHX_INPUT(i64, x), PHX_OUTPUT(i64, o), PHX_INPUT(i32, fla
         if (is_outside(PHX_DATA(x)[at[0]], n, &wrapped)) own = i;
     }
     first[lane] = own;
+    for (u64 i = lane; i < looked; i += lanes) {
+        i64 at[2] = {0, 0};
+        walk(&a, (place)i, at);
+        PHX_DATA(o)[at[1]] = NO_PLACE;
+    }
     PHX_BARRIER();
     if (lane == 0) {
         i64 at[2] = {0, 0};

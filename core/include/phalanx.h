@@ -118,7 +118,7 @@ typedef struct {
 #define PHX_DETERMINISM_REPRODUCIBLE 1 /* same bits run to run on one device */
 #define PHX_DETERMINISM_BITWISE 2      /* same bits on every device */
 
-/* The offset that wrap_index writes for an index out of range. Offsets of several axes are added up, so one
+/* The offset that wrap_index writes everywhere if an index is out of range. Offsets of axes are added up, so one
  * below PHX_NO_PLACE / 2 names no element: gather gives zeros there, scatter writes nothing. */
 #define PHX_NO_PLACE -0x100000000000000
 

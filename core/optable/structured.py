@@ -166,7 +166,7 @@ ROWS: tuple[Op, ...] = (
         Structure.INDEXING,
         (Signature(("int64",), ("int64",)),),
         "index i in [-n, n) as element offset (i mod n) * stride; params: n, stride",
-        special="an index out of range is an error, its offset is -2^56",
+        special="an index out of range is an error, and all offsets are -2^56 then",
     ),
     _structured(
         "gather",

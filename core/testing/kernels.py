@@ -206,7 +206,7 @@ def _wrap_index(
     n, stride = params
     assert x.shape == out.shape
     outside = (x < -n) | (x >= n)
-    out[...] = np.where(outside, NO_PLACE, np.where(x < 0, x + n, x) * stride)
+    out[...] = NO_PLACE if outside.any() else np.where(x < 0, x + n, x) * stride
     if outside.any():
         raise IndexError(f"index {x[outside][0]} is out of range for an axis of {n} elements")
 

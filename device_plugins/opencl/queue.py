@@ -86,14 +86,18 @@ class Queue:
         return event if event is not None and still_runs(self._cl, event) else None
 
     def is_idle(self) -> bool:
-        """Return whether all commands are done; does not block, and leaves `checks` to a wait."""
+        """Return whether all commands are done; does not block, and leaves failures to a wait.
+
+        Raises:
+            LaunchError: a command failed; the next wait raises it again.
+        """
         event = self._last()
         if event is None:
             return True
         self.raw.flush()
         status: int = event.command_execution_status
         if status < 0:
-            self.raise_failure(status)
+            raise self._failure(status)
         return status == 0
 
     def wait_for(self, event: Any) -> None:
@@ -137,17 +141,21 @@ class Queue:
 
     def raise_failure(self, code: int, error: BaseException | None = None) -> None:
         """Raise the error for a failed command, which is named if it is known, and forget it."""
+        failure = self._failure(code, error)
+        self._recent.clear()
+        raise failure from error
+
+    def _failure(self, code: int, error: BaseException | None = None) -> Exception:
         failed = [
             (event.command_execution_status, label)
             for event, label in tuple(self._recent)
             if event.command_execution_status < 0
         ]
-        self._recent.clear()
         # -14: a command failed because one that it waits for did
         first = next(((c, label) for c, label in failed if c != -14), (code, None))
         what = f"an earlier {label_text(first[1])}" if first[1] is not None else "waiting for work"
         failure = _Failure(first[0], error)
-        raise translate(self._cl, failure, self._device, what) from error
+        return translate(self._cl, failure, self._device, what)
 
 
 def still_runs(cl: ModuleType, event: Any) -> bool:

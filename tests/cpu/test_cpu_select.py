@@ -142,7 +142,7 @@ NO_PLACE = -(2**56)
 
 
 @pytest.mark.parametrize(("n", "stride"), [(11, 6), (11, -6), (11, 0), (1, 2**40), (0, 1)])
-def test_wrap_index_gives_no_place_for_what_is_out_of_range(
+def test_wrap_index_gives_no_place_if_one_is_out_of_range(
     kernels: Any, n: int, stride: int
 ) -> None:
     rng = np.random.default_rng(1)
@@ -155,9 +155,7 @@ def test_wrap_index_gives_no_place_for_what_is_out_of_range(
             out = np.full(view.shape, -1, np.int64)
             with pytest.raises(cpu_sort_library.KernelError, match="out of range"):
                 kernels.call("wrap_index", [(view, "int64"), (out, "int64")], [n, stride])
-            inside = (view >= -n) & (view < n)
-            want = np.where(inside, np.mod(view, max(n, 1)) * stride, NO_PLACE)
-            np.testing.assert_array_equal(out, want)
+            np.testing.assert_array_equal(out, np.full(view.shape, NO_PLACE))
 
 
 CASES = [

@@ -40,7 +40,16 @@ def test_a_bad_one_is_told_at_the_wait_and_once(card: Card) -> None:
     with pytest.raises(IndexError, match=r"index 99 at place 1 .* extent 10"):
         px.asnumpy(taken)
     px.synchronize(card.device)
-    assert px.asnumpy(taken).tolist() == [1, 0]
+    assert px.asnumpy(taken).tolist() == [0, 0]
+
+
+def test_a_refused_write_changes_nothing(card: Card) -> None:
+    x, bad = px.zeros(10, device=card.device), indices(card, 1, 99)
+    x[bad] = 7.0
+    x[bad, None] = px.ones((2, 1), device=card.device)
+    with pytest.raises(IndexError, match="index 99"):
+        px.synchronize(card.device)
+    assert px.asnumpy(x).tolist() == [0.0] * 10
 
 
 def test_all_bad_ones_are_told(card: Card) -> None:

@@ -62,7 +62,7 @@ def draw(run: Run, path: Path) -> None:
     axes.invert_yaxis()
     axes.set(xlabel="GB/s that the workload must move", title="Rates at the largest size")
     axes.grid(axis="x", alpha=0.3)
-    axes.legend()
+    figure.legend(loc="outside lower center", ncols=len(names) + 1)  # never over a bar
     figure.savefig(path, dpi=150)
 
 

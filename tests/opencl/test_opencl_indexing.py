@@ -121,7 +121,7 @@ def test_index_out_of_range(where: px.Device, count: int, bad: int) -> None:
         where.synchronize()
     assert len(raised.value.__notes__) == 1  # each is told once
     where.synchronize()
-    assert host(x).tolist() == [float(count > 2), 0.0, 0.0, 0.0, float(count > 2)]
+    assert host(x).tolist() == [0.0] * 5
 
 
 @pytest.mark.parametrize("count", [70, 20_000])
@@ -135,9 +135,7 @@ def test_index_out_of_range_has_no_place(
     launch("wrap_index", (px.asarray(index, device=where),), (out,), (extent, stride))
     with pytest.raises(IndexError):
         where.synchronize()
-    inside = (index >= -extent) & (index < extent)
-    want = np.where(inside, np.mod(index, max(extent, 1)) * stride, -(2**56))
-    np.testing.assert_array_equal(host(out), want)
+    np.testing.assert_array_equal(host(out), np.full(count, -(2**56)))
 
 
 @pytest.mark.parametrize("dtype", ["bool", "float32", "complex128"])

@@ -6,6 +6,8 @@ import threading
 from types import SimpleNamespace
 from typing import Any
 
+import phalanx as px
+import pytest
 from phalanx.device_plugins.opencl.queue import Queue
 
 RUNNING, DONE = 1, 0
@@ -15,6 +17,9 @@ class Raw:
     """A queue of the runtime that is told nothing but to begin."""
 
     def flush(self) -> None:
+        pass
+
+    def finish(self) -> None:
         pass
 
 
@@ -41,3 +46,17 @@ def test_the_last_command_is_the_last_in_the_queue() -> None:
     assert order == ["first", "second"]
     assert not queue.is_idle()
     assert queue.last_pending() is not None
+
+
+def test_a_question_leaves_a_failure_to_the_next_wait() -> None:
+    """The core asks on its own behalf, and goes on whatever it hears."""
+    cl = pytest.importorskip("pyopencl")
+    queue = Queue(cl, Raw(), "opencl:0")
+    queue.put("copy of 7 bytes", lambda _: SimpleNamespace(command_execution_status=-5))
+    for _ in range(2):
+        with pytest.raises(px.PhalanxError, match="copy of 7 bytes"):
+            queue.is_idle()
+    with pytest.raises(px.PhalanxError, match="copy of 7 bytes"):
+        queue.finish(None)
+    queue.finish(None)
+    assert queue.is_idle()

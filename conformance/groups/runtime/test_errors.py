@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import phalanx as px
 import pytest
@@ -23,6 +25,42 @@ def test_index_out_of_range(case: Case) -> None:
         with pytest.raises(IndexError):
             px.asnumpy(px.take(x, index))
         _works(case)
+
+
+@pytest.mark.parametrize("asked", ["stream", "event"])
+def test_a_question_takes_no_failure(case: Case, asked: str) -> None:
+    """Asking whether work is done leaves its failure to whoever waits, who may be another."""
+    device = case.device
+    if not device.has_streams:
+        pytest.skip("the device has no streams of its own")
+    opened = device.ensure_open()
+    x, bad = px.arange(10, dtype=px.float32), px.asarray([0, 99], dtype=px.int64)
+    stream = px.Stream(device)
+    event = opened.event_create()
+    for _ in range(3):
+        px.synchronize(device)
+        with stream:
+            try:
+                taken = px.take(x, bad)
+            except IndexError:
+                break  # told at the call: nothing is left to tell
+        opened.event_record(event, stream.handle)
+        end = time.monotonic() + 10.0
+        is_done = False
+        while not is_done and time.monotonic() < end:
+            try:
+                if asked == "stream":
+                    is_done = opened.stream_query(stream.handle)
+                else:
+                    is_done = opened.event_query(event)
+            except (IndexError, px.PhalanxError):
+                is_done = True  # it may be said, as long as it is not taken
+        assert is_done, f"the {asked} is not done after 10 s"
+        with pytest.raises(IndexError):
+            stream.synchronize()
+        del taken
+    opened.event_destroy(event)
+    _works(case)
 
 
 def test_shapes_that_do_not_fit(case: Case) -> None:

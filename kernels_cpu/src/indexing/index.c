@@ -58,6 +58,15 @@ static void wrap_lines(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
+/* One bad index refuses all: what waits behind the call then reads and writes nothing. */
+static void refuse_lines(void *ctx, int64_t begin, int64_t end) {
+    const wrap_job *job = ctx;
+    const DLTensor *out = job->out;
+    const int64_t step = out->ndim ? out->strides[out->ndim - 1] : 1;
+    for (int64_t i = begin; i < end; i++)
+        ((int64_t *)cpu_data(out))[line_offset(out, i / job->line) + i % job->line * step] = PHX_NO_PLACE;
+}
+
 /* The error for the first index out of range; the inputs are still there, outputs never overlap
  * them. */
 static phx_error *out_of_range(const wrap_job *job, int64_t total) {
@@ -85,7 +94,9 @@ static phx_error *cpu_wrap_index(const cpu_kernel *self, const phx_call *call) {
     if (total == 0) return NULL;
     if (job.in->ndim) job.line = job.in->shape[job.in->ndim - 1];
     phx_parallel_for(total, 16384, wrap_lines, &job);
-    return job.bad ? out_of_range(&job, total) : NULL;
+    if (!job.bad) return NULL;
+    phx_parallel_for(total, 16384, refuse_lines, &job);
+    return out_of_range(&job, total);
 }
 
 /* ---- gather and scatter ---- */
