@@ -251,7 +251,10 @@ static phx_error *run_wrap_index(const phx_kernel *self, phx_stream *stream, con
         *(int64_t *)at(&out, 8) = outside ? PHX_NO_PLACE : (index < 0 ? index + n : index) * stride;
         bad = bad || outside;
     }
-    return bad ? fail(PHX_INDEX_OUT_OF_RANGE, -7, "an index is out of range for extent", (uint64_t)n) : NULL;
+    if (!bad) return NULL;
+    start(&out, call->tensors[1]); /* one bad index refuses all */
+    for (int64_t i = 0; i < count; i++, step(&out)) *(int64_t *)at(&out, 8) = PHX_NO_PLACE;
+    return fail(PHX_INDEX_OUT_OF_RANGE, -7, "an index is out of range for extent", (uint64_t)n);
 }
 
 static const uint8_t float_3[] = {PHX_FLOAT32, PHX_FLOAT32, PHX_FLOAT32};
