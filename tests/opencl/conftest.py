@@ -34,19 +34,24 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave most of what runs with several sets of kernels on further runtimes to `make test-all`.
+    """Leave most of what runs with several sets of kernels to `make test-all`.
 
     One runtime is enough for the kernels of GPUs, which the emulated devices run as well; of those
-    of processors, a third of each test's cases.
+    of processors, a third of each test's cases on each runtime: `.ci/run` certifies one besides.
     """
-    turns: Counter[str] = Counter()
+    turns: Counter[tuple[str, int]] = Counter()
     for item in items:
         parameters = getattr(getattr(item, "callspec", None), "params", {})
-        if "where" not in parameters or not parameters.get("device", 0):
+        if "where" not in parameters:
             continue
-        turn = f"{item.path} {getattr(item, 'originalname', item.name)}"
-        turns[turn] += parameters["where"] == "own"
-        if parameters["where"] == "groups" or turns[turn] % 3 != 1:
+        device, where = parameters.get("device", 0), parameters["where"]
+        turn = f"{item.path} {getattr(item, 'originalname', item.name)}", device
+        turns[turn] += where == "own"
+        if where == "own":
+            is_left_out = turns[turn] % 3 != 1
+        else:
+            is_left_out = device > 0
+        if is_left_out:
             item.add_marker(pytest.mark.exhaustive)
 
 
