@@ -47,11 +47,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         device, where = parameters.get("device", 0), parameters["where"]
         turn = f"{item.path} {getattr(item, 'originalname', item.name)}", device
         turns[turn] += where == "own"
-        if where == "own":
-            is_left_out = turns[turn] % 3 != 1
-        else:
-            is_left_out = device > 0
-        if is_left_out:
+        if turns[turn] % 3 != 1 if where == "own" else device > 0:
             item.add_marker(pytest.mark.exhaustive)
 
 
