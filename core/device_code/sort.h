@@ -20,16 +20,6 @@ PHX_FN int is_less(const CODE a, const CODE b) {
 #endif
 }
 
-PHX_FN CODE last_code(void) {
-#if FORM == 2
-    CODE c;
-    c.key = c.place = ~(u64)0;
-    return c;
-#else
-    return ~(CODE)0;
-#endif
-}
-
 PHX_FN CODE code_of(U x, u64 at, U flip) {
     const U key = (U)((U)KEY_OF((I)x, ORDER, ONE_ZERO, 0) ^ (U)SIGN ^ flip);
 #if FORM == 2

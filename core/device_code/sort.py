@@ -116,7 +116,7 @@ class Sorting:
         found = self._programs.get(key)
         if found is None:
             names = f"{form.names()}#define GROUP {group}\n{self._names}"
-            source = text(2, rank, wide=wide) + names + template("sort.h")
+            source = text(2, rank, wide=wide) + names + template("sort_code.h") + template("sort.h")
             found = self._programs.setdefault(key, Program(source, ("order",)))
         return found
 
@@ -222,7 +222,7 @@ class Sorting:
         program = self._movers.get((form, group))
         if program is None:
             text = f"{form.names()}#define GROUP {group}\n#define EACH {_EACH[size]}\n"
-            made = Program(text + template("sort_radix.h"))
+            made = Program(text + template("sort_code.h") + template("sort_radix.h"))
             program = self._movers.setdefault((form, group), made)
         count, move = (env.kernel(program, name) for name in ("count_digits", "move_digits"))
         if min(map(env.group_limit, (count, move))) < group:

@@ -21,17 +21,6 @@ PHX_FN u32 digit_of(const CODE c, const u32 shift) {
 #endif
 }
 
-/* A code behind the last one: of the highest digit, and where that is alike the last. */
-PHX_FN CODE beyond(void) {
-#if FORM == 2
-    CODE c;
-    c.key = c.place = ~(u64)0;
-    return c;
-#else
-    return ~(CODE)0;
-#endif
-}
-
 PHX_KERNEL_OF(GROUP) count_digits(PHX_INPUT(CODE, codes), PHX_OUTPUT(u32, counts), const u64 tasks, const u64 parts,
         const u64 per, const u64 n, const u64 shift) {
     PHX_LOCAL_ARRAY(u32, counted, DIGITS);
@@ -95,7 +84,7 @@ PHX_KERNEL_OF(GROUP) move_digits(PHX_INPUT(CODE, codes), PHX_INPUT(u32, sums), P
             PHX_UNROLL
             for (u32 e = 0; e < EACH; e++) {
                 const u32 i = e * GROUP + id;
-                tile[i] = i < count ? from[first + i] : beyond();
+                tile[i] = i < count ? from[first + i] : last_code();
             }
             for (u32 low = 0; low < 8; low += 4) {
                 PHX_BARRIER();
