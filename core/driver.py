@@ -207,8 +207,8 @@ class OpenDevice(ABC):
     def copy(self, dst: Place, src: Place, size: int, *, stream: Stream) -> None:
         """Enqueue a copy of ``size`` bytes from ``src`` to ``dst``; the ranges do not overlap.
 
-        At least one place is on this device, none on another. The host's memory stays valid until
-        the copy is done.
+        At least one place is on this device, none on another, unless this device `reaches` it:
+        then ``src`` may be there. The host's memory stays valid until the copy is done.
         """
 
     @abstractmethod
@@ -231,6 +231,13 @@ class OpenDevice(ABC):
 
         Events that somebody still holds go with the device. Not called at the end of the process.
         """
+
+    def reaches(self, other: OpenDevice) -> bool:
+        """Return whether ``copy`` to this device takes memory of another one of the same driver.
+
+        ``False``, the default: the core copies through the host.
+        """
+        return False
 
     def launch(
         self,
@@ -324,8 +331,12 @@ class OpenDevice(ABC):
         """Let later work of the stream wait for an event; a stream that runs inline blocks."""
         raise NotImplementedError
 
-    def event_create(self) -> Any:
-        """Return a handle for an event that can be recorded again and again."""
+    def event_create(self, timed: bool) -> Any:
+        """Return a handle for an event that can be recorded again and again.
+
+        Only one that is ``timed`` is given to ``event_elapsed``; the others should cost nothing for
+        it. All are not where the driver has no ``Capability.EVENT_TIMING``.
+        """
         raise NotImplementedError
 
     def event_destroy(self, event: Any) -> None:

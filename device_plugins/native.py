@@ -317,10 +317,10 @@ class NativeDevice(OpenDevice):
             ffi().cast("phx_event *", event),
         )
 
-    def event_create(self) -> int:
+    def event_create(self, timed: bool) -> int:
         """Return a new event."""
         out = ffi().new("phx_event **")
-        self._call("event_create", self._device, out)
+        self._call("event_create", self._device, timed, out)
         return self._made("event_create", "event", out[0])
 
     def event_destroy(self, event: int) -> None:

@@ -45,6 +45,11 @@ PHX_FN u64 phx_axis(const V v, const int d) {
 #define PHX_ATOMIC_MAX(p, x) atomicMax(p, x)
 #define PHX_LOCAL_ATOMIC_ADD(array, i, x) atomicAdd((array) + (i), x)
 
+/* Volatile accesses are relaxed ones of the whole system (PTX ISA, "Memory Consistency Model"). */
+#define PHX_ATOMIC_LOAD64(p) (*(const volatile u64 *)(p))
+#define PHX_ATOMIC_STORE64(p, x) (*(volatile u64 *)(p) = (x))
+#define PHX_ATOMIC_ADD64(p, x) atomicAdd(p, x)
+
 /* From 8.0 on, without a way through registers (PTX ISA, "cp.async"). */
 #if __CUDA_ARCH__ >= 800
 template <class T>

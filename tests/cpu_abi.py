@@ -128,7 +128,7 @@ class Library:
     def event(self, stream: Any = None) -> Any:
         """A new event, recorded on the stream if one is given."""
         out = ffi.new("phx_event **")
-        check(self.api.event_create(self.device, out))
+        check(self.api.event_create(self.device, 1, out))
         if stream is not None:
             check(self.api.event_record(out[0], stream))
         return out[0]

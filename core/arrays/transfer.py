@@ -117,12 +117,25 @@ def to_device(x: Array, device: str | Device, *, stream: Stream | None = None) -
         (stream or current_stream(target)).synchronize()
         copy_to_host(source, result.buffer.handle + result.offset, result)
         return result
+    if _reaches(target, x.device):
+        stream = stream or current_stream(target)
+        wait_for_host(source.buffer)
+        enqueue_copy(stream, result, source, source.nbytes)
+        _finish_copy(stream, source)
+        return result
     import numpy as np
 
     room = np.empty(x.nbytes, np.uint8)
     copy_to_host(source, room.ctypes.data, room)
     copy_from_host(result, room.ctypes.data, room, stream=stream)
     return result
+
+
+def _reaches(target: Device, source: Device) -> bool:
+    """Return whether one device copies another one's memory by itself."""
+    if target.driver is not source.driver:
+        return False
+    return target.ensure_open().reaches(source.ensure_open())
 
 
 def mirror(x: Array, device: Device, *, whole: bool = False) -> Array:

@@ -64,6 +64,10 @@ PHX_PAIR(f64)
  * device's memory to element i of a local array, and PHX_ASYNC_WAIT() waits for those copies that the
  * work-item itself has begun; a barrier then shows them to the others. */
 
+/* Three more, for devices of `Traits.forward_progress`: PHX_ATOMIC_LOAD64(p), PHX_ATOMIC_STORE64(p, x) and
+ * PHX_ATOMIC_ADD64(p, x), which returns what was there, on a u64 in the device's memory. Other groups see
+ * what was stored while they run. */
+
 /* An array argument is a pair of parameters, its memory and the place of its first element. */
 #define PHX_INPUT(T, x) PHX_GLOBAL const T *x##_memory, const u64 x##_first
 #define PHX_OUTPUT(T, x) PHX_GLOBAL T *x##_memory, const u64 x##_first

@@ -29,7 +29,9 @@ class Traits:
     A launch has at most ``most_groups`` groups along its first axis; kernels go on from there.
     ``exact_division`` tells that float32 division and square root are correctly rounded,
     ``subnormals`` that float32 keeps subnormal numbers, ``contracts`` that the compiler fuses
-    products and sums though it was told not to: see `selftest`.
+    products and sums though it was told not to: see `selftest`. ``forward_progress`` tells that a
+    group that waits for another one that has begun does not keep it from going on, and that the
+    dialect has the atomics of prelude.h by which groups tell each other.
     """
 
     fp64: bool
@@ -45,6 +47,7 @@ class Traits:
     contracts: bool = False
     max_allocation: int = 2**63
     most_groups: int = 2**20
+    forward_progress: bool = False
 
     @property
     def most_groups_across(self) -> int:

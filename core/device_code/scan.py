@@ -1,7 +1,8 @@
 """Running sums and products along the last axis.
 
 Blocks of a row are summed each on its own; what was before a block is then added to its elements.
-Rows that are long, and few, take three passes: totals of the blocks, their scan, elements.
+Rows of several blocks take one pass where the blocks of a row fit into local memory, or groups can
+wait for each other. Else there are three: totals of the blocks, their scan, elements.
 """
 
 from __future__ import annotations
@@ -23,8 +24,13 @@ if TYPE_CHECKING:
 
     from .env import Env
 
-#: Work-items of a group.
+#: Work-items of a group; of one that has a tile if the device allows it.
 _GROUP = 64
+_TILE_GROUP = 128
+#: Bytes of a tile: about as many are on their way per group.
+_TILE_BYTES = 17 * 2**10
+#: Elements that a work-item reads before it stores one.
+_AHEAD = 8
 
 
 def _macros(op: str, dtype: str) -> tuple[dict[str, str], str, tuple[str, ...]]:
@@ -75,6 +81,61 @@ PHX_OUTLINE {one} scan_times({one} a, {one} b) {{
     return macros, helpers, ("complex",) if sign == "*" else ()
 
 
+class _Tiles:
+    """Rows of several blocks in one pass: the programs of scan_tiles.h and their launches."""
+
+    def __init__(
+        self,
+        macros: dict[str, str],
+        helpers: str,
+        headers: tuple[str, ...],
+        unit: str,
+        traits: Traits,
+    ) -> None:
+        size = ITEMSIZE[unit]
+        room = min(_TILE_BYTES, traits.local_memory // 2) // ((BLOCK + 1) * size)
+        #: Blocks of a tile, and work-items of its group.
+        self.blocks = min(BLOCK, 1 << min(5, max(1, room).bit_length() - 1))
+        self.group = min(_TILE_GROUP, 1 << traits.max_work_group.bit_length() - 1)
+        self.words = divide_up(size, 4)
+        self.traits = traits
+        ahead = max(1, min(_AHEAD, self.blocks * BLOCK // self.group))
+        own = {"TILE": self.blocks, "GROUP": self.group, "AHEAD": ahead, "WORDS": self.words}
+        macros = macros | {name: str(value) for name, value in own.items()}
+        head, text = helpers + template("rows.h"), template("scan_tiles.h")
+        self.program = Program(defines({**macros, "AWAITS": "0"}) + head + text, headers)
+        text = template("scan_totals.h") + text
+        self.awaiting_program = Program(defines({**macros, "AWAITS": "1"}) + head + text, headers)
+
+    def take(self, blocks: int) -> bool:
+        """Return whether rows of so many blocks are for tiles."""
+        return blocks > 1 and (blocks <= self.blocks or self.traits.forward_progress)
+
+    def run(self, env: Env, plan: Plan, x: Array, y: Array) -> None:
+        """Enqueue the kernels for rows that are taken one by one."""
+        blocks = plan.blocks(BLOCK)
+        tiles = divide_up(blocks, self.blocks)
+        tasks = plan.rows * tiles if tiles > 1 else divide_up(plan.rows, self.blocks // blocks)
+        program = self.awaiting_program if tiles > 1 else self.program
+        own = self._totals(env, plan.rows, blocks) if tiles > 1 else (plan.rows,)
+        size = (min(tasks, self.traits.most_groups) * self.group,)
+        packed = plan.pack(blocks, tiles, tasks, 1)
+        kernel = env.kernel(program, "scan_tiles")
+        env.enqueue(kernel, size, (self.group,), x, y, *own, packed)
+
+    def _totals(self, env: Env, rows: int, blocks: int) -> tuple[Array | int, ...]:
+        """Return room for the totals of the blocks of rows, cleared, and how many a row has."""
+        stride = count = blocks
+        while count := count // BLOCK:
+            stride += count
+        size = 1 + rows * stride * self.words
+        words = env.scratch(size, "uint64")
+        groups = min(divide_up(size, self.group), self.traits.most_groups)
+        clear = env.kernel(self.awaiting_program, "scan_clear")
+        env.enqueue(clear, (groups * self.group,), (self.group,), words, size)
+        return words, stride
+
+
 class Scanner:
     """The programs of one scan, and how they are launched."""
 
@@ -88,6 +149,7 @@ class Scanner:
         #: Columns that a core takes side by side.
         self.width = 1024 // ITEMSIZE[unit]
         macros |= {"BLOCK": str(BLOCK), "WIDTH": str(self.width), "GROUP": str(_GROUP)}
+        self.tiles = _Tiles(macros, helpers, headers, unit, traits)
         text = helpers + template("rows.h") + self.source()
         self.row_program, self.column_program = (
             Program(defines({**macros, "BY_ROW": by_row}) + text, headers) for by_row in "10"
@@ -95,8 +157,9 @@ class Scanner:
 
     @property
     def programs(self) -> tuple[Program, ...]:
-        """The programs for rows and for columns."""
-        return self.row_program, self.column_program
+        """The programs for rows and for columns, short and long."""
+        long = (self.tiles.awaiting_program,) if self.traits.forward_progress else ()
+        return self.row_program, self.column_program, self.tiles.program, *long
 
     def source(self) -> str:
         """Return the kernels."""
@@ -113,6 +176,9 @@ class Scanner:
     def run(self, env: Env, plan: Plan, x: Array, y: Array) -> None:
         """Enqueue the kernels for rows as planned."""
         blocks = plan.blocks(BLOCK)
+        if plan.by_row and self.tiles.take(blocks):
+            self.tiles.run(env, plan, x, y)
+            return
         program = self.row_program if plan.by_row else self.column_program
         kernel = env.kernel(program, "scan_any")
         tasks = plan.rows * blocks

@@ -253,7 +253,7 @@ typedef struct {
     phx_error *(*stream_query)(phx_stream *stream, int32_t *out_idle);
     phx_error *(*stream_synchronize)(phx_stream *stream, uint64_t timeout_ns);
     phx_error *(*stream_wait_event)(phx_device *device, phx_stream *stream, phx_event *event);
-    phx_error *(*event_create)(phx_device *device, phx_event **out);
+    phx_error *(*event_create)(phx_device *device, int32_t timed, phx_event **out); /* timed: for event_elapsed */
     phx_error *(*event_destroy)(phx_event *event);
     phx_error *(*event_record)(phx_event *event, phx_stream *stream);
     phx_error *(*event_query)(phx_event *event, int32_t *out_done); /* an event never recorded is done */

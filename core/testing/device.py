@@ -363,7 +363,7 @@ class ReferenceDevice(OpenDevice):
         if marker is not None:
             self.stream(handle).put(lambda: marker.wait(None, "an event"))
 
-    def event_create(self) -> EventHandle:
+    def event_create(self, timed: bool) -> EventHandle:
         """Return a new event."""
         return EventHandle()
 

@@ -321,19 +321,21 @@ cdef int run_transaction(Stream s, list read, list written, object call, tuple a
 
 
 cdef object place_of(object end, Device device, list buffers):
-    """Where a copy begins: at an array's first element on the device, or at an address of the host."""
+    """Where a copy begins: at an array's first element, or at an address of the host."""
     if not isinstance(end, Array):
         return Place(None, end, 0)
     cdef Array x = end
-    buffers.append(x.buffer)
-    return Place(device.opened, x.buffer.handle, x.offset)
+    if x.device is device:
+        buffers.append(x.buffer)
+    return Place(x.device.opened, x.buffer.handle, x.offset)
 
 
 def enqueue_copy(Stream stream not None, target, source, size):
     """Enqueue a copy of bytes through the driver, as a launch that reads and writes the arrays.
 
-    An end is a contiguous array of the stream's device, or an address of the host, whose memory
-    must stay until the copy is done.
+    An end is a contiguous array of the stream's device, or an address of the host. The source may
+    be an array of another device that the stream's ``reaches``. Memory that is not the stream's
+    device's must be ready, and stay until the copy is done.
     """
     cdef Device device = stream.timeline.device
     cdef list read = [], written = []

@@ -38,7 +38,7 @@ cdef int finish_device(Device device) except -1:
 cdef int lose_streams(Device device) except -1:
     """The queues of a device stayed in the parent; the default one goes on where it runs inline."""
     cdef Timeline t
-    device._spare_events = []
+    device._spare_events = ([], [])
     for t in device.timelines():
         t.users = t.launching = 0  # those of the parent's threads
         t.marker = None

@@ -133,9 +133,12 @@ cdef class Stream:
                 "current one: leave it in the thread or task that entered it, inner blocks first")
         _scoped_streams.set(scoped[None])
 
-    def record(self):
-        """Return a new event behind the work so far; does not block."""
-        event = Event(self.timeline.device)
+    def record(self, *, bint timing=True):
+        """Return a new event behind the work so far; does not block.
+
+        See ``Event`` for ``timing``.
+        """
+        event = Event(self.timeline.device, timing=timing)
         event.record(self)
         return event
 
@@ -193,10 +196,13 @@ cdef class Event:
     """A point in a stream that can be waited for and timed.
 
     Made by ``stream.record()``, or ``Event(device)`` and ``event.record(stream)``; recording again
-    moves it, and whoever waits already waits for the former point.
+    moves it, and whoever waits already waits for the former point. Without ``timing`` it has no
+    time, which some devices take the time for: from the first event that has one, OpenCL notes the
+    times of all commands of the stream.
     """
 
     cdef readonly Device device
+    cdef readonly bint timing
     cdef readonly Stream stream
     cdef Timeline timeline
     cdef Mark mark
@@ -204,14 +210,15 @@ cdef class Event:
     cdef bint _closed
     cdef object __weakref__
 
-    def __cinit__(self, device=None):
+    def __cinit__(self, device=None, *, bint timing=True):
         from .discovery.devices import find_device, get_device
 
         cdef Device d = get_device() if device is None else find_device(device)
         d.ensure_open()
         self.device = d
+        self.timing = timing
 
-    def __init__(self, device=None):
+    def __init__(self, device=None, *, timing=True):
         pass  # for the signature
 
     @property
@@ -244,7 +251,7 @@ cdef class Event:
             raise errors.DeviceMismatchError(
                 f"an event of {self.device} cannot be recorded in a stream of {t.device}")
         if self.device.has_streams:
-            m = t.record()
+            m = t.record(self.timing)
             if m is None:
                 t.refuse()
         else:
@@ -283,7 +290,7 @@ cdef class Event:
         """Return the seconds from this event to ``end``; both must have been passed.
 
         Raises:
-            ValueError: an event was not recorded or not passed yet.
+            ValueError: an event has no ``timing``, was not recorded or not passed yet.
             NotImplementedError: the driver cannot time events.
         """
         self.check()
@@ -291,6 +298,8 @@ cdef class Event:
         cdef Mark first = self.mark
         cdef Mark last = end.mark
         for event in (self, end):
+            if not event.timing:
+                raise ValueError("an event was made with timing=False, so it has no time")
             if not event.query():
                 raise ValueError("an event is not recorded or not passed: call synchronize() first")
         if first.handle is None or last.handle is None:

@@ -42,10 +42,11 @@ cdef class Mark:
     cdef object opened  # whose event it is: the device may have been closed since
     cdef object handle
     cdef uint64_t seq
+    cdef bint is_timed
 
     def __dealloc__(self):
         if self.handle is not None and self.opened is self.device.opened:
-            self.device._spare_events.append(self.handle)
+            (<list>self.device._spare_events[self.is_timed]).append(self.handle)
 
     cdef bint query(self) except -1:
         delay()
@@ -66,14 +67,16 @@ cdef int wait_for_mark(Mark m) except -1:
     return 0
 
 
-cdef Mark new_mark(Device device):
+cdef Mark new_mark(Device device, bint timed):
     cdef Mark m = Mark.__new__(Mark)
     m.device = device
     m.opened = device.calls()
-    if device._spare_events:
-        m.handle = device._spare_events.pop()
+    m.is_timed = timed and m.opened.capabilities & Capability.EVENT_TIMING
+    cdef list spare = device._spare_events[m.is_timed]
+    if spare:
+        m.handle = spare.pop()
     else:
-        m.handle = m.opened.event_create()
+        m.handle = m.opened.event_create(bool(m.is_timed))
     return m
 
 
@@ -203,9 +206,9 @@ cdef class Timeline:
             self.marker = m
         return m
 
-    cdef Mark record(self):
+    cdef Mark record(self, bint timed=False):
         """A new mark behind all work so far; ``None`` if the timeline has ended."""
-        cdef Mark m = new_mark(self.device)
+        cdef Mark m = new_mark(self.device, timed)
         if self.state >= ENDED:
             return None
         m.seq = self.seq  # before the call: work that comes during it may be on either side

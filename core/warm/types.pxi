@@ -202,7 +202,7 @@ cdef class Device:
     cdef int _dropped         # of them, those whose Stream is gone
     cdef list _free_ids
     cdef uint32_t _next_id
-    cdef list _spare_events   # driver events that no mark uses
+    cdef tuple _spare_events  # driver events that no mark uses: those without time, those with
     cdef list _parked         # owners of borrowed memory behind work
     cdef int _borrowed        # buffers over memory of others
     cdef KernelTable _table
@@ -221,7 +221,7 @@ cdef class Device:
         self._timelines = []
         self._free_ids = []
         self._next_id = 1
-        self._spare_events = []
+        self._spare_events = ([], [])
         self._parked = []
         self._table = KernelTable.__new__(KernelTable)
 
@@ -332,8 +332,9 @@ cdef class Device:
             if self.pool.stats()["segments"] or self._borrowed or self._parked:
                 return failure
             self.default_stream.timeline.marker = None
-            while self._spare_events:
-                self.opened.event_destroy(self._spare_events.pop())
+            for spare in self._spare_events:
+                while spare:
+                    self.opened.event_destroy(spare.pop())
             opened, self.opened = self.opened, None
             t = self.default_stream.timeline
             t.state = ENDED

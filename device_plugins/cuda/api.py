@@ -37,12 +37,14 @@ CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device);
 CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device);
 CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice device);
 CUresult cuDeviceGetPCIBusId(char *text, int size, CUdevice device);
+CUresult cuDeviceCanAccessPeer(int *value, CUdevice device, CUdevice peer);
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device);
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device);
 CUresult cuCtxGetCurrent(CUcontext *context);
 CUresult cuCtxPushCurrent_v2(CUcontext context);
 CUresult cuCtxPopCurrent_v2(CUcontext *context);
+CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags);
 CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest);
 
 CUresult cuMemGetInfo_v2(size_t *free, size_t *total);
@@ -53,6 +55,8 @@ CUresult cuMemFreeHost(void *pointer);
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dst, const void *src, size_t bytes, CUstream stream);
 CUresult cuMemcpyDtoHAsync_v2(void *dst, CUdeviceptr src, size_t bytes, CUstream stream);
 CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream);
+CUresult cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src,
+    CUcontext src_context, size_t bytes, CUstream stream);
 
 CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned int flags, int priority);
 CUresult cuStreamDestroy_v2(CUstream stream);
@@ -197,7 +201,7 @@ class Context:
 
     def __init__(self, api: Api, device: Any) -> None:
         self.api = api
-        self._device = device
+        self.device = device
         self.raw = api.get("cuDevicePrimaryCtxRetain", "CUcontext", device)
         self._current = api.function("cuCtxGetCurrent")
 
@@ -233,4 +237,4 @@ class Context:
 
     def release(self) -> None:
         """Let the context go; the driver ends it when nobody else has it."""
-        self.api.call("cuDevicePrimaryCtxRelease_v2", self._device)
+        self.api.call("cuDevicePrimaryCtxRelease_v2", self.device)

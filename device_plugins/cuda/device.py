@@ -23,6 +23,7 @@ from phalanx.vendor import (
     Capability,
     Kernel,
     Layout,
+    OpenDevice,
     Operand,
     Place,
     Refusal,
@@ -61,6 +62,8 @@ class CudaDevice(CudaStreams):
         self.null = api.ffi.NULL
         self.launch_function = api.function("cuLaunchKernel")
         self._modules: list[Any] = []
+        #: Other cards from which copies come.
+        self._peers: weakref.WeakSet[CudaDevice] = weakref.WeakSet()
         self.bound: dict[tuple[Program, str], BoundKernel] = {}
         self._foreign: weakref.WeakValueDictionary[int, Queue] = weakref.WeakValueDictionary()
         try:
@@ -175,6 +178,20 @@ class CudaDevice(CudaStreams):
         """Enqueue a copy."""
         self.move(dst, src, size, self.queue(stream.handle))
 
+    def reaches(self, other: OpenDevice) -> bool:
+        """Return whether the other one is a card of the same library: the driver knows the way."""
+        return isinstance(other, CudaDevice) and other.api is self.api
+
+    def _approach(self, other: CudaDevice) -> None:
+        """Let copies from another card take the straight way, if there is one."""
+        if other in self._peers:
+            return
+        ends = self.context.device, other.context.device
+        with contextlib.suppress(CudaError):  # then the driver goes through the host
+            if self.context.get("cuDeviceCanAccessPeer", "int", *ends):
+                self.context.call("cuCtxEnablePeerAccess", other.context.raw, 0)
+        self._peers.add(other)
+
     def move(self, dst: Place, src: Place, size: int, queue: Queue) -> None:
         """Enqueue a copy; a large one from or to the host goes through pinned memory."""
         self.check()
@@ -184,7 +201,7 @@ class CudaDevice(CudaStreams):
             staged = size >= LEAST_STAGED and (dst.on_host or src.on_host)
             if staged and self._stage(dst, src, size, queue):
                 return
-            name, ends = self._direct(dst, src)
+            name, ends = self._way(dst, src)
             function = self.api.function(name)
             code = queue.put(f"copy of {size} bytes", function, *ends, size, queue.raw)
             if code:
@@ -195,12 +212,18 @@ class CudaDevice(CudaStreams):
             return self.staging.fetch_from(src.address, dst.address, size, queue)
         return self.staging.send_to(dst.address, src.address, size, queue)
 
-    def _direct(self, dst: Place, src: Place) -> tuple[str, tuple[Any, Any]]:
+    def _way(self, dst: Place, src: Place) -> tuple[str, tuple[Any, ...]]:
+        """Return the driver's function for a copy, and its arguments up to the size."""
         cast = self.api.ffi.cast
         if dst.on_host:
             return "cuMemcpyDtoHAsync_v2", (cast("void *", dst.address), src.address)
         if src.on_host:
             return "cuMemcpyHtoDAsync_v2", (dst.address, cast("void *", src.address))
+        if isinstance(src.device, CudaDevice) and src.device is not self:
+            src.device.check()
+            self._approach(src.device)
+            contexts = self.context.raw, src.device.context.raw
+            return "cuMemcpyPeerAsync", (dst.address, contexts[0], src.address, contexts[1])
         return "cuMemcpyDtoDAsync_v2", (dst.address, src.address)
 
     # Kernels

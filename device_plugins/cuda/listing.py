@@ -108,6 +108,7 @@ def _describe(api: Api, index: int, version: tuple[int, int]) -> Found:
         local_memory=attribute(_SHARED_MEMORY_PER_BLOCK),
         max_work_group=attribute(_THREADS_PER_BLOCK),
         max_allocation=total,
+        forward_progress=True,
     )
     return Found(raw, info, traits, (major, minor), attribute(_COMPUTE_MODE) == _PROHIBITED)
 

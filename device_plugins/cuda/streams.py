@@ -14,6 +14,7 @@ from .errors import is_loss
 from .queue import Queue, is_passed, settle
 
 _LEGACY = 1  # CU_STREAM_LEGACY
+_DISABLE_TIMING = 2  # CU_EVENT_DISABLE_TIMING
 
 
 class CudaEvent:
@@ -112,11 +113,12 @@ class CudaStreams(OpenDevice):
         number = int(self.api.ffi.cast("uintptr_t", self.queue(handle).raw))
         return number or _LEGACY
 
-    def event_create(self) -> CudaEvent:
+    def event_create(self, timed: bool) -> CudaEvent:
         """Return a new event."""
         self.check()
+        flags = 0 if timed else _DISABLE_TIMING
         with self.translated("making an event"):
-            return CudaEvent(self.context.get("cuEventCreate", "CUevent", 0))
+            return CudaEvent(self.context.get("cuEventCreate", "CUevent", flags))
 
     def event_destroy(self, event: CudaEvent) -> None:
         """Destroy an event; those that wait for it go on waiting."""

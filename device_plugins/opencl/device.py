@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 from types import ModuleType
 from typing import Any
 
@@ -114,21 +114,16 @@ class OpenCLDevice(OpenCLStreams):
     # Queues
 
     def new_queue(self, priority: int = 0) -> Queue:
-        """Return a new in-order queue whose commands are timed.
+        """Return a new in-order queue.
 
         ``priority`` is a hint, more urgent below 0; without effect where the runtime knows none.
         """
-        properties: Any = self.cl.command_queue_properties.PROFILING_ENABLE
-        if priority and "cl_khr_priority_hints" in self.device.extensions:
-            hint = _PRIORITY_HIGH if priority < 0 else _PRIORITY_LOW
-            properties = [_QUEUE_PROPERTIES, properties, _QUEUE_PRIORITY, hint, 0]
-        return self.take_queue(
-            self.cl.CommandQueue(self.context, self.device, properties=properties)
-        )
+        make = partial(_raw_queue, self.cl, self.context, self.device, priority)
+        return self.take_queue(make(timed=False), partial(make, timed=True))
 
-    def take_queue(self, raw: Any) -> Queue:
-        """Return a queue over the runtime's."""
-        queue = Queue(self.cl, raw, self.name)
+    def take_queue(self, raw: Any, make_timed: Callable[[], Any] | None = None) -> Queue:
+        """Return a queue over the runtime's; ``make_timed`` makes another one that notes times."""
+        queue = Queue(self.cl, raw, self.name, make_timed)
         with self._queues_lock:
             self._queues.add(queue)
         return queue
@@ -380,3 +375,11 @@ class OpenCLDevice(OpenCLStreams):
                 )
             found = self.bound.setdefault((program, name), BoundKernel(raw, name, int(limit)))
         return found
+
+
+def _raw_queue(cl: ModuleType, context: Any, device: Any, priority: int, *, timed: bool) -> Any:
+    properties: Any = cl.command_queue_properties.PROFILING_ENABLE if timed else 0
+    if priority and "cl_khr_priority_hints" in device.extensions:
+        hint = _PRIORITY_HIGH if priority < 0 else _PRIORITY_LOW
+        properties = [_QUEUE_PROPERTIES, properties, _QUEUE_PRIORITY, hint, 0]
+    return cl.CommandQueue(context, device, properties=properties)

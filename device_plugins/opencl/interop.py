@@ -25,6 +25,7 @@ from phalanx.vendor import (
 
 from .device import OpenCLDevice
 from .driver import OpenCLDriver
+from .queue import Queue
 
 
 def use_context(context: Any) -> Device:
@@ -53,7 +54,10 @@ def context_of(device: str | Device) -> Any:
 def queue_of(stream: Stream) -> Any:
     """Return the ``pyopencl.CommandQueue`` of a stream; work put there is not seen by the core."""
     opened = _open_device(stream.device)
-    return (stream.handle or opened.queue).raw
+    queue: Queue = stream.handle or opened.queue
+    queue.be_timed()  # another queue would take its place at the first event with a time
+    raw: Any = queue.raw
+    return raw
 
 
 def wrap_queue(queue: Any, device: str | Device) -> Stream:

@@ -30,14 +30,18 @@ class Queue:
         "_device",
         "_forgetting",
         "_look_at",
+        "_make_timed",
         "_order",
         "_recent",
         "checks",
         "raw",
     )
 
-    def __init__(self, cl: ModuleType, raw: Any, device: str) -> None:
+    def __init__(
+        self, cl: ModuleType, raw: Any, device: str, make_timed: Callable[[], Any] | None = None
+    ) -> None:
         self.raw = raw
+        self._make_timed = make_timed
         #: What the host has to look at behind its work.
         self.checks = LateChecks()
         self._cl = cl
@@ -61,6 +65,20 @@ class Queue:
             self._forget_finished()
             self._look_at = len(self._recent) + _LOOK_AFTER
         return event
+
+    def be_timed(self) -> None:
+        """Have the runtime note times from here on: it must be told when a queue is made.
+
+        So work goes on in another queue of the runtime's, which waits for the former one.
+        """
+        with self._order:
+            if self._make_timed is None:
+                return
+            raw = self._make_timed()
+            before = self._cl.enqueue_marker(self.raw)
+            self.raw.flush()
+            self._cl.enqueue_barrier(raw, wait_for=[before])
+            self.raw, self._make_timed = raw, None
 
     def _forget_finished(self) -> None:
         """Drop the finished commands; one that failed stays for the next wait to tell."""
@@ -196,10 +214,11 @@ def wait(event: Any, timeout: float | None, what: str) -> None:
 class Marker:
     """What the core calls an event: a marker in a queue, made anew at each recording."""
 
-    __slots__ = ("_checks", "_cl", "_device", "_queue", "raw")
+    __slots__ = ("_checks", "_cl", "_device", "_queue", "_timed", "raw")
 
-    def __init__(self, cl: ModuleType, device: str) -> None:
+    def __init__(self, cl: ModuleType, device: str, *, timed: bool) -> None:
         self._cl = cl
+        self._timed = timed
         self._device = device
         self._queue: Queue | None = None
         self._checks = 0
@@ -207,6 +226,8 @@ class Marker:
 
     def record(self, queue: Queue) -> None:
         """Put the marker behind the queue's work so far."""
+        if self._timed:
+            queue.be_timed()
         self._checks = queue.checks.so_far()
         self.raw = self._cl.enqueue_marker(queue.raw)
         self._queue = queue

@@ -105,10 +105,10 @@ class OpenCLStreams(OpenDevice):
         except self.cl.Error as error:
             raise self.failure(error, "letting a stream wait for an event") from error
 
-    def event_create(self) -> Marker:
+    def event_create(self, timed: bool) -> Marker:
         """Return a new event."""
         self.check_open()
-        return Marker(self.cl, self.name)
+        return Marker(self.cl, self.name, timed=timed)
 
     def event_destroy(self, event: Marker) -> None:
         """Forget the marker; those that wait for it hold it themselves."""

@@ -184,7 +184,7 @@ class TestStranger:
         for call in (
             lambda: opened.stream_create(0),
             lambda: opened.trim(),
-            lambda: opened.event_create(),
+            lambda: opened.event_create(timed=False),
         ):
             with pytest.raises(NotImplementedError, match="the plugin has no"):
                 call()
@@ -359,7 +359,7 @@ class TestFaults:
         function = f"{what}_create"
         monkeypatch.setitem(acme.library.functions, function, lambda *_: ffi().NULL)
         with pytest.raises(DriverCallError, match=f"returned no {what} and no error") as caught:
-            opened.stream_create(0) if what == "stream" else opened.event_create()
+            opened.stream_create(0) if what == "stream" else opened.event_create(timed=False)
         assert caught.value.call == function
 
     def test_a_lost_device(self, build: Build) -> None:

@@ -264,3 +264,53 @@ class TestFaults:
         if code != 999:
             assert len(told) <= 1
             assert float(px.sum(base)) == 45
+
+
+class TestTwoCards:
+    """Copies from card to card."""
+
+    @pytest.fixture
+    def cards(self, make_card: Callable[..., Card]) -> tuple[Card, list[px.Device]]:
+        """Two cards of one library."""
+        card = make_card(devices=2)
+        return card, px.devices("cudafake")
+
+    def test_a_copy_goes_straight(self, cards: tuple[Card, list[px.Device]]) -> None:
+        card, (first, second) = cards
+        data = np.arange(1000, dtype=np.float32).reshape(20, 50)
+        x = px.asarray(data, device=first)
+        second.ensure_open()
+        before = card.library.calls["cuMemcpyDtoHAsync_v2"]
+        y = (x.T + 0).to_device(second)
+        assert y.device is second
+        assert card.library.calls["cuMemcpyDtoHAsync_v2"] == before
+        assert card.library.calls["cuMemcpyPeerAsync"] == 1
+        assert len(card.library.peers) == 1
+        assert (px.asnumpy(y) == data.T).all()
+        assert (px.asnumpy((y + 1).to_device(first)) == data.T + 1).all()
+        assert len(card.library.peers) == 2
+
+    def test_on_a_stream(self, cards: tuple[Card, list[px.Device]]) -> None:
+        _, (first, second) = cards
+        with px.Stream(first):
+            x = px.arange(5000, device=first) * 3
+        stream = px.Stream(second)
+        y = x.to_device(second, stream=stream)
+        assert px.asnumpy(y).tolist() == list(range(0, 15000, 3))
+
+    def test_without_a_straight_way_the_driver_finds_one(
+        self, cards: tuple[Card, list[px.Device]]
+    ) -> None:
+        card, (first, second) = cards
+        card.library.faults["cuCtxEnablePeerAccess"] = 217  # CUDA_ERROR_PEER_ACCESS_UNSUPPORTED
+        x = px.asarray([1, 2, 3], device=first)
+        assert px.asnumpy(x.to_device(second)).tolist() == [1, 2, 3]
+        assert not card.library.peers
+
+    def test_a_failed_copy_is_told(self, cards: tuple[Card, list[px.Device]]) -> None:
+        card, (first, second) = cards
+        x = px.asarray([1, 2, 3], device=first)
+        card.library.faults["cuMemcpyPeerAsync"] = [1]
+        with pytest.raises(px.errors.DeviceError, match="copy of 24 bytes on cudafake:1"):
+            x.to_device(second)
+        assert px.asnumpy(x.to_device(second)).tolist() == [1, 2, 3]

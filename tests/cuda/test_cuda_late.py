@@ -85,7 +85,7 @@ def test_a_question_leaves_it_to_the_next_wait(card: Card) -> None:
     px.synchronize(card.device)
     opened = card.opened
     kept = x[bad]
-    event = opened.event_create()
+    event = opened.event_create(timed=False)
     opened.event_record(event, None)
     assert any(opened.stream_query(None) for _ in range(1000))
     assert opened.event_query(event)

@@ -25,6 +25,8 @@ _PACKED = {
 }
 #: Sums and products that nobody wrote as one, in the order of float32 and float64.
 _UNFUSED = ("add", "where", "sum", "cumulative_sum", "sort")
+#: A few values once per tile of 4,096 elements: the assembler likes more groups at once better.
+_MAY_SPILL = {"scan_tiles"}
 
 
 @pytest.mark.parametrize("number", some_of(range(len(CAPABILITIES)), [CAPABILITIES.index((9, 0))]))
@@ -38,7 +40,8 @@ def test_kernels_are_as_they_were(op: str, dtypes: tuple[str, ...], number: int)
         if (op, dtypes[0]) in _PACKED:
             loads, stores = _PACKED[op, dtypes[0]]
             assert (kernel["loads of 128 bits"], kernel["stores of 128 bits"]) == (loads, stores)
-    assert {name: kernel["spills"] for name, kernel in found.items() if kernel["spills"]} == {}
+    spilt = {name for name, kernel in found.items() if kernel["spills"]}
+    assert spilt <= _MAY_SPILL
     if list(compiler().version) == _TABLE["NVRTC"]:
         assert found == _TABLE["kernels"][name_of(op, dtypes, capability)]
 

@@ -23,6 +23,7 @@ GPU = Traits(
     compute_units=100,
     local_memory=48 * 2**10,
     max_work_group=1024,
+    forward_progress=True,
 )
 
 

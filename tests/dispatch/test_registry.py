@@ -252,7 +252,7 @@ class TestDriverErrors:
             "stream_query": (1,),
             "stream_synchronize": (1,),
             "stream_wait_event": (1, 2),
-            "event_create": (),
+            "event_create": (True,),
             "event_destroy": (1,),
             "event_record": (1, 2),
             "event_query": (1,),

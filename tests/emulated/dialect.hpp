@@ -182,6 +182,21 @@ PHX_FN u32 PHX_ATOMIC_CAS(u32 *p, u32 old, u32 value) {
 PHX_FN void PHX_ATOMIC_MAX(u32 *p, u32 x) { *p = *p < x ? x : *p; }
 PHX_FN void PHX_LOCAL_ATOMIC_ADD(const phx_local<u32> array, u64 i, u32 x) { array[i].add(x); }
 
+/* Groups run one after the other: what one waits for is there, or never will be. */
+const u64 phx_patience = 1000;
+static u64 phx_asked;
+PHX_FN u64 PHX_ATOMIC_LOAD64(const u64 *p) {
+    phx_asked = *p ? 0 : phx_asked + 1;
+    if (phx_asked > phx_patience) phx_now->fail("waits for a group that has not begun", "word", *p);
+    return *p;
+}
+#define PHX_ATOMIC_STORE64(p, x) (*(p) = (x))
+PHX_FN u64 PHX_ATOMIC_ADD64(u64 *p, u64 x) {
+    const u64 there = *p;
+    *p = there + x;
+    return there;
+}
+
 #define PHX_TO_F32(i) ((f32)(i))
 #define PHX_TO_F64(i) ((f64)(i))
 #define PHX_INFF __builtin_inff()

@@ -51,6 +51,7 @@ TRAITS = Traits(
     max_work_group=64,
     most_groups=3,
     max_allocation=_MEMORY,
+    forward_progress=True,
 )
 #: The scheduler of work-items has room for one launch.
 _ONE_LAUNCH = threading.Lock()

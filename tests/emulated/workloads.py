@@ -72,8 +72,17 @@ def _digits(make: Make) -> Iterator[px.Array]:
 def _scan(make: Make) -> Iterator[px.Array]:
     """Rows and columns; carries of several blocks, and more rows than there are groups."""
     yield px.cumulative_sum(make(_numbers(300, 40)), axis=1)
-    yield px.cumulative_sum(make(_numbers(2, 70000)), axis=1)
     yield px.cumulative_sum(make(_numbers(700, 20)), axis=0)
+    yield px.cumulative_sum(make(_numbers(70000, 2)), axis=0)
+
+
+def _scan_tiles(make: Make) -> Iterator[px.Array]:
+    """Several rows of a tile, more tiles than groups; rows of many, totals of two levels."""
+    yield px.cumulative_sum(make(_numbers(90, 300)), axis=1)
+    yield px.cumulative_sum(make(_numbers(2, 2500)), axis=1)
+    yield px.cumulative_sum(make(_numbers(2, 70000)), axis=1)
+    yield px.cumulative_prod(make(1 + _numbers(3000, dtype="float64") / 99))
+    yield px.cumulative_sum(make(np.arange(140000, dtype="int16")))
 
 
 def _softmax(make: Make) -> Iterator[px.Array]:
@@ -100,6 +109,8 @@ WORKLOADS: dict[str, Callable[[Make], Iterator[px.Array]]] = {
     "matmul_tile.h": _tiles,
     "reduce_groups.h": _reduce,
     "scan_groups.h": _scan,
+    "scan_tiles.h": _scan_tiles,
+    "scan_totals.h": _scan_tiles,
     "selection_groups.h": _select,
     "softmax_rows.h": _softmax,
     "sort.h": _sort,

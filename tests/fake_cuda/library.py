@@ -26,7 +26,7 @@ from .compiler import IMAGE, loaded
 FFI = types()
 SUCCESS, INVALID_VALUE, OUT_OF_MEMORY = 0, 1, 2
 INVALID_CONTEXT, INVALID_HANDLE, NOT_FOUND, NOT_READY, ILLEGAL_ADDRESS = 201, 400, 500, 600, 700
-INVALID_IMAGE, NO_DEVICE = 200, 100
+INVALID_IMAGE, NO_DEVICE, PEER_ALREADY = 200, 100, 704
 NAMES = {
     SUCCESS: "CUDA_SUCCESS",
     INVALID_VALUE: "CUDA_ERROR_INVALID_VALUE",
@@ -42,6 +42,7 @@ NAMES = {
     NOT_FOUND: "CUDA_ERROR_NOT_FOUND",
     NOT_READY: "CUDA_ERROR_NOT_READY",
     ILLEGAL_ADDRESS: "CUDA_ERROR_ILLEGAL_ADDRESS",
+    PEER_ALREADY: "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED",
     701: "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
     719: "CUDA_ERROR_LAUNCH_FAILED",
     803: "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
@@ -111,6 +112,9 @@ class FakeCuda:
         self._sticky = SUCCESS
         self._blocks: dict[int, np.ndarray[Any, Any]] = {}
         self._sizes: dict[int, int] = {}
+        #: The context of each block of memory; pairs of contexts of which one reaches the other's.
+        self._owners: dict[int, int] = {}
+        self.peers: set[tuple[int, int]] = set()
         self._hosts: dict[int, Any] = {}
         legacy = _Stream()  # which goes by two names; 2 is the default stream of each thread
         self._objects: dict[int, Any] = {0: legacy, 1: legacy, 2: _Stream()}
@@ -242,6 +246,7 @@ class FakeCuda:
         whole = np.full(size + 512, _POISON, np.uint8)
         address = int(whole.ctypes.data + -whole.ctypes.data % 512)
         self._blocks[address], self._sizes[address] = whole, size
+        self._owners[address] = self._stack()[-1]
         out[0] = address
         return SUCCESS
 
@@ -249,7 +254,7 @@ class FakeCuda:
         block = self._blocks.pop(int(pointer), None)
         if block is None:
             return INVALID_VALUE
-        del self._sizes[int(pointer)]
+        del self._sizes[int(pointer)], self._owners[int(pointer)]
         block[:] = _POISON
         return SUCCESS
 
@@ -269,7 +274,14 @@ class FakeCuda:
         return SUCCESS
 
     def _holds(self, address: int, size: int) -> bool:
-        return any(0 <= address - at <= known - size for at, known in self._sizes.items())
+        return self._owner(address, size) is not None
+
+    def _owner(self, address: int, size: int) -> int | None:
+        """The context whose memory has these bytes."""
+        for at, known in self._sizes.items():
+            if 0 <= address - at <= known - size:
+                return self._owners[at]
+        return None
 
     def _copy(self, dst: Any, src: Any, size: int, stream: Any, *ends: int) -> int:
         """Enqueue a copy; ``ends`` tells which of the two are in the device's memory."""
@@ -292,6 +304,29 @@ class FakeCuda:
         return self._copy(dst, src, size, stream, 1)
 
     def _cuMemcpyDtoDAsync_v2(self, dst: int, src: int, size: int, stream: Any) -> int:
+        if self._owner(int(dst), size) != self._owner(int(src), size):
+            return INVALID_VALUE
+        return self._copy(dst, src, size, stream, 0, 1)
+
+    def _cuDeviceCanAccessPeer(self, out: Any, device: int, peer: int) -> int:
+        out[0] = int(device != peer)
+        return SUCCESS
+
+    def _cuCtxEnablePeerAccess(self, peer: Any, flags: int) -> int:
+        pair = (self._stack()[-1], int(FFI.cast("uintptr_t", peer)))
+        if flags or pair[0] == pair[1]:
+            return INVALID_VALUE
+        if pair in self.peers:
+            return PEER_ALREADY
+        self.peers.add(pair)
+        return SUCCESS
+
+    def _cuMemcpyPeerAsync(
+        self, dst: int, to: Any, src: int, of: Any, size: int, stream: Any
+    ) -> int:
+        owners = [self._owner(int(place), size) for place in (dst, src)]
+        if owners != [int(FFI.cast("uintptr_t", context)) for context in (to, of)]:
+            return INVALID_VALUE
         return self._copy(dst, src, size, stream, 0, 1)
 
     # Streams and events

@@ -420,10 +420,12 @@ class TestPriorities:
         own_device = own.device
         own.cl = Changed(cl, CommandQueue=make)
         own.device = SimpleNamespace(extensions="cl_khr_fp64 cl_khr_priority_hints")
-        own.new_queue(priority)
-        profiling = cl.command_queue_properties.PROFILING_ENABLE
-        timed = [0x1093, profiling, 0x1096, hint, 0]
-        assert asked == [profiling if hint is None else timed]
+        queue = own.new_queue(priority)
+        queue.be_timed()
+        queue.be_timed()
+        for properties, profiling in zip(asked, (0, 2), strict=True):
+            hinted = [0x1093, profiling, 0x1096, hint, 0]
+            assert properties == (profiling if hint is None else hinted)
 
     @pytest.mark.parametrize("priority", [-1, 0, 1])
     def test_streams_of_any_priority_work(self, device: px.Device, priority: int) -> None:
@@ -436,7 +438,7 @@ def test_failure_before_an_event_names_the_launch(
     own: OpenCLDevice, device: px.Device, driver: OpenCLDriver
 ) -> None:
     kernel = device.ensure_open().kernel("exp", ("float32", "float32"), Layout.CONTIGUOUS)
-    marker = Marker(own.cl, own.name)
+    marker = Marker(own.cl, own.name, timed=False)
     marker.record(own.queue)
     own.queue.put(kernel, lambda _: SimpleNamespace(command_execution_status=-5))
     marker.raw = SimpleNamespace(command_execution_status=-14)

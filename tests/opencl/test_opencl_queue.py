@@ -1,4 +1,4 @@
-"""The queue of a stream under several threads: ``device_plugins/opencl/queue.py``, no runtime."""
+"""The queue of a stream, under several threads too: ``device_plugins/opencl/queue.py``."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import phalanx as px
 import pytest
+from phalanx.device_plugins.opencl.interop import queue_of
 from phalanx.device_plugins.opencl.queue import Queue
 
 RUNNING, DONE = 1, 0
@@ -60,3 +61,65 @@ def test_a_question_leaves_a_failure_to_the_next_wait() -> None:
         queue.finish(None)
     queue.finish(None)
     assert queue.is_idle()
+
+
+class TestTiming:
+    """Times are noted from the first event on that has one."""
+
+    def test_an_untimed_stream_turns_into_a_timed_one(self, device: px.Device) -> None:
+        stream = px.Stream(device)
+        profiled = device.ensure_open().cl.command_queue_properties.PROFILING_ENABLE
+        with stream:
+            x = px.arange(100_000, dtype=px.float32, device=device)
+            for _ in range(5):
+                x = x + 1
+            plain = stream.record(timing=False)
+        assert not stream.handle.raw.properties & profiled
+        begin = stream.record()
+        assert stream.handle.raw.properties & profiled
+        with stream:
+            for _ in range(5):
+                x = x + 1
+        end = stream.record()
+        end.synchronize()
+        assert plain.query()
+        assert 0 < begin.elapsed_time(end) < 10
+        assert px.asnumpy(x).tolist() == list(range(10, 100_010))
+        stream.close()
+
+    def test_failed_work_before_the_change_is_told(self, device: px.Device) -> None:
+        stream = px.Stream(device)
+        with stream:
+            x = px.zeros(3, device=device)
+            x[px.asarray([9], device=device)]
+        stream.record()
+        with pytest.raises(IndexError, match="index 9"):
+            stream.synchronize()
+        stream.close()
+
+    def test_threads_that_launch_meanwhile(self, device: px.Device) -> None:
+        stream = px.Stream(device)
+        wrong: list[object] = []
+
+        def work() -> None:
+            with stream:
+                x = px.zeros(1000, device=device)
+                for _ in range(50):
+                    x = x + 1
+                wrong.extend(set(px.asnumpy(x).tolist()) - {50.0})
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        stream.record()
+        for thread in threads:
+            thread.join()
+        assert wrong == []
+        stream.close()
+
+    def test_a_queue_that_others_hold_stays(self, device: px.Device) -> None:
+        stream = px.Stream(device)
+        queue = queue_of(stream)
+        stream.record().synchronize()
+        assert queue_of(stream) == queue
+        stream.close()

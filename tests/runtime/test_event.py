@@ -47,6 +47,45 @@ class TestEvents:
             with pytest.raises(ValueError, match="not recorded"):
                 begin.elapsed_time(px.Event())
 
+    def test_an_event_without_timing(self, asynchronous: px.Device) -> None:
+        stream = px.Stream()
+        with stream:
+            x = px.ones(4) + 1
+        plain, timed = stream.record(timing=False), stream.record()
+        assert (plain.timing, timed.timing) == (False, True)
+        plain.synchronize()
+        assert plain.query()
+        timed.synchronize()
+        for begin, end in ((plain, timed), (timed, plain)):
+            with pytest.raises(ValueError, match="timing=False"):
+                begin.elapsed_time(end)
+        assert values(x) == [2.0] * 4
+
+    def test_only_events_with_timing_ask_the_driver_for_it(
+        self, asynchronous: px.Device, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        opened = asynchronous.ensure_open()
+        asked: list[bool] = []
+        create = opened.event_create
+        monkeypatch.setattr(
+            opened, "event_create", lambda timed: asked.append(timed) or create(timed)
+        )
+        stream, other = px.Stream(), px.Stream()
+        with stream:
+            x = px.ones(4) + 1
+        with other:
+            x + 1
+        stream.record(timing=False)
+        assert not any(asked)
+        events = [stream.record() for _ in range(2)]
+        events[-1].synchronize()
+        assert asked.count(True) == 2
+        assert events[0].elapsed_time(events[1]) >= 0
+        del events
+        stream.record(timing=False)
+        stream.record()
+        assert asked.count(True) == 2, "a spare event was not used"
+
     def test_driver_without_timing(self, make_driver: Callable[..., ReferenceDriver]) -> None:
         driver = make_driver(streams=True)
         px.devices("own")[0].ensure_open()

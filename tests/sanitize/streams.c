@@ -313,7 +313,7 @@ static void replace(event_slot *e, stream_slot *s, bool stream) {
     OK(api->event_destroy(e->handle));
     note_release(e->note);
     e->note = NULL;
-    OK(api->event_create(device, &e->handle));
+    OK(api->event_create(device, 1, &e->handle));
     pthread_rwlock_unlock(&e->life);
 }
 
@@ -404,7 +404,7 @@ static void destroy_while_waited_for(bool alone) {
     phx_stream *other;
     OK(api->stream_create(device, 0, &g.stream));
     OK(api->stream_create(device, 0, &other));
-    OK(api->event_create(device, &g.event));
+    OK(api->event_create(device, 1, &g.event));
     host_call(g.stream, hold, &g);
     if (!alone) {
         OK(api->event_record(g.event, g.stream));
@@ -454,7 +454,7 @@ int main(int argc, char **argv) {
     for (int i = 0; i < EVENTS; i++) {
         pthread_rwlock_init(&events[i].life, NULL);
         pthread_mutex_init(&events[i].order, NULL);
-        OK(api->event_create(device, &events[i].handle));
+        OK(api->event_create(device, 1, &events[i].handle));
     }
     for (int i = 0; i < THREADS; i++) {
         workers[i] = (worker){(seed + (uint64_t)i + 1) * UINT64_C(0x9e3779b97f4a7c15), NULL, NULL, NULL};

@@ -90,7 +90,7 @@ class Point:
 
     def __init__(self, device: px.Device) -> None:
         self._device = device
-        self.handle = device.ensure_open().event_create() if device.has_streams else None
+        self.handle = device.ensure_open().event_create(timed=False) if device.has_streams else None
 
     def record(self, stream: px.Stream) -> None:
         """Put it behind the stream's work so far."""

@@ -16,7 +16,7 @@ _STREAM_CALLS: dict[str, Callable[[OpenDevice], object]] = {
     "stream_create": lambda opened: opened.stream_create(0),
     "stream_query": lambda opened: opened.stream_query(None),
     "stream_synchronize": lambda opened: opened.stream_synchronize(None),
-    "event_create": lambda opened: opened.event_create(),
+    "event_create": lambda opened: opened.event_create(timed=False),
 }
 
 

@@ -212,7 +212,7 @@ def test_driver_finishes_what_it_destroys(case: Case) -> None:
         pytest.skip("the device has no streams of its own")
     opened = device.ensure_open()
     stream = px.Stream(device)
-    before, behind = opened.event_create(), opened.event_create()
+    before, behind = opened.event_create(timed=False), opened.event_create(timed=False)
     for _ in range(5 if case.quick else 20):
         with stream:
             x = _slow(px.zeros(_SIZE, dtype=px.float32))
@@ -238,7 +238,7 @@ def test_driver_keeps_waits_for_what_it_destroys(case: Case) -> None:
     for _ in range(5 if case.quick else 20):
         with stream:
             x = _slow(px.zeros(_SIZE, dtype=px.float32))
-        event = opened.event_create()
+        event = opened.event_create(timed=False)
         opened.event_record(event, stream.handle)
         opened.stream_wait_event(queue, event)
         opened.event_destroy(event)

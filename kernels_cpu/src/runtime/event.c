@@ -43,7 +43,8 @@ static phx_error *null_pointer(const char *call) {
     return cpu_fail(PHX_INVALID_ARGUMENT, "%s: the event or an out parameter is a null pointer", call);
 }
 
-phx_error *cpu_event_create(phx_device *device, phx_event **out) {
+phx_error *cpu_event_create(phx_device *device, int32_t timed, phx_event **out) {
+    (void)timed; /* all are */
     phx_error *error = cpu_check_device(device, "event_create");
     if (error != NULL) return error;
     if (out == NULL) return null_pointer("event_create");

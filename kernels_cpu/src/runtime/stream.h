@@ -43,7 +43,7 @@ phx_error *cpu_stream_query(phx_stream *stream, int32_t *out_idle);
 phx_error *cpu_stream_synchronize(phx_stream *stream, uint64_t timeout_ns);
 
 phx_error *cpu_stream_wait_event(phx_device *device, phx_stream *stream, phx_event *event);
-phx_error *cpu_event_create(phx_device *device, phx_event **out);
+phx_error *cpu_event_create(phx_device *device, int32_t timed, phx_event **out);
 phx_error *cpu_event_destroy(phx_event *event);
 phx_error *cpu_event_record(phx_event *event, phx_stream *stream);
 phx_error *cpu_event_query(phx_event *event, int32_t *out_done);
