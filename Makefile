@@ -24,7 +24,7 @@ JOBS ?= 2
 MINUTES ?= 2
 SECONDS ?= 20
 
-.PHONY: help edit demo test test-all gpu conformance certify self-test proof stress cover sanitize bench lint types wheel clean
+.PHONY: help edit demo test test-all gpu conformance certify try-device self-test proof stress cover sanitize bench lint types wheel clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -66,6 +66,10 @@ conformance: certify self-test ## both of the following
 certify: $(VENV)/.test ## certify all devices, or DEVICES=; quick
 	$(RUNTIMES)
 	$(RUN) $(BIN)/python tests/conformance/certify_all.py $(DEVICES)
+
+try-device: $(VENV)/.test ## the part of the conformance suite on DEVICE= that ARGS= asks for; quick
+	$(RUNTIMES)
+	$(RUN) $(BIN)/phalanx conformance --quick --level bitwise --device $(DEVICE) $(ARGS)
 
 self-test: $(VENV)/.test ## whether the conformance suite catches all faulty devices, or FAULTS=; quick
 	$(RUN) $(BIN)/phalanx conformance --self-test --quick $(FAULTS:%=--fault %)
