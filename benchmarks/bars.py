@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from .functions import FUNCTION_SIZES, FUNCTIONS
 from .opencl_peers import ARRAY, HAND_WRITTEN
 from .results import FASTEST, Case, Run, geometric_mean
 
 #: From so many elements up the work counts, below it the dispatch.
 LARGE = 2**16
 _OVERHEAD = ("dispatch add", "dispatch sum", "allocate")
+_FUNCTIONS = frozenset(work.name for work in FUNCTIONS)
 
 
 def is_large(case: Case) -> bool:
     """Tell whether a case counts for the geometric mean."""
     return case.elements >= LARGE and case.workload not in _OVERHEAD
+
+
+def _is_small_function(case: Case) -> bool:
+    return case.workload in _FUNCTIONS and case.size in FUNCTION_SIZES[:2]
 
 
 def _is_matmul_2048(case: Case) -> bool:
@@ -48,6 +54,7 @@ BARS = (
     ),
     Bar("their geometric mean", FASTEST, 1.5, is_large, in_the_mean=True),
     Bar("float32 matmul 2048", "numpy", 0.9, _is_matmul_2048),
+    Bar("each function up to 100", "numpy", 1.0, _is_small_function),
 )
 #: The bars for OpenCL devices; the hand-written matrix product is the naive one.
 OPENCL_BARS = (

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from .contestants import PEERS, Contestant
+from .functions import FUNCTIONS
 from .measure import Plan
 from .suites import OWN_PEERS, Suite, choose_suites
 from .workloads import WORKLOADS, Workload, chosen, size_text
@@ -44,6 +45,7 @@ def _size(text: str) -> int:
 Examples:
   phalanx bench                          everything, some minutes a device
   phalanx bench --quick                  two sizes, few repeats
+  phalanx bench --all                    every function on few elements besides
   phalanx bench -k softmax -k sort       workloads by a part of their name
   phalanx bench --size 2^22 -k add
   phalanx bench --device gpu:0 --device cpu:0 --peer numpy
@@ -75,6 +77,9 @@ A missed bar is shown and is no error: timings belong to the machine.
 )
 @click.option("--repeats", type=click.IntRange(min=2), help="Rounds of each case at most.")
 @click.option("--quick", is_flag=True, help="Two sizes, few repeats: an impression.")
+@click.option(
+    "--all", "with_functions", is_flag=True, help="Also each function, with 1, 100, 10000 elements."
+)
 @click.option("--json", "out", metavar="FILE", help="Save everything; - prints it to stdout.")
 @click.option(
     "--compare",
@@ -91,6 +96,7 @@ def bench(
     sizes: tuple[int, ...],
     repeats: int | None,
     quick: bool,
+    with_functions: bool,
     out: str | None,
     old: Path | None,
 ) -> None:
@@ -104,11 +110,13 @@ def bench(
     """
     former = _read(old) if old else []
     own = [work for each in OWN_PEERS.values() for work in each.workloads]
-    rows = {work.name: work for work in (*WORKLOADS, *own)}
+    on_host = (*WORKLOADS, *FUNCTIONS) if with_functions else WORKLOADS
+    rows = {work.name: work for work in (*on_host, *own)}
     if not chosen(names, sizes, quick, rows.values()):
         known = ", ".join(rows)
         raise click.UsageError(f"no workload of this name exists at this size; there are: {known}")
     suites = choose_suites(devices, peers)
+    suites[0].workloads = on_host
     if not any(suite.devices for suite in suites):
         raise click.UsageError(_no_device(suites[0], devices, peers))
     plan = _QUICK if quick else Plan()

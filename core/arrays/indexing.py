@@ -14,7 +14,8 @@ from phalanx._warm import (
     fill,
     launch,
     overlaps,
-    reduce,
+    places_of,
+    selected,
     ternary,
     view,
 )
@@ -37,7 +38,9 @@ def getitem(x: Array, key: Key) -> Array:
     if len(keys) == 1 and _is_flag(keys[0]):
         return copy_array(_repeated(x, keys[0]))
     if len(keys) == 1 and _is_mask(keys[0]) and keys[0].shape == x.shape:
-        return _select(x, keys[0])
+        _same_device(x, keys[0])
+        result: Array = selected(x, keys[0])
+        return result
     if not any(isinstance(k, Array) for k in keys):
         return _basic(x, _expanded(x, keys))
     base, indices, axis = _advanced(x, keys)
@@ -217,27 +220,6 @@ def _integer(k: Key, extent: int, axis: int, x: Array) -> int:
 # Boolean masks of the whole array
 
 
-def _select(x: Array, mask: Array) -> Array:
-    """The elements where a mask of the same shape is true, in C order."""
-    _same_device(x, mask)
-    flags = _flat(mask)
-    count = _count(flags)
-    result: Array = empty((count,), x.dtype, x.device)
-    if count:
-        rows = view(contiguous(x), (x.size, 1), (1, 1))
-        launch("compress", (rows, flags), (view(result, (count, 1), (1, 1)),))
-    return result
-
-
-def _flat(mask: Array) -> Array:
-    result: Array = view(contiguous(mask), (mask.size,), (1,))
-    return result
-
-
-def _count(flags: Array) -> int:
-    return int(reduce("count_nonzero", flags, None, False, int64)) if flags.size else 0
-
-
 def _same_device(x: Array, key: Array) -> None:
     if key.device is not x.device:
         raise DeviceMismatchError(
@@ -257,16 +239,6 @@ def _fill_where(x: Array, mask: Array, value: Any) -> None:
         whole = x.dtype.kind in "iu" or (isinstance(value, bool) and x.dtype.kind != "b")
         source = int(value) if whole else value
     ternary("where", mask, source, x, x.dtype, x.device, out=x)
-
-
-def nonzero_flat(mask: Array) -> Array:
-    """The places (int64) of the true elements of a mask in C order."""
-    flags = _flat(mask)
-    count = _count(flags)
-    result: Array = empty((count,), int64, mask.device)
-    if count:
-        launch("nonzero", (flags,), (result,))
-    return result
 
 
 def unravel(flat: Array, shape: tuple[int, ...]) -> list[Array]:
@@ -333,7 +305,7 @@ def _index_parts(x: Array, k: Key, axis: int) -> list[Array | int]:
             )
         if k.ndim == 0:
             raise IndexError("a 0-d mask does not go together with other keys: use phalanx.where")
-        return list(unravel(nonzero_flat(k), k.shape))
+        return list(unravel(places_of(k), k.shape))
     if k.dtype.kind not in "iu":
         raise IndexError(f"an index array is boolean or integer, got {k.dtype.name}")
     return [cast(k, int64)]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from phalanx._warm import Array, Device, DType, fill, launch, view
+from phalanx._warm import Array, Device, DType, fill, plain_array, plain_range, ruled, view
 from phalanx._warm import copy as copy_array
 from phalanx._warm import empty as new_array
 from phalanx.arrays.data_types import as_dtype, default_dtype, float64, int64
@@ -63,6 +63,8 @@ def asarray(
         ValueError: ``copy=False`` and a copy is needed; a ragged sequence.
         OverflowError: a Python int that the dtype cannot hold.
     """
+    if dtype is None and device is None and type(obj) is Array:
+        return copy_array(obj) if copy else obj
     target = as_dtype(dtype)
     if isinstance(obj, Array):
         return _from_array(obj, target, device, copy)
@@ -71,7 +73,9 @@ def asarray(
         if copy is False:
             raise ValueError("a Python number cannot become an array without a copy")
         _check_number(obj, target, "asarray")
-        return scalar_array(obj, (target or default_dtype(obj)).name, where)
+        target = target or default_dtype(obj)
+        made: Array | None = plain_array((), obj, target, where)
+        return scalar_array(obj, target.name, where) if made is None else made
     if hasattr(obj, "__dlpack__") and not _is_numpy(obj):
         from phalanx.arrays.interchange import from_dlpack
 
@@ -198,8 +202,10 @@ def empty(
         TypeError: no dtype, or a shape that is not made of ints.
         ValueError: a negative extent.
     """
-    result: Array = new_array(_shape(shape), as_dtype(dtype) or float64, _where(device))
-    return result
+    made: Array | None = plain_array(shape, None, dtype or float64, device)
+    if made is None:
+        made = new_array(_shape(shape), as_dtype(dtype) or float64, _where(device))
+    return made
 
 
 def full(
@@ -217,6 +223,9 @@ def full(
         TypeError: no dtype, or a shape that is not made of ints.
         ValueError: a negative extent.
     """
+    plain: Array | None = plain_array(shape, fill_value, dtype, device)
+    if plain is not None:
+        return plain
     if isinstance(fill_value, Array):
         device = fill_value.device if device is None else device
         return full(shape, fill_value.item(), dtype=dtype or fill_value.dtype, device=device)
@@ -238,7 +247,8 @@ def zeros(
         TypeError: no dtype, or a shape that is not made of ints.
         ValueError: a negative extent.
     """
-    return full(shape, 0, dtype=as_dtype(dtype) or float64, device=device)
+    made: Array | None = plain_array(shape, 0, dtype or float64, device)
+    return full(shape, 0, dtype=dtype or float64, device=device) if made is None else made
 
 
 def ones(
@@ -252,7 +262,8 @@ def ones(
         TypeError: no dtype, or a shape that is not made of ints.
         ValueError: a negative extent.
     """
-    return full(shape, 1, dtype=as_dtype(dtype) or float64, device=device)
+    made: Array | None = plain_array(shape, 1, dtype or float64, device)
+    return full(shape, 1, dtype=dtype or float64, device=device) if made is None else made
 
 
 def empty_like(
@@ -332,6 +343,9 @@ def arange(
         TypeError: complex numbers, or the dtype bool.
         OverflowError: an integer dtype that does not hold all of them.
     """
+    plain: Array | None = plain_range(start, stop, step, dtype, device)
+    if plain is not None:
+        return plain
     if stop is None:
         start, stop = 0, start
     for v in (start, stop, step):
@@ -351,7 +365,8 @@ def arange(
         first, width = int(start), int(step)
         _check_ends(first, first + (count - 1) * width, count, target)
         start, step = first, width
-    return _ruled(start, step, count, target, _where(device))
+    result: Array = ruled(start, step, count, target, _where(device))
+    return result
 
 
 def _check_ends(first: int, last: int, count: int, dtype: DType) -> None:
@@ -361,19 +376,6 @@ def _check_ends(first: int, last: int, count: int, dtype: DType) -> None:
     for v in (first, last) if count else ():
         if not limits.min <= v <= limits.max:
             raise OverflowError(f"arange: {v} is out of bounds for {dtype}")
-
-
-def _ruled(start: Number, step: Number, count: int, dtype: DType, device: Device) -> Array:
-    """The numbers start + i * step for i below ``count``."""
-    result: Array = new_array((count,), dtype, device)
-    if count == 0:
-        return result
-    if count == 1:
-        fill(result, start)
-        return result
-    operands = tuple(scalar_array(v, dtype.name, device) for v in (start, step))
-    launch("arange", operands, (result,))
-    return result
 
 
 def linspace(
@@ -407,7 +409,7 @@ def linspace(
     gaps = num - 1 if endpoint else num
     # Halved operands keep the difference finite where it would overflow.
     step = (stop / 2 - start / 2) / gaps * 2 if gaps > 0 else 0.0
-    result = _ruled(start, step, num, work, _where(device))
+    result: Array = ruled(start, step, num, work, _where(device))
     if endpoint and num > 1:
         fill(view(result, (1,), (1,), num - 1), stop)
     if target is work:

@@ -92,6 +92,10 @@ def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     Raises:
         ValueError: the extents differ, or a non-negative axis.
     """
+    if axis == -1 and _is_real_vector(x1) and _is_real_vector(x2):
+        plain = matrix_product(x1, x2)
+        if plain is not None:
+            return plain
     from .elementwise import conj
 
     x1, x2 = _operands(x1, x2, "vecdot")
@@ -106,6 +110,10 @@ def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     b = permute_dims(broadcast_to(x2, shape), order)
     product = _product(expand_dims(a, axis=-2), expand_dims(b, axis=-1))
     return reshape(product, product.shape[:-2])
+
+
+def _is_real_vector(x: Array) -> bool:
+    return isinstance(x, Array) and x.ndim == 1 and x.dtype.kind != "c"
 
 
 def tensordot(

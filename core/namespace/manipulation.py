@@ -7,7 +7,21 @@ from collections.abc import Sequence
 from operator import index
 from typing import Any
 
-from phalanx._warm import Array, assign, cast, empty, normal_axis, view
+from phalanx._warm import (
+    Array,
+    assign,
+    cast,
+    empty,
+    flipped,
+    joined,
+    normal_axis,
+    permuted,
+    reshaped,
+    stacked,
+    view,
+    with_axis,
+    without_axis,
+)
 from phalanx._warm import copy as copy_array
 from phalanx.arrays.data_types import result_type
 
@@ -96,6 +110,9 @@ def expand_dims(x: Array, /, axis: int | tuple[int, ...] = 0) -> Array:
         IndexError: a place outside the result.
     """
     need_array(x, "expand_dims")
+    made: Array | None = with_axis(x, axis)
+    if made is not None:
+        return made
     places = axis if isinstance(axis, tuple) else (axis,)
     ndim = x.ndim + len(places)
     if any(not -ndim <= a < ndim for a in places):
@@ -116,6 +133,9 @@ def squeeze(x: Array, /, axis: int | tuple[int, ...]) -> Array:
         ValueError: an axis of another extent.
     """
     need_array(x, "squeeze")
+    made: Array | None = without_axis(x, axis)
+    if made is not None:
+        return made
     gone = {normal_axis(a, x, "squeeze") for a in (axis if isinstance(axis, tuple) else (axis,))}
     for a in gone:
         if x.shape[a] != 1:
@@ -132,6 +152,9 @@ def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Array:
         ValueError: ``axes`` is not a permutation.
     """
     need_array(x, "permute_dims")
+    made: Array | None = permuted(x, axes)
+    if made is not None:
+        return made
     order = [normal_axis(a, x, "permute_dims") for a in axes]
     if sorted(order) != list(range(x.ndim)):
         raise ValueError(f"permute_dims: {axes} is not a permutation of the axes of {x.shape}")
@@ -182,6 +205,9 @@ def flip(x: Array, /, *, axis: int | tuple[int, ...] | None = None) -> Array:
         TypeError: ``x`` is no array.
     """
     need_array(x, "flip")
+    made: Array | None = flipped(x, axis)
+    if made is not None:
+        return made
     axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     strides, shift = list(x.strides), 0
     for a in {normal_axis(a, x, "flip") for a in axes}:
@@ -201,6 +227,9 @@ def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) ->
         ValueError: the number of elements differs, or ``copy=False`` and a copy is needed.
     """
     need_array(x, "reshape")
+    made: Array | None = None if copy else reshaped(x, shape)
+    if made is not None:
+        return made
     wanted = _inferred(x, _extents(shape, "reshape"))
     strides = None if copy else _view_strides(x, wanted)
     if strides is not None:
@@ -270,6 +299,9 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
     Raises:
         ValueError: no arrays, or shapes that differ on another axis.
     """
+    made: Array | None = joined(arrays, axis)
+    if made is not None:
+        return made
     parts = list(arrays)
     if not parts:
         raise ValueError("concat needs at least one array")
@@ -306,6 +338,9 @@ def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
     Raises:
         ValueError: no arrays, or shapes that differ.
     """
+    made: Array | None = stacked(arrays, axis)
+    if made is not None:
+        return made
     parts = list(arrays)
     if not parts:
         raise ValueError("stack needs at least one array")
@@ -381,12 +416,11 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
     if isinstance(repeats, int):
         if repeats < 0:
             raise ValueError(f"repeat: a count must not be negative, got {repeats}")
-        wide = expand_dims(x, axis=axis + 1)
-        shape = (*x.shape[: axis + 1], repeats, *x.shape[axis + 1 :])
-        merged = (*x.shape[:axis], x.shape[axis] * repeats, *x.shape[axis + 1 :])
+        have, steps = x.shape, x.strides
+        shape = (*have[: axis + 1], repeats, *have[axis + 1 :])
         result = empty(shape, x.dtype, x.device)
-        assign(result, broadcast_to(wide, shape))
-        return reshape(result, merged)
+        assign(result, view(x, shape, (*steps[: axis + 1], 0, *steps[axis + 1 :])))
+        return reshape(result, (*have[:axis], have[axis] * repeats, *have[axis + 1 :]))
     places = _repeated_places(repeats, x.shape[axis])
     return take(x, places, axis=axis)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 
-from phalanx._warm import Array, DType, cast, empty, launch, normal_axis, reduce
+from phalanx._warm import Array, DType, along_axis, cast, empty, launch, normal_axis, reduce
 from phalanx._warm import view as make_view
 from phalanx.arrays.data_types import as_dtype, astype, float32, float64, int64, uint64
 from phalanx.arrays.data_types import bool as bool_
@@ -253,14 +253,6 @@ def count_nonzero(x: Array, /, *, axis: Axis = None, keepdims: _bool = False) ->
     """
     need_array(x, "count_nonzero")
     result: Array = reduce("count_nonzero", x, axis, keepdims, int64)
-    return result
-
-
-def along_axis(op: str, x: Array, axis: int, dtype: DType, params: tuple[int, ...] = ()) -> Array:
-    """Run an op of the last axis along any axis; the result has the shape of ``x``."""
-    result = empty(x.shape, dtype, x.device)
-    if x.size:
-        launch(op, (_axis_last(x, axis),), (_axis_last(result, axis),), params)
     return result
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from phalanx._warm import Array, cast, empty, launch
+from phalanx._warm import Array, cast, empty, launch, places_of
 from phalanx.arrays.data_types import bool as bool_
 from phalanx.arrays.data_types import int64, result_type
-from phalanx.arrays.indexing import nonzero_flat, unravel
+from phalanx.arrays.indexing import unravel
 from phalanx.errors import DeviceMismatchError
 
 from .taking import take
@@ -23,7 +23,7 @@ def nonzero(x: Array, /) -> tuple[Array, ...]:
         raise TypeError(f"nonzero takes a phalanx array, got {type(x).__name__}")
     if x.ndim == 0:
         raise ValueError("nonzero needs at least one axis, got a 0-d array")
-    return tuple(unravel(nonzero_flat(cast(x, bool_)), x.shape))
+    return tuple(unravel(places_of(cast(x, bool_)), x.shape))
 
 
 def searchsorted(

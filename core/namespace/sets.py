@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from phalanx._warm import Array, assign, cast, empty, launch, view
+from phalanx._warm import Array, cast, empty, launch, launch_elementwise, places_of, view
 from phalanx.arrays.data_types import bool as bool_
 from phalanx.arrays.data_types import int64, result_type
-from phalanx.arrays.indexing import getitem, nonzero_flat
+from phalanx.arrays.indexing import getitem
 from phalanx.errors import DeviceMismatchError
 
-from .creation import arange, asarray, full
+from .creation import asarray, full
 from .elementwise import equal, imag, logical_not, logical_or, minimum, real
 from .manipulation import concat, reshape
 from .reductions import cumulative_sum
@@ -55,7 +55,7 @@ def _begins(ordered: Array) -> Array:
     if n > 1:
         ahead = view(ordered, (n - 1,), (1,), 1)
         behind = view(ordered, (n - 1,), (1,))
-        assign(view(mask, (n - 1,), (1,), 1), ahead != behind)
+        launch_elementwise("not_equal", (ahead, behind), view(mask, (n - 1,), (1,), 1))
     return mask
 
 
@@ -86,7 +86,7 @@ def _runs(x: Array, op: str) -> tuple[Array, Array, Array, Array]:
     order = _order(flat)
     ordered = take(flat, order)
     mask = _begins(ordered)
-    firsts = nonzero_flat(mask)
+    firsts = places_of(mask)
     ends = concat([firsts, full((1,), flat.size, dtype=int64, device=x.device)])
     n = firsts.size
     counts = view(ends, (n,), (1,), 1) - view(ends, (n,), (1,))
@@ -165,8 +165,7 @@ def isin(x1: Array | int, x2: Array | int, /, *, invert: bool = False) -> Array:
     places = searchsorted(
         *(cast(a, int64) if dtype.kind == "b" else a for a in (ordered, elements))
     )
-    last = arange(1, device=known.device) + (ordered.size - 1)
-    found = take(ordered, reshape(minimum(places, last), (places.size,)))
+    found = take(ordered, reshape(minimum(places, ordered.size - 1), (places.size,)))
     result = equal(reshape(found, elements.shape), elements)
     return logical_not(result) if invert else result
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from phalanx._warm import Array, normal_axis
+from phalanx._warm import Array, along_axis, normal_axis
 from phalanx._warm import copy as copy_array
 from phalanx.arrays.data_types import int64
-
-from .reductions import along_axis
 
 
 def _checked(x: Array, axis: int, op: str) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phalanx._warm import Array, cast, normal_axis, view
+from phalanx._warm import Array, cast, normal_axis, taken, view
 from phalanx.arrays.data_types import int64
 from phalanx.arrays.indexing import getitem
 
@@ -28,7 +28,10 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
     axis = normal_axis(axis, x, "take")
     if not isinstance(indices, Array) or indices.dtype.kind not in "iu":
         raise TypeError("take: indices are an integer array")
-    return getitem(x, (*[slice(None)] * axis, indices))
+    if indices.device is not x.device:
+        return getitem(x, (*[slice(None)] * axis, indices))  # which says what to do
+    result: Array = taken(x, indices, axis)
+    return result
 
 
 def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
@@ -47,6 +50,9 @@ def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
     if x.ndim != indices.ndim:
         raise ValueError(f"take_along_axis: {indices.ndim} axes of indices for shape {x.shape}")
     axis = normal_axis(axis, x, "take_along_axis")
+    if x.ndim == 1 and indices.device is x.device:
+        result: Array = taken(x, indices, 0)
+        return result
     rest = broadcast_shapes(
         (*x.shape[:axis], 1, *x.shape[axis + 1 :]),
         (*indices.shape[:axis], 1, *indices.shape[axis + 1 :]),

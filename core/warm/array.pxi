@@ -311,6 +311,8 @@ cdef class Array:
 
     def __getitem__(self, key):
         view = basic_view(self, key)
+        if view is None:
+            view = taken_by_key(self, key)
         if view is not None:
             return view
         from .arrays import indexing

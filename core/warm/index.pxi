@@ -61,7 +61,7 @@ cdef Array basic_view(Array x, object key):
 
 
 def matrix_product(x1, x2):
-    """The product of two matrices of one dtype on one device; None if it is not that simple."""
+    """The product of matrices or vectors of one dtype on one device; None if it is not that simple."""
     cdef const DLTensor *tensors[3]
     cdef void *arrays[3]
     cdef int64_t shape[2]
@@ -70,15 +70,21 @@ def matrix_product(x1, x2):
     cdef Array out
     cdef Kernel kernel
     cdef Stream s
+    cdef bint is_row, is_column
     if type(x1) is not Array or type(x2) is not Array:
         return None
     a = <Array>x1
     b = <Array>x2
-    if (a.t.ndim != 2 or b.t.ndim != 2 or a.dtype is not b.dtype or a.device is not b.device
-            or a.t.shape[1] != b.t.shape[0] or a.count == 0 or b.count == 0 or a.dtype.code == BOOL):
+    if (a.dtype is not b.dtype or a.device is not b.device or a.count == 0 or b.count == 0
+            or a.dtype.code == BOOL or not 1 <= a.t.ndim <= 2 or not 1 <= b.t.ndim <= 2):
         return None
     kernel = kernel_at(a.device, ("matmul", a.dtype, a.dtype, a.dtype))
     if kernel is None:
+        return None
+    is_row, is_column = a.t.ndim == 1, b.t.ndim == 1
+    a = with_axis(a, 0) if is_row else a
+    b = with_axis(b, 1) if is_column else b
+    if a.t.shape[1] != b.t.shape[0]:
         return None
     s = current_stream_of(a.device)
     shape[0] = a.t.shape[0]
@@ -86,11 +92,12 @@ def matrix_product(x1, x2):
     out = new_array(a.device, a.dtype, 2, shape, s)
     if kernel.run_fn == NULL:
         launch_with_driver(a.device, kernel, [a, b], [out], (), s)
-        return out
-    tensors[0] = &a.t
-    tensors[1] = &b.t
-    tensors[2] = &out.t
-    arrays[0], arrays[1], arrays[2] = <void *>a, <void *>b, <void *>out
-    launch_native(s, kernel, kernel.run_fn, kernel.native_row, tensors, arrays, 2, 1, NULL, 0, 0,
-                  a.count * shape[1])
-    return out
+    else:
+        tensors[0] = &a.t
+        tensors[1] = &b.t
+        tensors[2] = &out.t
+        arrays[0], arrays[1], arrays[2] = <void *>a, <void *>b, <void *>out
+        launch_native(s, kernel, kernel.run_fn, kernel.native_row, tensors, arrays, 2, 1, NULL, 0, 0,
+                      a.count * shape[1])
+    out = without_axis(out, 1) if is_column else out
+    return without_axis(out, 0) if is_row else out

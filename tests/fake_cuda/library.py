@@ -21,32 +21,10 @@ import numpy as np
 from emulated.compiler import Code, Kernel
 from phalanx.device_plugins.cuda.api import types
 
+from . import codes
 from .compiler import IMAGE, loaded
 
 FFI = types()
-SUCCESS, INVALID_VALUE, OUT_OF_MEMORY = 0, 1, 2
-INVALID_CONTEXT, INVALID_HANDLE, NOT_FOUND, NOT_READY, ILLEGAL_ADDRESS = 201, 400, 500, 600, 700
-INVALID_IMAGE, NO_DEVICE, PEER_ALREADY = 200, 100, 704
-NAMES = {
-    SUCCESS: "CUDA_SUCCESS",
-    INVALID_VALUE: "CUDA_ERROR_INVALID_VALUE",
-    OUT_OF_MEMORY: "CUDA_ERROR_OUT_OF_MEMORY",
-    34: "CUDA_ERROR_STUB_LIBRARY",
-    35: "CUDA_ERROR_INSUFFICIENT_DRIVER",
-    46: "CUDA_ERROR_DEVICE_UNAVAILABLE",
-    NO_DEVICE: "CUDA_ERROR_NO_DEVICE",
-    INVALID_IMAGE: "CUDA_ERROR_INVALID_IMAGE",
-    INVALID_CONTEXT: "CUDA_ERROR_INVALID_CONTEXT",
-    304: "CUDA_ERROR_OPERATING_SYSTEM",
-    INVALID_HANDLE: "CUDA_ERROR_INVALID_HANDLE",
-    NOT_FOUND: "CUDA_ERROR_NOT_FOUND",
-    NOT_READY: "CUDA_ERROR_NOT_READY",
-    ILLEGAL_ADDRESS: "CUDA_ERROR_ILLEGAL_ADDRESS",
-    PEER_ALREADY: "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED",
-    701: "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
-    719: "CUDA_ERROR_LAUNCH_FAILED",
-    803: "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
-}
 _POISON = 0xDB
 #: Calls that need no context.
 _FREE = ("cuInit", "cuDriver", "cuGetError", "cuDevice", "cuCtx")
@@ -109,7 +87,7 @@ class FakeCuda:
         self._capability, self._compute_mode = capability, compute_mode
         self._lock = threading.RLock()
         self._here = threading.local()
-        self._sticky = SUCCESS
+        self._sticky = codes.SUCCESS
         self._blocks: dict[int, np.ndarray[Any, Any]] = {}
         self._sizes: dict[int, int] = {}
         #: The context of each block of memory; pairs of contexts of which one reaches the other's.
@@ -133,18 +111,18 @@ class FakeCuda:
                     return code
                 if not name.startswith(_FREE):
                     if not self._stack():
-                        return INVALID_CONTEXT
+                        return codes.INVALID_CONTEXT
                     if self._sticky:
                         return self._sticky
-                return int(method(*args) or SUCCESS)
+                return int(method(*args) or codes.SUCCESS)
 
         return call
 
     def _fault(self, name: str) -> int:
-        planned = self.faults.get(name, SUCCESS)
+        planned = self.faults.get(name, codes.SUCCESS)
         if isinstance(planned, int):
             return planned
-        return planned.pop(0) if planned else SUCCESS
+        return planned.pop(0) if planned else codes.SUCCESS
 
     def live(self) -> int:
         """Return the bytes of device memory in use."""
@@ -154,7 +132,7 @@ class FakeCuda:
 
     def _cuInit(self, flags: int) -> int:
         assert flags == 0
-        return SUCCESS if self._devices else NO_DEVICE
+        return codes.SUCCESS if self._devices else codes.NO_DEVICE
 
     def _cuDriverGetVersion(self, out: Any) -> None:
         out[0] = self._version
@@ -163,23 +141,25 @@ class FakeCuda:
         out[0] = self._texts.setdefault(text, FFI.new("char[]", text.encode()))
 
     def _cuGetErrorName(self, code: int, out: Any) -> int:
-        if code not in NAMES:
-            return INVALID_VALUE
-        self._text(code, out, NAMES[code])
-        return SUCCESS
+        if code not in codes.NAMES:
+            return codes.INVALID_VALUE
+        self._text(code, out, codes.NAMES[code])
+        return codes.SUCCESS
 
     def _cuGetErrorString(self, code: int, out: Any) -> int:
-        if code not in NAMES:
-            return INVALID_VALUE
-        self._text(code, out, NAMES[code].removeprefix("CUDA_ERROR_").replace("_", " ").lower())
-        return SUCCESS
+        if code not in codes.NAMES:
+            return codes.INVALID_VALUE
+        self._text(
+            code, out, codes.NAMES[code].removeprefix("CUDA_ERROR_").replace("_", " ").lower()
+        )
+        return codes.SUCCESS
 
     def _cuDeviceGetCount(self, out: Any) -> None:
         out[0] = self._devices
 
     def _cuDeviceGet(self, out: Any, index: int) -> int:
         out[0] = index
-        return SUCCESS if 0 <= index < self._devices else 101
+        return codes.SUCCESS if 0 <= index < self._devices else 101
 
     def _cuDeviceGetName(self, out: Any, size: int, device: int) -> None:
         _write(out, size, f"Fake card {device}")
@@ -215,7 +195,7 @@ class FakeCuda:
     def _cuDevicePrimaryCtxRelease_v2(self, device: int) -> int:
         del device
         self.contexts -= 1
-        return SUCCESS if self.contexts >= 0 else INVALID_CONTEXT
+        return codes.SUCCESS if self.contexts >= 0 else codes.INVALID_CONTEXT
 
     def _cuCtxGetCurrent(self, out: Any) -> None:
         stack = self._stack()
@@ -226,9 +206,9 @@ class FakeCuda:
 
     def _cuCtxPopCurrent_v2(self, out: Any) -> int:
         if not self._stack():
-            return INVALID_CONTEXT
+            return codes.INVALID_CONTEXT
         out[0] = FFI.cast("CUcontext", self._stack().pop())
-        return SUCCESS
+        return codes.SUCCESS
 
     def _cuCtxGetStreamPriorityRange(self, least: Any, greatest: Any) -> None:
         least[0], greatest[0] = 0, -5
@@ -240,23 +220,23 @@ class FakeCuda:
 
     def _cuMemAlloc_v2(self, out: Any, size: int) -> int:
         if size <= 0:
-            return INVALID_VALUE
+            return codes.INVALID_VALUE
         if self.live() + size > self._memory:
-            return OUT_OF_MEMORY
+            return codes.OUT_OF_MEMORY
         whole = np.full(size + 512, _POISON, np.uint8)
         address = int(whole.ctypes.data + -whole.ctypes.data % 512)
         self._blocks[address], self._sizes[address] = whole, size
         self._owners[address] = self._stack()[-1]
         out[0] = address
-        return SUCCESS
+        return codes.SUCCESS
 
     def _cuMemFree_v2(self, pointer: int) -> int:
         block = self._blocks.pop(int(pointer), None)
         if block is None:
-            return INVALID_VALUE
+            return codes.INVALID_VALUE
         del self._sizes[int(pointer)], self._owners[int(pointer)]
         block[:] = _POISON
-        return SUCCESS
+        return codes.SUCCESS
 
     def _cuMemHostAlloc(self, out: Any, size: int, flags: int) -> None:
         assert flags == 0
@@ -269,9 +249,9 @@ class FakeCuda:
     def _cuMemFreeHost(self, pointer: Any) -> int:
         room = self._hosts.pop(int(FFI.cast("uintptr_t", pointer)), None)
         if room is None:
-            return INVALID_VALUE
+            return codes.INVALID_VALUE
         self.pinned -= len(room)
-        return SUCCESS
+        return codes.SUCCESS
 
     def _holds(self, address: int, size: int) -> bool:
         return self._owner(address, size) is not None
@@ -287,13 +267,13 @@ class FakeCuda:
         """Enqueue a copy; ``ends`` tells which of the two are in the device's memory."""
         places = [int(FFI.cast("uintptr_t", place)) for place in (dst, src)]
         if not all(self._holds(places[end], size) for end in ends):
-            return INVALID_VALUE
+            return codes.INVALID_VALUE
 
         def copy() -> None:
             if all(self._holds(places[end], size) for end in ends):
                 ctypes.memmove(*places, size)
             else:
-                self._break(ILLEGAL_ADDRESS, "a copy from or to memory that was given back")
+                self._break(codes.ILLEGAL_ADDRESS, "a copy from or to memory that was given back")
 
         return self._enqueue(stream, copy)
 
@@ -305,28 +285,28 @@ class FakeCuda:
 
     def _cuMemcpyDtoDAsync_v2(self, dst: int, src: int, size: int, stream: Any) -> int:
         if self._owner(int(dst), size) != self._owner(int(src), size):
-            return INVALID_VALUE
+            return codes.INVALID_VALUE
         return self._copy(dst, src, size, stream, 0, 1)
 
     def _cuDeviceCanAccessPeer(self, out: Any, device: int, peer: int) -> int:
         out[0] = int(device != peer)
-        return SUCCESS
+        return codes.SUCCESS
 
     def _cuCtxEnablePeerAccess(self, peer: Any, flags: int) -> int:
         pair = (self._stack()[-1], int(FFI.cast("uintptr_t", peer)))
         if flags or pair[0] == pair[1]:
-            return INVALID_VALUE
+            return codes.INVALID_VALUE
         if pair in self.peers:
-            return PEER_ALREADY
+            return codes.PEER_ALREADY
         self.peers.add(pair)
-        return SUCCESS
+        return codes.SUCCESS
 
     def _cuMemcpyPeerAsync(
         self, dst: int, to: Any, src: int, of: Any, size: int, stream: Any
     ) -> int:
         owners = [self._owner(int(place), size) for place in (dst, src)]
         if owners != [int(FFI.cast("uintptr_t", context)) for context in (to, of)]:
-            return INVALID_VALUE
+            return codes.INVALID_VALUE
         return self._copy(dst, src, size, stream, 0, 1)
 
     # Streams and events
@@ -348,10 +328,10 @@ class FakeCuda:
     def _enqueue(self, handle: Any, work: Callable[[], None]) -> int:
         stream = self._known(handle)
         if not isinstance(stream, _Stream):
-            return INVALID_HANDLE
+            return codes.INVALID_HANDLE
         stream.work.append(work)
         stream.put += 1
-        return SUCCESS
+        return codes.SUCCESS
 
     def _step(self, stream: _Stream) -> None:
         work = stream.work.popleft()
@@ -365,40 +345,40 @@ class FakeCuda:
 
     def _cuStreamCreateWithPriority(self, out: Any, flags: int, priority: int) -> int:
         if flags != 1 or not -5 <= priority <= 0:
-            return INVALID_VALUE
+            return codes.INVALID_VALUE
         self._new("CUstream", _Stream(), out)
-        return SUCCESS
+        return codes.SUCCESS
 
     def _cuStreamDestroy_v2(self, handle: Any) -> int:
         stream = self._known(handle)
         if not isinstance(stream, _Stream) or stream is self._objects[0]:
-            return INVALID_HANDLE
+            return codes.INVALID_HANDLE
         self._drain(stream, stream.put)
         stream.destroyed = True
-        return SUCCESS
+        return codes.SUCCESS
 
     def _cuStreamQuery(self, handle: Any) -> int:
         stream = self._known(handle)
         if not isinstance(stream, _Stream):
-            return INVALID_HANDLE
+            return codes.INVALID_HANDLE
         if stream.work:
             self._step(stream)
-        return self._sticky or (NOT_READY if stream.work else SUCCESS)
+        return self._sticky or (codes.NOT_READY if stream.work else codes.SUCCESS)
 
     def _cuStreamSynchronize(self, handle: Any) -> int:
         stream = self._known(handle)
         if not isinstance(stream, _Stream):
-            return INVALID_HANDLE
+            return codes.INVALID_HANDLE
         self._drain(stream, stream.put)
         return self._sticky
 
     def _cuStreamWaitEvent(self, handle: Any, event: Any, flags: int) -> int:
         found = self._known(event)
         if not isinstance(found, _Event) or flags:
-            return INVALID_HANDLE
+            return codes.INVALID_HANDLE
         other, number = found.stream, found.number  # of this recording, whatever comes later
         if other is None:
-            return SUCCESS
+            return codes.SUCCESS
         return self._enqueue(handle, lambda: self._drain(other, number))
 
     def _cuEventCreate(self, out: Any, flags: int) -> None:
@@ -407,14 +387,14 @@ class FakeCuda:
     def _cuEventDestroy_v2(self, handle: Any) -> int:
         event = self._known(handle)
         if not isinstance(event, _Event):
-            return INVALID_HANDLE
+            return codes.INVALID_HANDLE
         event.destroyed = True
-        return SUCCESS
+        return codes.SUCCESS
 
     def _cuEventRecord(self, handle: Any, where: Any) -> int:
         event, stream = self._known(handle), self._known(where)
         if not isinstance(event, _Event) or not isinstance(stream, _Stream):
-            return INVALID_HANDLE
+            return codes.INVALID_HANDLE
         event.time, idle = time.perf_counter(), not stream.work
 
         def note() -> None:
@@ -423,21 +403,23 @@ class FakeCuda:
 
         self._enqueue(where, note)
         event.stream, event.number = stream, stream.put
-        return SUCCESS
+        return codes.SUCCESS
 
     def _cuEventQuery(self, handle: Any) -> int:
         event = self._known(handle)
         if not isinstance(event, _Event):
-            return INVALID_HANDLE
+            return codes.INVALID_HANDLE
         if event.stream is None or event.stream.done >= event.number:
             return self._sticky
         self._step(event.stream)
-        return self._sticky or (SUCCESS if event.stream.done >= event.number else NOT_READY)
+        return self._sticky or (
+            codes.SUCCESS if event.stream.done >= event.number else codes.NOT_READY
+        )
 
     def _cuEventSynchronize(self, handle: Any) -> int:
         event = self._known(handle)
         if not isinstance(event, _Event):
-            return INVALID_HANDLE
+            return codes.INVALID_HANDLE
         if event.stream is not None:
             self._drain(event.stream, event.number)
         return self._sticky
@@ -446,47 +428,47 @@ class FakeCuda:
         first, last = self._known(begin), self._known(end)
         for event in (first, last):
             if not isinstance(event, _Event) or not event.timed or event.stream is None:
-                return INVALID_HANDLE
+                return codes.INVALID_HANDLE
             if event.stream.done < event.number:
-                return NOT_READY
+                return codes.NOT_READY
         out[0] = (last.time - first.time) * 1e3
-        return SUCCESS
+        return codes.SUCCESS
 
     # Programs
 
     def _cuModuleLoadData(self, out: Any, image: Any) -> int:
         data = bytes(FFI.buffer(image)) if isinstance(image, FFI.CData) else bytes(image)
         if not data.startswith(IMAGE):
-            return INVALID_IMAGE
+            return codes.INVALID_IMAGE
         self._new("CUmodule", loaded(data), out)
-        return SUCCESS
+        return codes.SUCCESS
 
     def _cuModuleUnload(self, handle: Any) -> int:
-        return SUCCESS if isinstance(self._known(handle), Code) else INVALID_HANDLE
+        return codes.SUCCESS if isinstance(self._known(handle), Code) else codes.INVALID_HANDLE
 
     def _cuModuleGetFunction(self, out: Any, module: Any, name: bytes) -> int:
         code = self._known(module)
         try:
             self._new("CUfunction", code.kernel(name.decode()), out)
         except AttributeError:
-            return NOT_FOUND
-        return SUCCESS
+            return codes.NOT_FOUND
+        return codes.SUCCESS
 
     def _cuFuncGetAttribute(self, out: Any, number: int, function: Any) -> int:
         out[0] = 64
         known = isinstance(self._known(function), Kernel) and number == 0
-        return SUCCESS if known else INVALID_VALUE
+        return codes.SUCCESS if known else codes.INVALID_VALUE
 
     def _cuLaunchKernel(self, function: Any, *args: Any) -> int:
         grid, block = tuple(map(int, args[:3])), tuple(map(int, args[3:6]))
         shared, stream, parameters, extra = args[6:]
         kernel = self._known(function)
         if not isinstance(kernel, Kernel) or shared or extra != FFI.NULL:
-            return INVALID_HANDLE
+            return codes.INVALID_HANDLE
         within = all(0 < n <= most for n, most in zip(grid, _MOST_GRID, strict=True))
         within &= all(0 < n <= most for n, most in zip(block, _MOST_BLOCK, strict=True))
         if not within or block[0] * block[1] * block[2] > 64:
-            return INVALID_VALUE
+            return codes.INVALID_VALUE
         given = [
             bytes(FFI.buffer(FFI.cast("char *", parameters[i]), size))
             for i, size in enumerate(kernel.sizes)
@@ -496,7 +478,7 @@ class FakeCuda:
             with _ONE_LAUNCH:
                 wrong = kernel.launch(grid, block, given, backwards=False)
             if wrong:
-                self._break(ILLEGAL_ADDRESS, f"{kernel.name}: {wrong}")
+                self._break(codes.ILLEGAL_ADDRESS, f"{kernel.name}: {wrong}")
 
         return self._enqueue(stream, run)
 

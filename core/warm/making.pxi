@@ -1,0 +1,278 @@
+# New arrays of a number, joined arrays and other shapes: the short ways for what programs do most.
+#
+# A function here returns None for operands that are not plain; the public one then serves or explains.
+
+cdef int plain_shape(object shape, int64_t *dims) except -2:
+    """Write the extents of a tuple of ints; their number, or -1 if it is anything else."""
+    cdef int i, n
+    if type(shape) is not tuple or len(<tuple>shape) > MAX_NDIM:
+        return -1
+    n = len(<tuple>shape)
+    for i in range(n):
+        extent = (<tuple>shape)[i]
+        if type(extent) is not int or not 0 <= extent <= _MAX_COUNT:
+            return -1
+        dims[i] = extent
+    return n
+
+
+cdef Device plain_device(object device):
+    """The current device for None, a device as it is; None for a name."""
+    if device is None:
+        return <Device>_get_device()()
+    return <Device>device if type(device) is Device else None
+
+
+cdef object _current_device = None
+
+
+cdef object _get_device():
+    global _current_device
+    if _current_device is None:
+        from .discovery.devices import get_device
+
+        _current_device = get_device
+    return _current_device
+
+
+def plain_array(shape, object value, object dtype, object device):
+    """An array of a dtype, with every element a Python number; of unset memory if that is None."""
+    cdef int64_t dims[MAX_NDIM]
+    cdef int n
+    cdef Device where
+    cdef Array out
+    if type(dtype) is not DType or (
+            value is not None and type(value) not in (int, float, bool)):
+        return None
+    n = plain_shape(shape, dims)
+    where = plain_device(device)
+    if n < 0 or where is None:
+        return None
+    if where.opened is None:
+        where.ensure_open()
+    out = new_array(where, <DType>dtype, n, dims, current_stream_of(where))
+    if value is not None:
+        fill(out, value)
+    return out
+
+
+cdef Array scalar_on(Device device, DType dtype, object value):
+    """A 0-d array of a Python number."""
+    cdef Array out = new_array(device, dtype, 0, NULL, current_stream_of(device))
+    fill(out, value)
+    return out
+
+
+def ruled(object start, object step, int64_t count, DType dtype not None, Device device not None):
+    """The numbers start + i * step for i below ``count``."""
+    cdef Array out
+    if device.opened is None:
+        device.ensure_open()
+    out = new_array(device, dtype, 1, &count, current_stream_of(device))
+    if count == 1:
+        fill(out, start)
+    elif count:
+        launch("arange", (scalar_on(device, dtype, start), scalar_on(device, dtype, step)), (out,))
+    return out
+
+
+def plain_range(object start, object stop, object step, object dtype, object device):
+    """The ints from start (or 0) up to below stop, step apart, as int64."""
+    cdef int64_t first = 0, end, width
+    cdef Device where
+    if (type(start) is not int or type(step) is not int or (stop is not None and type(stop) is not int)
+            or (dtype is not None and dtype is not <object>_dtypes[INT64])):
+        return None
+    where = plain_device(device)
+    if where is None or not (-_MAX_COUNT < start < _MAX_COUNT and 0 < step < _MAX_COUNT):
+        return None
+    if stop is not None and not -_MAX_COUNT < stop < _MAX_COUNT:
+        return None
+    end = start if stop is None else stop
+    first = 0 if stop is None else start
+    width = step
+    return ruled(first, width, (end - first - 1) // width + 1 if end > first else 0,
+                 <DType>_dtypes[INT64], where)
+
+
+def reshaped(Array x not None, object shape):
+    """A contiguous array with another shape, one extent of which may be -1."""
+    cdef int64_t dims[2 * MAX_NDIM]
+    cdef int64_t known = 1, step = 1
+    cdef int i, n, open_place = -1
+    if not x.contiguous or type(shape) is not tuple or len(<tuple>shape) > MAX_NDIM or x.count == 0:
+        return None
+    n = len(<tuple>shape)
+    for i in range(n):
+        extent = (<tuple>shape)[i]
+        if type(extent) is not int or not -1 <= extent <= x.count or extent == 0:
+            return None
+        dims[i] = extent
+        if dims[i] == -1:
+            if open_place >= 0:
+                return None
+            open_place = i
+        elif known > x.count // dims[i]:
+            return None
+        else:
+            known *= dims[i]
+    if open_place >= 0:
+        if x.count % known:
+            return None
+        dims[open_place] = x.count // known
+    elif known != x.count:
+        return None
+    for i in range(n - 1, -1, -1):
+        dims[MAX_NDIM + i] = step
+        step *= dims[i]
+    return view_of(x, n, dims, dims + MAX_NDIM, 0)
+
+
+def permuted(Array x not None, object axes):
+    """A view with the axes in another order."""
+    cdef int64_t dims[2 * MAX_NDIM]
+    cdef uint64_t seen = 0
+    cdef int i, n = x.t.ndim
+    cdef int64_t axis
+    dims[0] = dims[MAX_NDIM] = 0  # a 0-d array has none
+    if type(axes) is not tuple or len(<tuple>axes) != n:
+        return None
+    for i in range(n):
+        item = (<tuple>axes)[i]
+        if type(item) is not int or not -n <= item < n:
+            return None
+        axis = item
+        axis += n if axis < 0 else 0
+        if seen >> axis & 1:
+            return None
+        seen |= (<uint64_t>1) << axis
+        dims[i] = x.t.shape[axis]
+        dims[MAX_NDIM + i] = x.t.strides[axis]
+    return view_of(x, n, dims, dims + MAX_NDIM, 0)
+
+
+def with_axis(Array x not None, object axis):
+    """A view with a new axis of extent 1."""
+    cdef int64_t dims[2 * MAX_NDIM]
+    cdef int i, n = x.t.ndim + 1
+    cdef int place
+    if type(axis) is not int or not -n <= axis < n or n > MAX_NDIM:
+        return None
+    place = axis + n if axis < 0 else axis
+    for i in range(n):
+        dims[i] = 1 if i == place else x.t.shape[i - (i > place)]
+        dims[MAX_NDIM + i] = 0 if i == place else x.t.strides[i - (i > place)]
+    return view_of(x, n, dims, dims + MAX_NDIM, 0)
+
+
+def without_axis(Array x not None, object axis):
+    """A view without an axis of extent 1."""
+    cdef int64_t dims[2 * MAX_NDIM]
+    cdef int i, n = x.t.ndim
+    cdef int place
+    if type(axis) is not int or not -n <= axis < n:
+        return None
+    place = axis + n if axis < 0 else axis
+    if x.t.shape[place] != 1:
+        return None
+    for i in range(n - 1):
+        dims[i] = x.t.shape[i + (i >= place)]
+        dims[MAX_NDIM + i] = x.t.strides[i + (i >= place)]
+    return view_of(x, n - 1, dims, dims + MAX_NDIM, 0)
+
+
+def flipped(Array x not None, object axis):
+    """A view with the elements of one axis, or of all (None), in reverse order."""
+    cdef int64_t dims[2 * MAX_NDIM]
+    cdef int i, n = x.t.ndim, place = -1
+    cdef int64_t shift = 0
+    if axis is not None:
+        if type(axis) is not int or not -n <= axis < n:
+            return None
+        place = axis + n if axis < 0 else axis
+    for i in range(n):
+        dims[i] = x.t.shape[i]
+        dims[MAX_NDIM + i] = x.t.strides[i]
+        if (place < 0 or i == place) and dims[i] > 0:
+            shift += (dims[i] - 1) * dims[MAX_NDIM + i]
+            dims[MAX_NDIM + i] = -dims[MAX_NDIM + i]
+    return view_of(x, n, dims, dims + MAX_NDIM, shift if x.count else 0)
+
+
+cdef bint plain_parts(object parts) except -1:
+    """Whether this is a list or tuple of arrays of one device, one dtype and one number of axes."""
+    cdef Array first
+    cdef Array x
+    if type(parts) is not list and type(parts) is not tuple or not len(parts):
+        return False
+    if type(parts[0]) is not Array:
+        return False
+    first = <Array>parts[0]
+    for part in parts:
+        if type(part) is not Array:
+            return False
+        x = <Array>part
+        if x.device is not first.device or x.dtype is not first.dtype or x.t.ndim != first.t.ndim:
+            return False
+    return True
+
+
+def joined(object parts, object axis):
+    """Arrays behind each other along an axis."""
+    cdef int64_t dims[MAX_NDIM]
+    cdef int64_t begin = 0
+    cdef int i, place, n
+    cdef Array first
+    cdef Array x
+    cdef Array out
+    if not plain_parts(parts) or type(axis) is not int:
+        return None
+    first = <Array>parts[0]
+    n = first.t.ndim
+    if not -n <= axis < n:
+        return None
+    place = axis + n if axis < 0 else axis
+    memcpy(dims, first.t.shape, n * sizeof(int64_t))
+    dims[place] = 0
+    for part in parts:
+        x = <Array>part
+        for i in range(n):
+            if i != place and x.t.shape[i] != dims[i]:
+                return None
+        dims[place] += x.t.shape[place]
+    out = new_array(first.device, first.dtype, n, dims, current_stream_of(first.device))
+    for part in parts:
+        x = <Array>part
+        if x.count:
+            assign(view_of(out, n, x.t.shape, out.t.strides, begin * out.t.strides[place]), x)
+        begin += x.t.shape[place]
+    return out
+
+
+def stacked(object parts, object axis):
+    """Arrays of one shape along a new axis."""
+    cdef int64_t dims[2 * MAX_NDIM]
+    cdef int i, place, n
+    cdef Array first
+    cdef Array out
+    if not plain_parts(parts) or type(axis) is not int:
+        return None
+    first = <Array>parts[0]
+    n = first.t.ndim + 1
+    if not -n <= axis < n or n > MAX_NDIM:
+        return None
+    place = axis + n if axis < 0 else axis
+    for part in parts:
+        if not same_shape(first, <Array>part):
+            return None
+    for i in range(n):
+        dims[i] = len(parts) if i == place else first.t.shape[i - (i > place)]
+    out = new_array(first.device, first.dtype, n, dims, current_stream_of(first.device))
+    if out.count == 0:
+        return out
+    for i in range(n - 1):
+        dims[i] = first.t.shape[i]
+        dims[MAX_NDIM + i] = out.t.strides[i + (i >= place)]
+    for i in range(len(parts)):
+        assign(view_of(out, n - 1, dims, dims + MAX_NDIM, i * out.t.strides[place]), <Array>parts[i])
+    return out

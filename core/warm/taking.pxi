@@ -1,0 +1,142 @@
+# Elements at integer indices and under masks, and ops along one axis: from arrays to canonical operands.
+
+cdef Array in_c_order(Array x):
+    """The array itself if it is contiguous, else a copy."""
+    cdef Array out
+    if x.contiguous:
+        return x
+    out = new_array(x.device, x.dtype, x.t.ndim, x.t.shape, current_stream_of(x.device))
+    assign(out, x)
+    return out
+
+
+cdef Array flat_view(Array x):
+    """A contiguous array as one axis."""
+    cdef int64_t dims[2]
+    dims[0] = x.count
+    dims[1] = 1
+    return view_of(x, 1, dims, dims + 1, 0)
+
+
+def taken(Array x not None, Array index not None, int axis):
+    """Slices along an axis at indices of any shape, whose axes come to stand there.
+
+    ``index`` has an integer dtype and lies on the device of ``x``.
+    """
+    cdef int64_t dims[2 * MAX_NDIM]
+    cdef int64_t rest[2 * MAX_NDIM]
+    cdef int64_t step = 1
+    cdef int i, n = x.t.ndim - 1, k = index.t.ndim
+    cdef Stream s = current_stream_of(x.device)
+    cdef Array offsets
+    cdef Array out
+    if n + k > MAX_NDIM:
+        raise ValueError(f"an array of {n + k} axes; at most {MAX_NDIM} are supported")
+    for i in range(n):
+        rest[i] = x.t.shape[i + (i >= axis)]
+        rest[MAX_NDIM + i] = x.t.strides[i + (i >= axis)]
+    offsets = new_array(x.device, <DType>_dtypes[INT64], 1, &index.count, s)
+    if index.count:
+        whole = flat_view(in_c_order(cast_array(index, <DType>_dtypes[INT64])))
+        launch("wrap_index", (whole,), (offsets,), (x.t.shape[axis], x.t.strides[axis]))
+    dims[0] = index.count
+    memcpy(dims + 1, rest, n * sizeof(int64_t))
+    out = new_array(x.device, x.dtype, n + 1, dims, s)
+    if out.count:
+        launch("gather", (view_of(x, n, rest, rest + MAX_NDIM, 0), offsets), (out,))
+    if k == 1 and axis == 0:
+        return out
+    for i in range(axis):
+        dims[i] = rest[i]
+        dims[MAX_NDIM + i] = out.t.strides[i + 1]
+    for i in range(axis, n):
+        dims[k + i] = rest[i]
+        dims[MAX_NDIM + k + i] = out.t.strides[i + 1]
+    step = out.t.strides[0]
+    for i in range(k - 1, -1, -1):
+        dims[axis + i] = index.t.shape[i]
+        dims[MAX_NDIM + axis + i] = step
+        step *= index.t.shape[i]
+    return view_of(out, n + k, dims, dims + MAX_NDIM, 0)
+
+
+cdef Array taken_by_key(Array x, object key):
+    """What a key of one array of ints, behind whole slices, or a mask takes; None for other keys."""
+    cdef Array index
+    cdef int i, axis = 0
+    if type(key) is tuple:
+        axis = len(<tuple>key) - 1
+        for i in range(axis):
+            part = (<tuple>key)[i]
+            if type(part) is not slice or part != _WHOLE:
+                return None
+        key = (<tuple>key)[axis] if axis >= 0 else None
+    if type(key) is not Array or axis >= x.t.ndim:
+        return None
+    index = <Array>key
+    if index.device is not x.device:
+        return None
+    if index.dtype.code == BOOL and axis == 0 and index.t.ndim and same_shape(index, x):
+        return selected(x, index)
+    return taken(x, index, axis) if index.dtype.kind in "iu" else None
+
+
+cdef object _WHOLE = slice(None)
+
+
+cdef int64_t count_true(Array flags) except -1:
+    """The number of true elements of a flat mask; waits for them."""
+    cdef Array found
+    if flags.count == 0:
+        return 0
+    found = reduce("count_nonzero", flags, None, False, <DType>_dtypes[INT64])
+    return read_in_place(found) if found.device.host_addressable else int(found)
+
+
+def places_of(Array mask not None):
+    """The places (int64) of the true elements of a mask in C order."""
+    cdef Array flags = flat_view(in_c_order(mask))
+    cdef int64_t count = count_true(flags)
+    cdef Array out = new_array(mask.device, <DType>_dtypes[INT64], 1, &count,
+                               current_stream_of(mask.device))
+    if count:
+        launch("nonzero", (flags,), (out,))
+    return out
+
+
+def selected(Array x not None, Array mask not None):
+    """The elements where a mask of the same shape and device is true, in C order."""
+    cdef int64_t dims[2]
+    cdef int64_t steps[2]
+    cdef Array flags = flat_view(in_c_order(mask))
+    cdef int64_t count = count_true(flags)
+    cdef Array out = new_array(x.device, x.dtype, 1, &count, current_stream_of(x.device))
+    if count:
+        dims[0], dims[1] = x.count, 1
+        steps[0] = steps[1] = 1
+        rows = view_of(in_c_order(x), 2, dims, steps, 0)
+        dims[0] = count
+        launch("compress", (rows, flags), (view_of(out, 2, dims, steps, 0),))
+    return out
+
+
+cdef Array axis_behind(Array x, int axis):
+    """A view with an axis moved behind the others."""
+    cdef int64_t dims[2 * MAX_NDIM]
+    cdef int i, n = x.t.ndim
+    if axis == n - 1:
+        return x
+    for i in range(n - 1):
+        dims[i] = x.t.shape[i + (i >= axis)]
+        dims[MAX_NDIM + i] = x.t.strides[i + (i >= axis)]
+    dims[n - 1] = x.t.shape[axis]
+    dims[MAX_NDIM + n - 1] = x.t.strides[axis]
+    return view_of(x, n, dims, dims + MAX_NDIM, 0)
+
+
+def along_axis(str op not None, Array x not None, int axis, DType dtype not None, tuple params=()):
+    """Run an op of the last axis along any axis; the result has the shape of ``x``."""
+    cdef Array out = new_array(x.device, dtype, x.t.ndim, x.t.shape, current_stream_of(x.device))
+    if out.count:
+        launch(op, (axis_behind(x, axis),), (axis_behind(out, axis),), params)
+    return out
