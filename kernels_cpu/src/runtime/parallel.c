@@ -1,9 +1,15 @@
 /* The pool of worker threads behind phx_parallel_for.
  *
- * One job at a time is public, in the static slot `pool`. The word `pool.gate` holds its chunks not yet taken
- * (high half) and the threads at work on it (low half). A thread takes a chunk and enters the job in one
- * compare-and-swap, so whoever has entered has work, the caller waits for nobody else, and a worker that is
- * late finds no chunk left and never looks at the job. While the slot is taken, other calls run inline.
+ * One job at a time is public, in the static slot `pool`. The word `pool.gate` holds the first and the end of
+ * its chunks not yet taken (16 bits each) and the threads at work on it (low half). A thread takes a chunk and
+ * enters the job in one compare-and-swap, so whoever has entered has work, the caller waits for nobody else,
+ * and a worker that is late finds no chunk left and never looks at the job. While the slot is taken, other
+ * calls run inline.
+ *
+ * The caller and every second worker take chunks from the front, the others from the back: of arrays that are
+ * used again and again each core meets the part that is in its own cache. A worker without work spins as long
+ * as experience says that it pays: longer after work that came soon, not at all where threads outnumber cores,
+ * which shows by a spin that is interrupted.
  */
 #define _GNU_SOURCE
 #include "runtime/parallel.h"
@@ -15,12 +21,19 @@
 #include "runtime/thread.h"
 
 #define MAX_THREADS 256
-#define CHUNKS_PER_THREAD 4
+#define CHUNKS_PER_THREAD 8
 #define ALIGN_ITEMS 64 /* chunks begin at multiples: two threads seldom share a cache line */
-#define SPIN_NS 20000u /* a futex wake-up takes 5 to 50 microseconds; jobs often come in bursts */
+#define SPIN_LEAST_NS 5000u /* of a worker whose work never comes soon */
+#define SPIN_MOST_NS 200000u /* a futex wake-up takes 5 to 50 microseconds; jobs often come in bursts */
 #define WAKE_NS 30000u /* work that is left for a sleeping worker to be woken */
-#define SPINS_PER_LOOK 32 /* pauses between two looks at the clock */
-#define ONE_CHUNK ((uint64_t)1 << 32)
+#define LOST_NS 1000000u /* between two looks at the clock: somebody else had the core */
+#define CALM_NS 50000000u /* for so long nobody spins then */
+#define SPINS_PER_LOOK 16 /* pauses between two looks at the clock */
+#define FRONT(gate) ((gate) >> 48)
+#define BACK(gate) ((gate) >> 32 & 0xffff)
+#define WORKING(gate) ((uint32_t)(gate))
+#define ONE_FRONT ((uint64_t)1 << 48)
+#define ONE_BACK ((uint64_t)1 << 32)
 
 static struct {
     atomic_uint_fast64_t gate;
@@ -29,6 +42,7 @@ static struct {
     void *ctx;
     int64_t count, chunk, chunks;
     atomic_int sleepers; /* workers asleep on work */
+    atomic_uint_fast64_t calm_until; /* a time on the clock */
     atomic_bool waiting; /* the caller is asleep on done */
     pthread_mutex_t mutex;
     pthread_cond_t work, done;
@@ -84,12 +98,13 @@ phx_error *cpu_pool_check(void) {
                     refused);
 }
 
-/* Take a chunk; `enter` adds this thread to those at work. Returns the chunk's number or -1. */
-static int64_t take_chunk(bool enter) {
+/* Take a chunk from one end; `enter` adds this thread to those at work. Returns the chunk's number or -1. */
+static int64_t take_chunk(bool from_back, bool enter) {
     uint64_t gate = atomic_load(&pool.gate);
-    while (gate >= ONE_CHUNK) {
-        if (atomic_compare_exchange_weak(&pool.gate, &gate, gate - ONE_CHUNK + enter))
-            return pool.chunks - (int64_t)(gate >> 32);
+    while (FRONT(gate) < BACK(gate)) {
+        const uint64_t taken = from_back ? gate - ONE_BACK : gate + ONE_FRONT;
+        if (atomic_compare_exchange_weak(&pool.gate, &gate, taken + enter))
+            return (int64_t)(from_back ? BACK(taken) : FRONT(gate));
     }
     return -1;
 }
@@ -102,25 +117,39 @@ static void run_chunk(int64_t k) {
     inside = false;
 }
 
-static void run_chunks(int64_t k) {
-    for (; k >= 0; k = take_chunk(false)) run_chunk(k);
+static void run_chunks(int64_t k, bool from_back) {
+    for (; k >= 0; k = take_chunk(from_back, false)) run_chunk(k);
 }
 
-static bool spin_until(bool (*ready)(void)) {
-    if (!pool.may_spin) return ready();
-    const uint64_t end = cpu_now_ns() + SPIN_NS;
-    do {
+/* Ask again and again for so long; whoever lost the core meanwhile gives up. */
+static bool spin_until(bool (*ready)(void), uint64_t patience) {
+    uint64_t now = cpu_now_ns();
+    const uint64_t end = now + patience;
+    if (!pool.may_spin || now < atomic_load_explicit(&pool.calm_until, memory_order_relaxed)) return ready();
+    while (now < end) {
         for (int i = 0; i < SPINS_PER_LOOK; i++) {
             if (ready()) return true;
             relax();
         }
-    } while (cpu_now_ns() < end);
-    return false;
+        const uint64_t before = now;
+        now = cpu_now_ns();
+        if (now - before > LOST_NS) {
+            atomic_store_explicit(&pool.calm_until, now + CALM_NS, memory_order_relaxed);
+            break;
+        }
+    }
+    return ready();
 }
 
-static bool has_chunks(void) { return atomic_load_explicit(&pool.gate, memory_order_relaxed) >= ONE_CHUNK; }
+static bool has_chunks(void) {
+    const uint64_t gate = atomic_load_explicit(&pool.gate, memory_order_relaxed);
+    return FRONT(gate) < BACK(gate);
+}
 
-static bool is_finished(void) { return atomic_load(&pool.gate) == 0; }
+static bool is_finished(void) { return WORKING(atomic_load(&pool.gate)) == 0; }
+
+/* What a worker without work looks for: chunks, or that no job runs any more. */
+static bool is_idle_or_has_chunks(void) { return has_chunks() || is_finished(); }
 
 static void sleep_until_work(void) {
     pthread_mutex_lock(&pool.mutex);
@@ -132,20 +161,26 @@ static void sleep_until_work(void) {
 
 /* Leave the job; the last to leave wakes the caller if it sleeps. */
 static void leave(void) {
-    if (atomic_fetch_sub(&pool.gate, 1) != 1 || !atomic_load(&pool.waiting)) return;
+    if (WORKING(atomic_fetch_sub(&pool.gate, 1)) != 1 || !atomic_load(&pool.waiting)) return;
     pthread_mutex_lock(&pool.mutex);
     pthread_cond_signal(&pool.done);
     pthread_mutex_unlock(&pool.mutex);
 }
 
-static void *worker(void *unused) {
-    (void)unused;
+static void *worker(void *number) {
+    const bool from_back = (uintptr_t)number % 2 == 0;
+    uint64_t patience = SPIN_MOST_NS / 8;
     for (;;) {
-        const int64_t k = take_chunk(true);
+        const int64_t k = take_chunk(from_back, true);
         if (k >= 0) {
-            run_chunks(k);
+            run_chunks(k, from_back);
             leave();
-        } else if (!spin_until(has_chunks)) {
+        }
+        spin_until(is_idle_or_has_chunks, SPIN_MOST_NS); /* the next job comes when this one has ended */
+        if (spin_until(has_chunks, patience)) {
+            patience = 4 * patience < SPIN_MOST_NS ? 4 * patience : SPIN_MOST_NS;
+        } else {
+            patience = patience / 4 > SPIN_LEAST_NS ? patience / 4 : SPIN_LEAST_NS;
             sleep_until_work();
         }
     }
@@ -156,7 +191,7 @@ static void *worker(void *unused) {
 static void start_workers(int wanted) {
     while (pool.workers < wanted) {
         pthread_t thread;
-        if (cpu_thread_create(&thread, worker, NULL) != 0) break;
+        if (cpu_thread_create(&thread, worker, (void *)(uintptr_t)pool.workers) != 0) break;
         pthread_detach(thread);
         pool.workers++;
     }
@@ -191,7 +226,7 @@ static void run_first_chunk(int64_t helpers) {
 }
 
 static void wait_for_workers(void) {
-    if (atomic_fetch_sub(&pool.gate, 1) == 1 || spin_until(is_finished)) return;
+    if (WORKING(atomic_fetch_sub(&pool.gate, 1)) == 1 || spin_until(is_finished, SPIN_MOST_NS)) return;
     pthread_mutex_lock(&pool.mutex);
     atomic_store(&pool.waiting, true);
     while (!is_finished()) pthread_cond_wait(&pool.done, &pool.mutex);
@@ -221,9 +256,9 @@ void phx_parallel_for(int64_t count, int64_t grain, phx_task_fn fn, void *ctx) {
     pool.count = count;
     pool.chunk = chunk_size(count, grain, threads);
     pool.chunks = (count + pool.chunk - 1) / pool.chunk;
-    atomic_store(&pool.gate, ((uint64_t)(pool.chunks - 1) << 32) + 1);
+    atomic_store(&pool.gate, ONE_FRONT + (uint64_t)pool.chunks * ONE_BACK + 1);
     run_first_chunk(pool.chunks < threads ? pool.chunks - 1 : threads - 1);
-    run_chunks(take_chunk(false));
+    run_chunks(take_chunk(false, false), false);
     wait_for_workers();
     atomic_flag_clear(&pool.taken);
 }
