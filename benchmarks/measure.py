@@ -26,6 +26,9 @@ _LONG_CALL = 0.02
 _VERY_LONG_CALL = 1.0
 #: On a busy machine a thread waits for its core for some scheduler ticks: 4 to 20 ms were seen.
 _INTERRUPTION = 0.05
+#: Seconds after which the kernel has counted what a thread on another core used: Linux does so at
+#: the ticks of its scheduler, every 1 to 10 ms.
+_TICKS = 0.012
 #: Relative and absolute tolerance of results: float32 sums in another order (Higham 2002, section
 #: 4.2: at most about log2(n) roundings for pairwise sums) lie far inside, a wrong element does not.
 TOLERANCE = (2e-5, 1e-5)
@@ -164,16 +167,16 @@ def autorange(sample: Loop, seconds: float) -> int:
         calls = math.ceil(calls * min(max(1.2 * aim, 1.5), 10.0))
 
 
-def settle(limit: float = 0.1) -> None:
-    """Wait until no thread of this process computes: those of a BLAS spin after their work.
+def settle(limit: float = 2.0) -> None:
+    """Wait until no thread of this process computes: those of OpenBLAS spin for up to 0.6 s.
 
     Otherwise the threads of one contestant take a core from the next. ``limit`` is in seconds.
     """
     end = time.perf_counter() + limit
     while time.perf_counter() < end:
         before = time.process_time()
-        time.sleep(0.001)
-        if time.process_time() - before < 0.0003:
+        time.sleep(_TICKS)
+        if time.process_time() - before < 0.2 * _TICKS:
             return
 
 

@@ -112,12 +112,14 @@ class Library:
         if not self._kernels:
             rows, count = ffi.new("phx_kernel ***"), ffi.new("uint64_t *")
             check(self.api.kernel_table(self.device, ffi.cast("void *", rows), count))
+            found: dict[tuple[str, tuple[int, ...], int], Any] = {}
             for i in range(count[0]):
                 row = rows[0][i]
                 op = ffi.buffer(row.op.data, row.op.size)[:].decode()
                 dtypes = tuple(ffi.buffer(row.dtypes, row.n_inputs + row.n_outputs)[:])
-                assert (op, dtypes, row.layout) not in self._kernels, f"two rows of {op} {dtypes}"
-                self._kernels[op, dtypes, row.layout] = row
+                assert (op, dtypes, row.layout) not in found, f"two rows of {op} {dtypes}"
+                found[op, dtypes, row.layout] = row
+            self._kernels = found  # several threads may ask first
         return self._kernels
 
     def stream(self) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +13,7 @@ import cpu_abi
 import numpy as np
 import pytest
 from cpu_abi import PluginError, check, ffi, run
+from plugin_kit import run_python
 
 pytestmark = pytest.mark.needs_cpu
 MILLISECOND = 1_000_000
@@ -396,3 +399,40 @@ def products(library, shape_a, shape_b, dtype):
 def test_batches_of_products(library, dtype, shape_a, shape_b):
     got, want = products(library, shape_a, shape_b, dtype)
     assert np.array_equal(got, want)
+
+
+_PLACES = """
+import os, numpy, phalanx as px
+
+def others():
+    return {int(t) for t in os.listdir("/proc/self/task")} - before
+
+def work():
+    x = px.ones(2**20, dtype=px.float32)
+    for _ in range(20):
+        y = px.exp(x)
+    assert abs(float(px.max(y)) - 2.7182817) < 1e-6
+
+before = {int(t) for t in os.listdir("/proc/self/task")}
+whole = os.sched_getaffinity(0)
+work()
+work()
+assert os.sched_getaffinity(0) == whole, "the caller was moved"
+workers = others()
+assert workers
+placed = {t: os.sched_getaffinity(t) for t in workers}
+assert all(mask <= whole and len(mask) >= len(whole) - 1 for mask in placed.values()), placed
+for t in workers:
+    os.sched_setaffinity(t, {min(whole)})
+for core in sorted(whole):
+    os.sched_setaffinity(0, {core})
+    work()
+assert all(os.sched_getaffinity(t) == {min(whole)} for t in workers), "whoever placed them is overruled"
+print(len(workers))
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux alone places threads")
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one core")
+def test_workers_stay_off_the_callers_core_unless_somebody_places_them() -> None:
+    assert int(run_python("-c", _PLACES, PHALANX_NUM_THREADS="3").stdout) == 2

@@ -15,16 +15,23 @@
 #include "runtime/parallel.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 #include "runtime/runtime.h"
 #include "runtime/thread.h"
 
 #define MAX_THREADS 256
 #define CHUNKS_PER_THREAD 8
+#define FEW_WORKERS 7 /* that are kept off the caller's core */
 #define ALIGN_ITEMS 64 /* chunks begin at multiples: two threads seldom share a cache line */
-#define SPIN_LEAST_NS 5000u /* of a worker whose work never comes soon */
-#define SPIN_MOST_NS 200000u /* a futex wake-up takes 5 to 50 microseconds; jobs often come in bursts */
+#define SPIN_LEAST_NS 10000u /* of a worker whose work never comes soon */
+#define SPIN_MOST_NS 200000u /* a wake-up takes 5 to 50 microseconds, a millisecond where cores are virtual */
+#define LONG_JOB 12 /* grains */
 #define WAKE_NS 30000u /* work that is left for a sleeping worker to be woken */
 #define LOST_NS 1000000u /* between two looks at the clock: somebody else had the core */
 #define CALM_NS 50000000u /* for so long nobody spins then */
@@ -47,6 +54,7 @@ static struct {
     pthread_mutex_t mutex;
     pthread_cond_t work, done;
     int workers; /* started; the owner of the slot writes it */
+    int apart_from; /* the core that workers were last kept off, plus 1 */
     bool may_spin;
 } pool = {
     .taken = ATOMIC_FLAG_INIT,
@@ -59,6 +67,47 @@ static pthread_once_t size_once = PTHREAD_ONCE_INIT;
 static int thread_count = 1;
 static const char *refused;       /* what PHALANX_NUM_THREADS holds if it is not a number */
 static _Thread_local bool inside; /* this thread runs a chunk */
+
+#ifdef __linux__
+/* Where few cores share a cache, Linux wakes a worker on the core of whoever wakes it, even if another one is
+ * idle: both then take turns. So workers are kept off the caller's core, unless somebody else has placed them.
+ */
+static struct {
+    _Atomic pid_t id; /* 0: not running yet */
+    cpu_set_t whole, now;
+} places[FEW_WORKERS];
+
+static void note_place(uintptr_t number) {
+    if (number >= FEW_WORKERS || sched_getaffinity(0, sizeof(cpu_set_t), &places[number].whole) != 0) return;
+    places[number].now = places[number].whole;
+    atomic_store(&places[number].id, (pid_t)syscall(SYS_gettid));
+}
+
+static void keep_off(int core, int worker) {
+    const pid_t id = places[worker].id;
+    cpu_set_t set;
+    if (sched_getaffinity(id, sizeof set, &set) != 0 || !CPU_EQUAL(&set, &places[worker].now)) return;
+    set = places[worker].whole;
+    CPU_CLR(core, &set);
+    if (CPU_COUNT(&set) > 0 && sched_setaffinity(id, sizeof set, &set) == 0) places[worker].now = set;
+}
+
+static void keep_workers_apart(void) {
+    const int core = sched_getcpu();
+    int running = 0;
+    if (core < 0 || core + 1 == pool.apart_from || pool.workers > FEW_WORKERS) return;
+    while (running < pool.workers && atomic_load(&places[running].id) != 0) keep_off(core, running++);
+    if (running == pool.workers) pool.apart_from = core + 1;
+}
+
+static void forget_places(void) {
+    for (int i = 0; i < FEW_WORKERS; i++) atomic_store(&places[i].id, 0);
+}
+#else
+static void note_place(uintptr_t number) { (void)number; }
+static void keep_workers_apart(void) {}
+static void forget_places(void) {}
+#endif
 
 static inline void relax(void) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -168,8 +217,9 @@ static void leave(void) {
 }
 
 static void *worker(void *number) {
+    note_place((uintptr_t)number);
     const bool from_back = (uintptr_t)number % 2 == 0;
-    uint64_t patience = SPIN_MOST_NS / 8;
+    uint64_t patience = SPIN_MOST_NS;
     for (;;) {
         const int64_t k = take_chunk(from_back, true);
         if (k >= 0) {
@@ -178,9 +228,9 @@ static void *worker(void *number) {
         }
         spin_until(is_idle_or_has_chunks, SPIN_MOST_NS); /* the next job comes when this one has ended */
         if (spin_until(has_chunks, patience)) {
-            patience = 4 * patience < SPIN_MOST_NS ? 4 * patience : SPIN_MOST_NS;
+            patience = SPIN_MOST_NS;
         } else {
-            patience = patience / 4 > SPIN_LEAST_NS ? patience / 4 : SPIN_LEAST_NS;
+            patience -= (patience - SPIN_LEAST_NS) / 8;
             sleep_until_work();
         }
     }
@@ -194,6 +244,7 @@ static void start_workers(int wanted) {
         if (cpu_thread_create(&thread, worker, (void *)(uintptr_t)pool.workers) != 0) break;
         pthread_detach(thread);
         pool.workers++;
+        pool.apart_from = 0;
     }
 }
 
@@ -208,10 +259,11 @@ static void wake_workers(int64_t wanted) {
     pthread_mutex_unlock(&pool.mutex);
 }
 
-/* Workers that are awake join by themselves. Sleepers are woken when what is left, at the pace of the first
- * chunk, is worth it: so a job that is smaller than its kernel thought costs no system call. */
-static void run_first_chunk(int64_t helpers) {
-    if (pool.count <= helpers + 1) { /* shares of a long job */
+/* Workers that are awake join by themselves. Sleepers are woken for a long job at once, else when what is left,
+ * at the pace of the first chunk, is worth it: so a job that is smaller than its kernel thought costs no system
+ * call. */
+static void run_first_chunk(int64_t helpers, bool is_long) {
+    if (is_long || pool.count <= helpers + 1) { /* that many are shares of a long job */
         start_workers((int)helpers);
         wake_workers(helpers);
         run_chunk(0);
@@ -251,13 +303,14 @@ void phx_parallel_for(int64_t count, int64_t grain, phx_task_fn fn, void *ctx) {
         fn(ctx, 0, count);
         return;
     }
+    keep_workers_apart();
     pool.fn = fn;
     pool.ctx = ctx;
     pool.count = count;
     pool.chunk = chunk_size(count, grain, threads);
     pool.chunks = (count + pool.chunk - 1) / pool.chunk;
     atomic_store(&pool.gate, ONE_FRONT + (uint64_t)pool.chunks * ONE_BACK + 1);
-    run_first_chunk(pool.chunks < threads ? pool.chunks - 1 : threads - 1);
+    run_first_chunk(pool.chunks < threads ? pool.chunks - 1 : threads - 1, count / grain >= LONG_JOB);
     run_chunks(take_chunk(false, false), false);
     wait_for_workers();
     atomic_flag_clear(&pool.taken);
@@ -272,6 +325,7 @@ void cpu_pool_after_fork(void) {
     pthread_mutex_init(&pool.mutex, NULL);
     pthread_cond_init(&pool.work, NULL);
     pthread_cond_init(&pool.done, NULL);
-    pool.workers = 0;
+    pool.workers = pool.apart_from = 0;
+    forget_places();
     inside = false;
 }
