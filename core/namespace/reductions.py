@@ -362,7 +362,6 @@ def diff(
         ValueError: a negative ``n``.
     """
     from .elementwise import not_equal, subtract
-    from .manipulation import concat
 
     need_array(x, "diff")
     if n < 0:
@@ -370,6 +369,8 @@ def diff(
     axis = normal_axis(axis, x, "diff")
     parts = [p for p in (prepend, x, append) if p is not None]
     if len(parts) > 1:
+        from .manipulation import concat
+
         x = concat(parts, axis=axis)
     for _ in range(n):
         extent = builtins.max(x.shape[axis] - 1, 0)

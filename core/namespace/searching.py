@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from phalanx._warm import Array, cast, empty, launch, places_of
+from phalanx._warm import Array, cast, empty, launch, places_of, plain_search
 from phalanx.arrays.data_types import bool as bool_
 from phalanx.arrays.data_types import int64, result_type
 from phalanx.arrays.indexing import unravel
@@ -45,6 +45,10 @@ def searchsorted(
     Raises:
         ValueError: ``x1`` is not 1-d, or another ``side``.
     """
+    if sorter is None and side in ("left", "right"):
+        plain: Array | None = plain_search(x1, x2, side == "right")
+        if plain is not None:
+            return plain
     if not isinstance(x1, Array) or x1.ndim != 1:
         raise ValueError("searchsorted: x1 is a sorted 1-d array")
     if side not in ("left", "right"):

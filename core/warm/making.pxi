@@ -3,8 +3,11 @@
 # A function here returns None for operands that are not plain; the public one then serves or explains.
 
 cdef int plain_shape(object shape, int64_t *dims) except -2:
-    """Write the extents of a tuple of ints; their number, or -1 if it is anything else."""
+    """Write the extents of an int or a tuple of ints; their number, or -1 if it is anything else."""
     cdef int i, n
+    if type(shape) is int and 0 <= shape <= _MAX_COUNT:
+        dims[0] = shape
+        return 1
     if type(shape) is not tuple or len(<tuple>shape) > MAX_NDIM:
         return -1
     n = len(<tuple>shape)
@@ -36,11 +39,17 @@ cdef object _get_device():
 
 
 def plain_array(shape, object value, object dtype, object device):
-    """An array of a dtype, with every element a Python number; of unset memory if that is None."""
+    """An array with every element a Python number, of unset memory if that is None.
+
+    Without a ``dtype`` it has the number's.
+    """
     cdef int64_t dims[MAX_NDIM]
     cdef int n
     cdef Device where
     cdef Array out
+    if dtype is None and value is not None:
+        dtype = <object>_dtypes[
+            INT64 if type(value) is int else FLOAT64 if type(value) is float else BOOL]
     if type(dtype) is not DType or (
             value is not None and type(value) not in (int, float, bool)):
         return None

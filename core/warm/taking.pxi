@@ -120,6 +120,24 @@ def selected(Array x not None, Array mask not None):
     return out
 
 
+def plain_search(object x1, object x2, bint right):
+    """``searchsorted`` of arrays of one dtype on one device; None for any other operands."""
+    cdef Array edges
+    cdef Array values
+    cdef Array out
+    if type(x1) is not Array or type(x2) is not Array:
+        return None
+    edges, values = <Array>x1, <Array>x2
+    if (edges.t.ndim != 1 or edges.dtype is not values.dtype or edges.device is not values.device
+            or edges.dtype.kind not in "iuf"):
+        return None
+    out = new_array(edges.device, <DType>_dtypes[INT64], values.t.ndim, values.t.shape,
+                    current_stream_of(edges.device))
+    if out.count:
+        launch("searchsorted", (edges, flat_view(in_c_order(values))), (flat_view(out),), (right,))
+    return out
+
+
 cdef Array axis_behind(Array x, int axis):
     """A view with an axis moved behind the others."""
     cdef int64_t dims[2 * MAX_NDIM]

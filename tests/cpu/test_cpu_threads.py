@@ -427,7 +427,7 @@ for t in workers:
 for core in sorted(whole):
     os.sched_setaffinity(0, {core})
     work()
-assert all(os.sched_getaffinity(t) == {min(whole)} for t in workers), "whoever placed them is overruled"
+assert all(os.sched_getaffinity(t) == {min(whole)} for t in workers), "placed anew"
 print(len(workers))
 """
 
