@@ -197,8 +197,7 @@ cdef class Event:
 
     Made by ``stream.record()``, or ``Event(device)`` and ``event.record(stream)``; recording again
     moves it, and whoever waits already waits for the former point. Without ``timing`` it has no
-    time, which some devices take the time for: from the first event that has one, OpenCL notes the
-    times of all commands of the stream.
+    time: a driver may have to note the times of all later work of the stream for one that has.
     """
 
     cdef readonly Device device

@@ -12,6 +12,7 @@ def test_workers_take_only_the_signals_of_their_own_faults():
     printed = run(
         """
         import signal
+        import time
         from pathlib import Path
         before = set(os.listdir("/proc/self/task"))
         stream = L.stream()
@@ -21,8 +22,12 @@ def test_workers_take_only_the_signals_of_their_own_faults():
         own = "SEGV BUS FPE ILL ABRT TRAP SYS".split()
         open_to = sum(1 << getattr(signal, f"SIG{name}") - 1 for name in own)
         for task in set(os.listdir("/proc/self/task")) - before:
-            status = Path(f"/proc/self/task/{task}/status").read_text()
-            blocked = int(status.split("SigBlk:")[1].split()[0], 16)
+            for _ in range(1000):  # a thread begins with all signals blocked
+                status = Path(f"/proc/self/task/{task}/status").read_text()
+                blocked = int(status.split("SigBlk:")[1].split()[0], 16)
+                if not blocked & open_to:
+                    break
+                time.sleep(0.01)
             assert not blocked & open_to, hex(blocked)
             for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
                 assert (blocked | open_to) >> number - 1 & 1, number
