@@ -247,7 +247,7 @@ cdef class Array:
         return binary(_greater_equal, self, other)
 
     __hash__ = None
-    __array_ufunc__ = None  # NumPy leaves mixed operators to us, and we refuse them
+    __array_ufunc__ = None  # NumPy leaves mixed operators to us: scalars count as numbers
 
     # Conversion to Python numbers: copies one element to the host and waits for it
 

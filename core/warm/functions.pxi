@@ -197,10 +197,44 @@ cdef object binary(Function f, object x, object y):
                 a = cast_array(a, key)
                 b = cast_array(b, key)
             return run_binary(f, a, b, None)
-        return with_scalar(f, a, y, 1, None)
+        return with_other(f, a, y, 1, None)
     if type(y) is Array:
-        return with_scalar(f, <Array>y, x, 0, None)
+        return with_other(f, <Array>y, x, 0, None)
     return NotImplemented
+
+
+cdef object with_other(Function f, Array a, object value, int place, Array out):
+    """An array with what is none of ours: a Python number, or a scalar of NumPy's, which counts as one.
+
+    Arrays of others, and lists, are refused. For anything else NotImplemented: it may know arrays.
+    """
+    result = with_scalar(f, a, value, place, out)
+    if result is not NotImplemented:
+        return result
+    number = foreign_number(value)
+    if number is not None:
+        return with_scalar(f, a, number, place, out)
+    kind = type(value)
+    if kind is list or kind is tuple or hasattr(kind, "__dlpack__"):
+        name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+        raise TypeError(f"{f.name} of a phalanx array and a {name}: write phalanx.asarray(...) around "
+                        f"it, with device={a.device.name!r} if it shall be there")
+    return NotImplemented
+
+
+cdef object foreign_number(object value):
+    """The Python number of a scalar of NumPy's; None for anything else."""
+    import sys
+
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not isinstance(value, numpy.generic):
+        return None
+    number = value.item()
+    if isinstance(number, (bool, int, float, complex)):
+        return number
+    if isinstance(value, numpy.floating):
+        return float(value)  # of more bits than float64
+    return complex(value) if isinstance(value, numpy.complexfloating) else None
 
 
 cdef object in_place(Function f, Array x, object other):
@@ -215,7 +249,7 @@ cdef object in_place(Function f, Array x, object other):
             raise TypeError(f"{f.name} in place: {b.dtype.name} does not go into {x.dtype.name}; "
                             "write x = x op y, or convert the operand")
         return run_binary(f, x, separate(cast_array(b, x.dtype), x), x)
-    return with_scalar(f, x, other, 1, x)
+    return with_other(f, x, other, 1, x)
 
 
 cdef Array run_binary(Function f, Array a, Array b, Array out):
@@ -235,6 +269,9 @@ cdef object with_scalar(Function f, Array a, object value, int place, Array out)
     cdef DType key = scalar_key(f, a.dtype, value)
     if key is None:
         return NotImplemented
+    if f is _pow and place == 1 and key.kind in "iu" and value < 0:
+        raise ValueError(f"pow: {a.dtype.name} to the power {value} is no integer; convert first, for "
+                         "example with phalanx.astype(x, phalanx.float64)")
     if key is not a.dtype:
         if out is not None:
             raise TypeError(f"{f.name} in place: a Python {type(value).__name__} does not go into "

@@ -34,6 +34,15 @@ cdef class DType:
     def __str__(self):
         return self.name
 
+    def __eq__(self, other):
+        """Whether this is the same dtype, or its name."""
+        if type(other) is str:
+            return self.name == other
+        return self is other if type(other) is DType else NotImplemented
+
+    def __hash__(self):
+        return hash(self.name)
+
     def __reduce__(self):
         return dtype_from_name, (self.name,)
 
@@ -433,6 +442,15 @@ cdef class Device:
 
     def __str__(self):
         return self.name
+
+    def __eq__(self, other):
+        """Whether this is the same device, or its name."""
+        if type(other) is str:
+            return self.name == other
+        return self is other if type(other) is Device else NotImplemented
+
+    def __hash__(self):
+        return hash(self.name)
 
     def __reduce__(self):
         from .discovery.devices import find_device

@@ -137,7 +137,7 @@ class TestPromotion:
         with pytest.raises(TypeError, match=rf"{call.name} is not defined for {name}; it takes"):
             call(*arguments)
 
-    @pytest.mark.parametrize("other", ["a", None, [1, 2], object(), {}])
+    @pytest.mark.parametrize("other", ["a", None, object(), {}])
     def test_foreign_objects(self, fake: px.Device, other: object) -> None:
         x = px.ones(2)
         with pytest.raises(TypeError):
