@@ -10,7 +10,7 @@ from phalanx.arrays.data_types import as_dtype, astype, float32, float64, int64,
 from phalanx.arrays.data_types import bool as bool_
 from phalanx.arrays.transfer import contiguous
 
-from .manipulation import need_array
+from .manipulation import moveaxis, need_array
 
 Axis = int | tuple[int, ...] | None
 _bool = builtins.bool
@@ -256,12 +256,6 @@ def count_nonzero(x: Array, /, *, axis: Axis = None, keepdims: _bool = False) ->
     return result
 
 
-def _axis_last(x: Array, axis: int) -> Array:
-    order = [i for i in range(x.ndim) if i != axis] + [axis]
-    shape, strides = x.shape, x.strides
-    return make_view(x, tuple(shape[i] for i in order), tuple(strides[i] for i in order))
-
-
 def _cumulative(
     x: Array, axis: int | None, dtype: DType | None, include_initial: _bool, op: str
 ) -> Array:
@@ -284,7 +278,7 @@ def _cumulative(
     result = full(shape, 0 if op == "cumulative_sum" else 1, dtype=target, device=x.device)
     rest = make_view(result, x.shape, result.strides, result.strides[axis])
     if x.size:
-        launch(op, (_axis_last(x, axis),), (_axis_last(rest, axis),))
+        launch(op, (moveaxis(x, axis, -1),), (moveaxis(rest, axis, -1),))
     return result
 
 
