@@ -66,21 +66,24 @@ PHX_FN c64 phx_c128_to_c64(c128 z) { return phx_complex_c64((f32)z.re, (f32)z.im
 /* ---- sums of two products -------------------------------------------------------------------- */
 
 /* a*b + c*d as a pair, close to correctly rounded in .hi even where the products cancel; symmetric
- * in the two products. No product may overflow; below 2**-969 products lose their low bits. */
+ * in the two products. The sign of a sum of zero is that of the sum of the rounded products. No product
+ * may overflow; below 2**-969 products lose their low bits. */
 PHX_FN phx_dd phx_dot2(f64 a, f64 b, f64 c, f64 d) {
     const phx_dd p = phx_two_prod(a, b);
     const phx_dd q = phx_two_prod(c, d);
     const phx_dd s = phx_two_sum(p.hi, q.hi);
     const phx_dd t = phx_two_sum(p.lo, q.lo);
     const phx_dd r = phx_two_sum(s.hi, t.hi);
-    return phx_fast_two_sum(r.hi, r.lo + (s.lo + t.lo));
+    phx_dd v = phx_fast_two_sum(r.hi, r.lo + (s.lo + t.lo));
+    v.hi = v.hi == 0.0 ? s.hi : v.hi;
+    return v;
 }
 
 /* n / d of pairs, rounded once (0.5 ulp and about 2**-50). */
 PHX_FN f64 phx_pair_quotient(phx_dd n, phx_dd d) {
     const f64 q = n.hi / d.hi;
     const f64 r = phx_fma(-q, d.lo, phx_fma(-q, d.hi, n.hi) + n.lo);
-    return q + r / d.hi;
+    return n.hi == 0.0 ? q : q + r / d.hi;
 }
 
 /* A number as m * 2**e: 1 <= |m| < 2, or m = 0 with an e below all others. */

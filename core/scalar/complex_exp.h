@@ -24,9 +24,12 @@
 
 /* ---- pairs ----------------------------------------------------------------------------------- */
 
+/* A product of zero keeps its sign, which adding +0 would take. */
 PHX_FN phx_dd phx_pair_product(phx_dd a, phx_dd b) {
     const phx_dd p = phx_two_prod(a.hi, b.hi);
-    return phx_fast_two_sum(p.hi, p.lo + phx_fma(a.hi, b.lo, a.lo * b.hi));
+    phx_dd r = phx_fast_two_sum(p.hi, p.lo + phx_fma(a.hi, b.lo, a.lo * b.hi));
+    r.hi = p.hi == 0.0 ? p.hi : r.hi;
+    return r;
 }
 
 PHX_FN phx_dd phx_pair_sum(phx_dd a, phx_dd b) {

@@ -157,7 +157,7 @@ PHX_OUTLINE c128 phx_log1p_c128(c128 z) {
             re = 0.5 * (r.hi + (r.lo + 2.0 * share));
         }
         im = phx_atan2_f64(y, s.hi);
-        im = share == 0.0 ? im : im - (y / s.hi) * share;
+        im = (share == 0.0) | (y == 0.0) ? im : im - (y / s.hi) * share;
     }
     return phx_complex_c128(re, im);
 }
