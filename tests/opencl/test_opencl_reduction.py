@@ -165,7 +165,7 @@ def rows_with_pairs(dtype: str, around: float, pair: tuple[float, float]) -> np.
     return rows
 
 
-@pytest.mark.parametrize("dtype", some_of(PLACE_DTYPES, ("int8", "uint64", "float16")))
+@pytest.mark.parametrize("dtype", some_of(PLACE_DTYPES, ("uint64", "float16")))
 def test_first_of_equal_ones(where: px.Device, dtype: str) -> None:
     cases = [("argmax", 1, (2, 2)), ("argmin", 2, (1, 1))]
     if kind_of(dtype) == "f":
@@ -186,7 +186,7 @@ def test_first_of_equal_ones(where: px.Device, dtype: str) -> None:
             assert got.tolist() == [first for first, _ in PAIRS], f"{op} {around} {pair} {view}"
 
 
-@pytest.mark.parametrize("dtype", some_of(PLACE_DTYPES, ("int8", "uint64", "float16")))
+@pytest.mark.parametrize("dtype", some_of(PLACE_DTYPES, ("uint64", "float16")))
 def test_places_in_large_arrays(where: px.Device, dtype: str) -> None:
     sources = [dense(300_001), dense(37, 4133), View((130, 4133), (1, 130)), View((90_001,), (3,))]
     for op in ("argmax", "argmin"):
