@@ -98,7 +98,7 @@ def python_error(  # noqa: PLR0911 - one line per code
         case ErrorCode.TIMEOUT:
             return TimeoutError(whole)
         case ErrorCode.INDEX_OUT_OF_RANGE:
-            return IndexError(whole)
+            return IndexError(error.message or whole)
         case ErrorCode.ABI_MISMATCH:
             return PluginLoadError(message, remedy=remedy)
     return DriverCallError(

@@ -6,6 +6,7 @@ import os
 import platform
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 from enum import StrEnum
 from typing import Any
 
@@ -111,6 +112,14 @@ def _packages() -> Iterator[Check]:
     yield Check("packages", Verdict.OK, ", ".join(versions))
 
 
+#: The environment variables that something reads, without PHALANX_; our own tests' aside.
+_VARIABLES = (
+    *("CACHE_DIR", "CPU_ISA", "DEVICE", "FALLBACK", "GPU", "LOG"),
+    *("NUM_THREADS", "PLUGINS", "PLUGIN_TIMEOUT"),
+)
+_LISTED = ", ".join(f"PHALANX_{name}" for name in _VARIABLES)
+
+
 def _variables() -> Iterator[Check]:
     present = {k: v for k, v in sorted(os.environ.items()) if k.startswith("PHALANX_")}
     shown = ", ".join(f"{name}={value}" for name, value in present.items())
@@ -121,6 +130,13 @@ def _variables() -> Iterator[Check]:
         yield Check("variables", Verdict.CRITICAL, *detail_and_remedy(error))
         return
     yield Check("variables", Verdict.OK, shown or "none of PHALANX_* is set")
+    names = [name.removeprefix("PHALANX_") for name in present]
+    for name in names:
+        if name in _VARIABLES or name.startswith("TEST_"):
+            continue
+        near = get_close_matches(name, _VARIABLES, n=1)
+        remedy = f"did you mean PHALANX_{near[0]}?" if near else f"there are {_LISTED}"
+        yield Check("variables", Verdict.WARNING, f"nothing reads PHALANX_{name}", remedy)
 
 
 def _installed() -> dict[str, list[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from phalanx._warm import Device
@@ -40,15 +41,36 @@ def empty_cache(device: str | Device | None = None) -> int:
     return released
 
 
-def set_memory_limit(size: int | None, device: str | Device | None = None) -> None:
+def set_memory_limit(size: int | str | None, device: str | Device | None = None) -> None:
     """Let the pool of a device reserve at most ``size`` bytes; ``None`` removes the limit.
 
+    A text has a unit, as ``"512 MiB"`` or ``"1.5GB"``: powers of 1024 with an i, of 1000 without.
+
     Raises:
-        ValueError: a limit that is not positive.
+        ValueError: a limit that is not positive, or no number of bytes.
     """
-    if size is not None and size <= 0:
+    limit = parse_size(size) if isinstance(size, str) else size
+    if limit is not None and limit <= 0:
         raise ValueError(f"a memory limit is a positive number of bytes or None, got {size}")
-    _device(device).pool.set_limit(size or 0)
+    _device(device).pool.set_limit(limit or 0)
+
+
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", re.IGNORECASE)
+
+
+def parse_size(text: str) -> int:
+    """Return the bytes that a text such as ``"512 MiB"`` names.
+
+    Raises:
+        ValueError: it names none.
+    """
+    found = _SIZE.fullmatch(text)
+    if found is None or (found[3] and not found[2]):
+        raise ValueError(
+            f"a size is a number with a unit such as '512 MiB' or '1.5GB', got {text!r}"
+        )
+    power = " kmgt".index(found[2].lower() or " ")
+    return int(float(found[1]) * (1024 if found[3] else 1000) ** power)
 
 
 def format_size(size: float) -> str:

@@ -133,9 +133,7 @@ class TestStranger:
         row = kernel_row(opened, "wrap_index")
         index, out = tensor("int64_t", [7]), tensor("int64_t", [0])
         error = run(row, [index[0], out[0]], [5, 1])
-        with pytest.raises(
-            IndexError, match=r"take on acme:0: an index is out of range for extent 5"
-        ):
+        with pytest.raises(IndexError, match=r"^an index is out of range for extent 5"):
             opened.check_native_error(int(ffi().cast("uintptr_t", error)), "take on acme:0")
         assert live_errors(build()) == 0
         opened.check_native_error(0, "nothing happened")

@@ -239,6 +239,18 @@ class TestDoctor:
         assert "typo" in checks["variables"][1]["detail"]
         assert "left out" in checks["plugin twin"][0]["detail"]
 
+    def test_variables_that_nothing_reads(self, site: Path) -> None:
+        odd = {"PHALANX_DEVISE": "cpu:0", "PHALANX_XYZZY": "1"}
+        done = phalanx("doctor", "--json", site=site, plugins="acme", **odd)
+        assert done.returncode == 1
+        found = [c for c in self.checks(done)["variables"] if c["verdict"] == "warning"]
+        assert [c["detail"] for c in found] == [
+            "nothing reads PHALANX_DEVISE",
+            "nothing reads PHALANX_XYZZY",
+        ]
+        assert found[0]["remedy"] == "did you mean PHALANX_DEVICE?"
+        assert "PHALANX_PLUGINS" in found[1]["remedy"]
+
     def test_what_is_not_set_up_is_no_fault(self, site: Path) -> None:
         done = phalanx("doctor", "--json", site=site, plugins="acme,bare")
         assert done.returncode == 0

@@ -322,6 +322,29 @@ class TestOutOfMemory:
         with pytest.raises(ValueError, match="positive"):
             px.set_memory_limit(size)
 
+    @pytest.mark.parametrize(
+        ("text", "size"),
+        [
+            ("1GB", 10**9),
+            ("1.5 GiB", 3 * 2**29),
+            ("512 MiB", 512 * MIB),
+            ("100", 100),
+            ("64kib", 2**16),
+            (" 7 b ", 7),
+        ],
+    )
+    def test_limit_as_text(self, fake: px.Device, text: str, size: int) -> None:
+        px.set_memory_limit(text)
+        try:
+            assert px.memory_stats()["limit"] == size
+        finally:
+            px.set_memory_limit(None)
+
+    @pytest.mark.parametrize("text", ["", "GB", "1 GX", "1ib", "-1GB", "0", "1e9", "1,5GB"])
+    def test_limit_that_is_no_size(self, fake: px.Device, text: str) -> None:
+        with pytest.raises(ValueError, match=r"unit such as|positive"):
+            px.set_memory_limit(text)
+
 
 class TestAbsurdRequests:
     @pytest.mark.parametrize("shape", [-1, (2, -3), (-1, 0)])

@@ -78,8 +78,8 @@ static phx_error *out_of_range(const wrap_job *job, int64_t total) {
         if (x < -job->n || x >= job->n)
             return cpu_fail(
                 PHX_INDEX_OUT_OF_RANGE,
-                "cpu: index %lld at place %lld is out of range for an axis of extent %lld; valid "
-                "indices are in [%lld, %lld)",
+                "index %lld at place %lld is out of range for an axis of extent %lld; valid indices "
+                "are in [%lld, %lld)",
                 (long long)x, (long long)i, (long long)job->n, (long long)-job->n,
                 (long long)job->n);
     }
