@@ -34,6 +34,7 @@ from .arrays.data_types import (
     uint64,
 )
 from .arrays.interchange import from_dlpack
+from .arrays.promotion import promotion
 from .arrays.transfer import asnumpy
 from .discovery.devices import (
     device,
@@ -76,9 +77,9 @@ from .errors import (
     SettingError,
     UnsupportedOpError,
 )
+from .namespace.conversion import asarray
 from .namespace.creation import (
     arange,
-    asarray,
     empty,
     empty_like,
     full,
@@ -398,6 +399,7 @@ __all__ = [
     "positive",
     "pow",
     "prod",
+    "promotion",
     "real",
     "reciprocal",
     "remainder",
@@ -463,4 +465,11 @@ def __getattr__(name: str) -> object:
         from .discovery import hookspecs
 
         return getattr(hookspecs, name)
-    raise AttributeError(f"module 'phalanx' has no attribute {name!r}")
+    from .namespace.namesakes import missing_function
+
+    raise AttributeError(missing_function(name, __all__))
+
+
+def __dir__() -> list[str]:
+    """The public names and the module's own, not what the modules behind them happen to import."""
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 import builtins
+import sys
 from dataclasses import dataclass
+from typing import Any
 
-from phalanx._warm import DTYPES, Array, Device, DType, cast, dtype_from_name, promote_types
+from phalanx._warm import (
+    DTYPES,
+    Array,
+    Device,
+    DType,
+    cast,
+    dtype_from_name,
+    no_common_dtype,
+    number_dtype,
+    promote_types,
+)
 from phalanx._warm import copy as copy_array
 from phalanx.optable import DTYPES as SCALAR_TYPES
+
+from .promotion import PAIRS
 
 bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64 = DTYPES[:9]
 float16, bfloat16, float32, float64, complex64, complex128 = DTYPES[9:]
@@ -16,8 +30,8 @@ _bool = builtins.bool
 Number = int | float | complex
 
 
-def as_dtype(dtype: DType | str | type | None) -> DType | None:
-    """Return the dtype for a dtype, its name or a Python type; ``None`` stays ``None``.
+def as_dtype(dtype: Any) -> DType | None:
+    """Return the dtype for a dtype, its name, a Python type or one of NumPy's; ``None`` stays.
 
     Raises:
         TypeError: nothing of the kind.
@@ -29,6 +43,11 @@ def as_dtype(dtype: DType | str | type | None) -> DType | None:
     for kind, result in ((_bool, bool), (int, int64), (float, float64), (complex, complex128)):
         if dtype is kind:
             return result
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        is_scalar = isinstance(dtype, type) and issubclass(dtype, numpy.generic)
+        if is_scalar or isinstance(dtype, numpy.dtype):
+            return dtype_from_name(numpy.dtype(dtype).name)
     raise TypeError(f"dtype takes a phalanx dtype such as phalanx.float32, got {dtype!r}")
 
 
@@ -67,13 +86,13 @@ def astype(
 
 
 def can_cast(from_: DType | str | Array, to: DType | str, /) -> _bool:
-    """Return whether a dtype (or an array's) converts to another by the promotion rules.
+    """Return whether a dtype (or an array's) converts to another by the standard's promotion rules.
 
     Raises:
         TypeError: neither a dtype nor an array.
     """
-    target = _dtype_of(to)
-    return promote_types(_dtype_of(from_), target) is target
+    source, target = _dtype_of(from_), _dtype_of(to)
+    return PAIRS.get((source.name, target.name)) == target.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,10 +177,10 @@ def isdtype(dtype: DType | str, kind: DType | str | tuple[DType | str, ...]) -> 
 
 
 def result_type(*arrays_and_dtypes: Array | DType | Number) -> DType:
-    """Return the dtype that the promotion rules give for arrays, dtypes and Python numbers.
+    """Return the dtype that the rules of ``promotion`` give for arrays, dtypes and Python numbers.
 
     Raises:
-        TypeError: the standard defines no common dtype.
+        TypeError: there is no common dtype.
         ValueError: no argument.
     """
     if not arrays_and_dtypes:
@@ -177,13 +196,13 @@ def result_type(*arrays_and_dtypes: Array | DType | Number) -> DType:
     for dtype in strong[1:]:
         common = promote_types(result, dtype)
         if common is None:
-            raise TypeError(
-                f"{result.name} and {dtype.name} have no common dtype in the Array API standard; "
-                f"convert one with phalanx.astype"
-            )
+            raise TypeError(no_common_dtype(result, dtype))
         result = common
     for number in numbers:
-        result = _with_number(result, number)
+        common = number_dtype(result, number)
+        if common is None:
+            raise TypeError(f"{result.name} does not mix with a Python {type(number).__name__}")
+        result = common
     return result
 
 
@@ -192,16 +211,3 @@ def _dtype_of(x: Array | DType | str) -> DType:
     if found is None:
         raise TypeError("a dtype is needed, got None")
     return found
-
-
-def _with_number(dtype: DType, number: Number) -> DType:
-    kind = default_dtype(number).kind
-    if (dtype.kind == "b") != (kind == "b"):
-        raise TypeError(f"{dtype.name} does not mix with a Python {type(number).__name__}")
-    if kind == "f" and dtype.kind in "iu":
-        return float64
-    if kind == "c" and dtype.kind != "c":
-        if dtype.kind != "f":
-            raise TypeError(f"{dtype.name} does not mix with a Python complex")
-        return complex128 if dtype is float64 else complex64
-    return dtype

@@ -23,6 +23,7 @@ from phalanx._warm import copy as copy_array
 from phalanx.arrays.data_types import int64
 from phalanx.errors import DeviceMismatchError
 
+from .promotion import need_kept, need_number
 from .transfer import contiguous
 
 Key = Any
@@ -34,7 +35,7 @@ def getitem(x: Array, key: Key) -> Array:
     Raises:
         IndexError: too many keys, an int out of range, or a key of another kind.
     """
-    keys = key if isinstance(key, tuple) else (key,)
+    keys = _keys(x, key)
     if len(keys) == 1 and _is_flag(keys[0]):
         return copy_array(_repeated(x, keys[0]))
     if len(keys) == 1 and _is_mask(keys[0]) and keys[0].shape == x.shape:
@@ -49,7 +50,7 @@ def getitem(x: Array, key: Key) -> Array:
 
 def setitem(x: Array, key: Key, value: Any) -> None:
     """``x[key] = value``: the value is broadcast and converted; raises as ``getitem`` does."""
-    keys = key if isinstance(key, tuple) else (key,)
+    keys = _keys(x, key)
     if len(keys) == 1 and _is_flag(keys[0]):
         _store(_repeated(x, keys[0]), value)
         return
@@ -61,6 +62,26 @@ def setitem(x: Array, key: Key, value: Any) -> None:
         return
     base, indices, axis = _advanced(x, keys)
     _scatter(base, indices, axis, value)
+
+
+def _keys(x: Array, key: Key) -> tuple[Key, ...]:
+    """The parts of a key; lists, NumPy's arrays and its truth values become ours, on the device."""
+    keys = key if isinstance(key, tuple) else (key,)
+    return tuple(k if isinstance(k, Array | slice | int) else _own_key(x, k) for k in keys)
+
+
+def _own_key(x: Array, key: Key) -> Key:
+    from phalanx.namespace.conversion import asarray
+
+    if isinstance(key, list):
+        result = asarray(key, device=x.device)
+        return cast(result, int64) if result.size == 0 else result
+    kind = type(key)
+    if kind.__module__.partition(".")[0] != "numpy":
+        return key
+    if kind.__name__ in ("bool", "bool_"):
+        return bool(key)
+    return asarray(key, device=x.device) if kind.__name__ == "ndarray" else key
 
 
 def _is_mask(key: Key) -> bool:
@@ -113,21 +134,14 @@ def _check_shape(wanted: tuple[int, ...], source: Array) -> None:
 
 
 def _check_number(x: Array, value: Any) -> None:
-    kind = x.dtype.kind
-    if isinstance(value, complex) and kind != "c":
-        raise TypeError(f"a complex number does not go into an array of {x.dtype.name}")
-    if isinstance(value, float) and kind in "iub":
-        if kind == "b" or not value.is_integer():
-            raise TypeError(
-                f"the float {value} does not go into an array of {x.dtype.name}; convert it first"
-            )
-    elif kind == "b" and not isinstance(value, bool):
+    need_number(value, x.dtype, "a value")
+    if x.dtype.kind == "b" and (isinstance(value, float | complex) or value not in (0, 1)):
         raise TypeError(f"the number {value} does not go into an array of bool")
 
 
 def _as_value(x: Array, value: Any) -> Array:
     if not isinstance(value, Array):
-        from phalanx.namespace.creation import asarray
+        from phalanx.namespace.conversion import asarray
 
         value = asarray(value, device=x.device)
     if value.device is not x.device:
@@ -135,8 +149,7 @@ def _as_value(x: Array, value: Any) -> Array:
             f"a value on {value.device} for an array on {x.device}",
             remedy=f'move it with value.to_device("{x.device}")',
         )
-    if value.dtype.kind == "c" and x.dtype.kind != "c":
-        raise TypeError(f"complex values do not go into an array of {x.dtype.name}")
+    need_kept(value, x.dtype, "a value")
     result: Array = value
     return result
 

@@ -1,1 +1,3 @@
-"""The functions of the Array API's namespace, and what documents them."""
+"""The functions of the Python Array API standard, and those that are methods of arrays."""
+
+from . import methods as methods

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from math import isnan as isnan_number
 
-from phalanx._warm import Array, BinaryFunction, DType, UnaryFunction, cast, promote_types, ternary
+from phalanx._warm import (
+    Array,
+    BinaryFunction,
+    DType,
+    UnaryFunction,
+    cast,
+    no_common_dtype,
+    promote_types,
+    ternary,
+)
+from phalanx.arrays.promotion import need_kept
 from phalanx.errors import DeviceMismatchError
 
 abs = UnaryFunction("abs")
@@ -110,7 +120,8 @@ def _bound(x: Array, bound: Array | int | float | None) -> Array | int | float |
                 remedy=f'move it with bound.to_device("{x.device}")',
             )
         if promote_types(x.dtype, bound.dtype) is None:
-            raise TypeError(f"clip: {x.dtype.name} and {bound.dtype.name} have no common dtype")
+            raise TypeError(f"clip: {no_common_dtype(x.dtype, bound.dtype)}")
+        need_kept(bound, x.dtype, "clip: a bound")
         return cast(bound, x.dtype)
     if bound is not None and x.dtype.kind in "iu":
         from phalanx.arrays.data_types import iinfo

@@ -113,7 +113,7 @@ def expand_dims(x: Array, /, axis: int | tuple[int, ...] = 0) -> Array:
     made: Array | None = with_axis(x, axis)
     if made is not None:
         return made
-    places = axis if isinstance(axis, tuple) else (axis,)
+    places = axis if isinstance(axis, tuple | list) else (axis,)
     ndim = x.ndim + len(places)
     if any(not -ndim <= a < ndim for a in places):
         raise IndexError(f"expand_dims: axis {axis} is out of range for {ndim} axes")
@@ -126,17 +126,21 @@ def expand_dims(x: Array, /, axis: int | tuple[int, ...] = 0) -> Array:
     return result
 
 
-def squeeze(x: Array, /, axis: int | tuple[int, ...]) -> Array:
-    """Return a view without the given axes, all of extent 1.
+def squeeze(x: Array, /, axis: int | tuple[int, ...] | None = None) -> Array:
+    """Return a view without the given axes (default: all of extent 1).
 
     Raises:
         ValueError: an axis of another extent.
     """
     need_array(x, "squeeze")
+    if axis is None:
+        axis = tuple(i for i, extent in enumerate(x.shape) if extent == 1)
     made: Array | None = without_axis(x, axis)
     if made is not None:
         return made
-    gone = {normal_axis(a, x, "squeeze") for a in (axis if isinstance(axis, tuple) else (axis,))}
+    gone = {
+        normal_axis(a, x, "squeeze") for a in (axis if isinstance(axis, tuple | list) else (axis,))
+    }
     for a in gone:
         if x.shape[a] != 1:
             raise ValueError(f"squeeze: axis {a} of shape {x.shape} has more than one element")
@@ -171,8 +175,8 @@ def moveaxis(
         ValueError: different numbers of axes, or one named twice.
     """
     need_array(x, "moveaxis")
-    sources = source if isinstance(source, tuple) else (source,)
-    targets = destination if isinstance(destination, tuple) else (destination,)
+    sources = source if isinstance(source, tuple | list) else (source,)
+    targets = destination if isinstance(destination, tuple | list) else (destination,)
     if len(sources) != len(targets):
         raise ValueError(f"moveaxis: {source} and {destination} differ in length")
     froms = [normal_axis(a, x, "moveaxis") for a in sources]
@@ -197,7 +201,7 @@ def matrix_transpose(x: Array, /) -> Array:
     return result
 
 
-def flip(x: Array, /, *, axis: int | tuple[int, ...] | None = None) -> Array:
+def flip(x: Array, /, axis: int | tuple[int, ...] | None = None) -> Array:
     """Return a view with the elements of axes (default: all) in reverse order.
 
     Raises:
@@ -208,7 +212,7 @@ def flip(x: Array, /, *, axis: int | tuple[int, ...] | None = None) -> Array:
     made: Array | None = flipped(x, axis)
     if made is not None:
         return made
-    axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
     strides, shift = list(x.strides), 0
     for a in {normal_axis(a, x, "flip") for a in axes}:
         if x.shape[a] > 0:
@@ -293,7 +297,7 @@ def _view_strides(x: Array, shape: tuple[int, ...]) -> tuple[int, ...] | None:
     return tuple(strides)
 
 
-def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
+def concat(arrays: Sequence[Array], /, axis: int | None = 0) -> Array:
     """Join arrays along an axis that they have; ``axis=None`` joins the flattened arrays.
 
     Raises:
@@ -332,7 +336,7 @@ def _without(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
     return (*shape[:axis], *shape[axis + 1 :])
 
 
-def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
+def stack(arrays: Sequence[Array], /, axis: int = 0) -> Array:
     """Join arrays of one shape along a new axis at ``axis``.
 
     Raises:
@@ -351,7 +355,7 @@ def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
     return concat([expand_dims(p, axis=axis) for p in parts], axis=axis)
 
 
-def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
+def unstack(x: Array, /, axis: int = 0) -> tuple[Array, ...]:
     """Return views of the slices along an axis, without that axis.
 
     Raises:
@@ -367,7 +371,7 @@ def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
 
 
 def roll(
-    x: Array, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] | None = None
+    x: Array, /, shift: int | tuple[int, ...], axis: int | tuple[int, ...] | None = None
 ) -> Array:
     """Return the elements moved by ``shift`` places along axes; what falls out returns in front.
 
@@ -378,8 +382,8 @@ def roll(
     if axis is None:
         flat = reshape(x, (-1,))
         return reshape(roll(flat, shift, axis=0), x.shape)
-    axes = axis if isinstance(axis, tuple) else (axis,)
-    shifts = shift if isinstance(shift, tuple) else (shift,) * len(axes)
+    axes = axis if isinstance(axis, tuple | list) else (axis,)
+    shifts = shift if isinstance(shift, tuple | list) else (shift,) * len(axes)
     if len(shifts) != len(axes):
         raise ValueError(f"roll: shift {shift} and axis {axis} differ in length")
     moved: dict[int, int] = {}
@@ -401,7 +405,7 @@ def _part(x: Array, axis: int, begin: int, end: int) -> Array:
     return result
 
 
-def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Array:
+def repeat(x: Array, repeats: int | Array, /, axis: int | None = None) -> Array:
     """Return each element, or slice along ``axis``, repeated: one count, or one per slice.
 
     Raises:

@@ -18,7 +18,7 @@ _bool = builtins.bool
 
 def _need_elements(x: Array, axis: Axis, op: str) -> None:
     """Refuse a reduction without identity over no elements."""
-    axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
     for a in axes:
         if x.shape[normal_axis(a, x, op)] == 0:
             raise ValueError(f"{op} of shape {x.shape} over axis {a}: no elements, and no identity")
@@ -39,7 +39,7 @@ def _accumulate(x: Array, axis: Axis, dtype: DType | None, keepdims: _bool, op: 
 
 
 def sum(
-    x: Array, /, *, axis: Axis = None, dtype: DType | None = None, keepdims: _bool = False
+    x: Array, /, axis: Axis = None, *, dtype: DType | None = None, keepdims: _bool = False
 ) -> Array:
     """Return the sum over axes (default: all), added in a tree that is the same on every device.
 
@@ -60,7 +60,7 @@ def sum(
 
 
 def prod(
-    x: Array, /, *, axis: Axis = None, dtype: DType | None = None, keepdims: _bool = False
+    x: Array, /, axis: Axis = None, *, dtype: DType | None = None, keepdims: _bool = False
 ) -> Array:
     """Return the product over axes (default: all), multiplied in the tree of ``sum``.
 
@@ -82,7 +82,7 @@ def _floating(x: Array, op: str) -> Array:
     return cast(x, float64) if x.dtype.kind in "iu" else x
 
 
-def mean(x: Array, /, *, axis: Axis = None, keepdims: _bool = False) -> Array:
+def mean(x: Array, /, axis: Axis = None, *, keepdims: _bool = False) -> Array:
     """Return the arithmetic mean over axes (default: all), summed in the tree of ``sum``.
 
     The result has the dtype of a floating or complex ``x``; integers are converted to float64. The
@@ -100,7 +100,7 @@ def mean(x: Array, /, *, axis: Axis = None, keepdims: _bool = False) -> Array:
 
 
 def var(
-    x: Array, /, *, axis: Axis = None, correction: int | float = 0.0, keepdims: _bool = False
+    x: Array, /, axis: Axis = None, *, correction: int | float = 0.0, keepdims: _bool = False
 ) -> Array:
     """Return the variance over axes (default: all): squared deviations over n - ``correction``.
 
@@ -119,7 +119,7 @@ def var(
     wide = cast(x, float32) if x.dtype.itemsize == 2 else x
     deviation = wide - mean(wide, axis=axis, keepdims=True)
     total = sum(deviation * deviation, axis=axis, keepdims=keepdims)
-    axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
     n = 1
     for a in axes:
         n *= x.shape[normal_axis(a, x, "var")]
@@ -130,7 +130,7 @@ def var(
 
 
 def std(
-    x: Array, /, *, axis: Axis = None, correction: int | float = 0.0, keepdims: _bool = False
+    x: Array, /, axis: Axis = None, *, correction: int | float = 0.0, keepdims: _bool = False
 ) -> Array:
     """Return the standard deviation over axes (default: all), the square root of ``var``.
 
@@ -150,7 +150,7 @@ def _extreme(x: Array, axis: Axis, keepdims: _bool, op: str) -> Array:
     return result
 
 
-def max(x: Array, /, *, axis: Axis = None, keepdims: _bool = False) -> Array:
+def max(x: Array, /, axis: Axis = None, *, keepdims: _bool = False) -> Array:
     """Return the largest element over axes (default: all), in the dtype of ``x``; exact.
 
     NaN propagates, and 0.0 is greater than -0.0.
@@ -163,7 +163,7 @@ def max(x: Array, /, *, axis: Axis = None, keepdims: _bool = False) -> Array:
     return _extreme(x, axis, keepdims, "max")
 
 
-def min(x: Array, /, *, axis: Axis = None, keepdims: _bool = False) -> Array:
+def min(x: Array, /, axis: Axis = None, *, keepdims: _bool = False) -> Array:
     """Return the smallest element over axes (default: all), in the dtype of ``x``; exact.
 
     NaN propagates, and -0.0 is less than 0.0.
@@ -178,7 +178,7 @@ def min(x: Array, /, *, axis: Axis = None, keepdims: _bool = False) -> Array:
 
 def _place(x: Array, axis: int | None, keepdims: _bool, op: str) -> Array:
     need_array(x, op)
-    if isinstance(axis, tuple):
+    if isinstance(axis, tuple | list):
         raise TypeError(f"{op}: axis takes an int or None, got {axis}")
     _need_elements(x, axis, op)
     if x.dtype.kind not in "iuf":
@@ -187,7 +187,7 @@ def _place(x: Array, axis: int | None, keepdims: _bool, op: str) -> Array:
     return result
 
 
-def argmax(x: Array, /, *, axis: int | None = None, keepdims: _bool = False) -> Array:
+def argmax(x: Array, /, axis: int | None = None, *, keepdims: _bool = False) -> Array:
     """Return the first place of the largest element along an axis, or in the flattened array.
 
     The result is int64. The first NaN wins; 0.0 and -0.0 are equal.
@@ -200,7 +200,7 @@ def argmax(x: Array, /, *, axis: int | None = None, keepdims: _bool = False) -> 
     return _place(x, axis, keepdims, "argmax")
 
 
-def argmin(x: Array, /, *, axis: int | None = None, keepdims: _bool = False) -> Array:
+def argmin(x: Array, /, axis: int | None = None, *, keepdims: _bool = False) -> Array:
     """Return the first place of the smallest element along an axis, or in the flattened array.
 
     The result is int64. The first NaN wins; 0.0 and -0.0 are equal.
@@ -213,7 +213,7 @@ def argmin(x: Array, /, *, axis: int | None = None, keepdims: _bool = False) -> 
     return _place(x, axis, keepdims, "argmin")
 
 
-def any(x: Array, /, *, axis: Axis = None, keepdims: _bool = False) -> Array:
+def any(x: Array, /, axis: Axis = None, *, keepdims: _bool = False) -> Array:
     """Return whether some element over axes (default: all) is not zero, as bool.
 
     NaN is not zero. Of no elements it is False.
@@ -228,7 +228,7 @@ def any(x: Array, /, *, axis: Axis = None, keepdims: _bool = False) -> Array:
     return result
 
 
-def all(x: Array, /, *, axis: Axis = None, keepdims: _bool = False) -> Array:
+def all(x: Array, /, axis: Axis = None, *, keepdims: _bool = False) -> Array:
     """Return whether no element over axes (default: all) is zero, as bool.
 
     NaN is not zero. Of no elements it is True.
@@ -243,7 +243,7 @@ def all(x: Array, /, *, axis: Axis = None, keepdims: _bool = False) -> Array:
     return result
 
 
-def count_nonzero(x: Array, /, *, axis: Axis = None, keepdims: _bool = False) -> Array:
+def count_nonzero(x: Array, /, axis: Axis = None, *, keepdims: _bool = False) -> Array:
     """Return the number of elements over axes (default: all) that are not zero, as int64.
 
     Raises:
@@ -285,8 +285,8 @@ def _cumulative(
 def cumulative_sum(
     x: Array,
     /,
-    *,
     axis: int | None = None,
+    *,
     dtype: DType | None = None,
     include_initial: _bool = False,
 ) -> Array:
@@ -306,8 +306,8 @@ def cumulative_sum(
 def cumulative_prod(
     x: Array,
     /,
-    *,
     axis: int | None = None,
+    *,
     dtype: DType | None = None,
     include_initial: _bool = False,
 ) -> Array:
@@ -318,7 +318,7 @@ def cumulative_prod(
     return _cumulative(x, axis, dtype, include_initial, "cumulative_prod")
 
 
-def softmax(x: Array, /, *, axis: int = -1) -> Array:
+def softmax(x: Array, /, axis: int = -1) -> Array:
     """Return exp(x) over its sum along an axis, shifted by the maximum so that nothing overflows.
 
     The result has the dtype of a floating ``x``, of which float16 and bfloat16 are computed in

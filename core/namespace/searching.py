@@ -57,7 +57,7 @@ def searchsorted(
     if dtype.kind not in "iuf":
         raise TypeError(f"searchsorted is not defined for {dtype.name}: it has no order")
     if not isinstance(x2, Array):
-        from .creation import asarray
+        from .conversion import asarray
 
         x2 = asarray(x2, dtype=dtype, device=x1.device)
     if x2.device is not x1.device:

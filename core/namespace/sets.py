@@ -10,7 +10,8 @@ from phalanx.arrays.data_types import int64, result_type
 from phalanx.arrays.indexing import getitem
 from phalanx.errors import DeviceMismatchError
 
-from .creation import asarray, full
+from .conversion import asarray
+from .creation import full
 from .elementwise import equal, imag, logical_not, logical_or, minimum, real
 from .manipulation import concat, reshape
 from .reductions import cumulative_sum

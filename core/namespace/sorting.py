@@ -18,7 +18,7 @@ def _checked(x: Array, axis: int, op: str) -> int:
     return place
 
 
-def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
+def sort(x: Array, /, axis: int = -1, *, descending: bool = False, stable: bool = True) -> Array:
     """Return the elements in order along an axis, in the dtype of ``x``; exact.
 
     NaN counts as the largest, and -0.0 stands before 0.0. The order is always stable.
@@ -35,7 +35,7 @@ def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool 
     return along_axis("sort", x, axis, x.dtype, (int(descending),))
 
 
-def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
+def argsort(x: Array, /, axis: int = -1, *, descending: bool = False, stable: bool = True) -> Array:
     """Return the places that sort an axis, as int64; order and errors are those of ``sort``.
 
     ``take_along_axis(x, argsort(x, axis=axis), axis=axis)`` is ``sort(x, axis=axis)``.

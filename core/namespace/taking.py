@@ -10,7 +10,7 @@ from .creation import arange
 from .manipulation import broadcast_shapes, broadcast_to, need_array
 
 
-def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
+def take(x: Array, indices: Array, /, axis: int | None = None) -> Array:
     """Return slices along an axis at integer ``indices``; negative ones count from the end.
 
     ``axis`` may be left out for one axis only.
@@ -34,7 +34,7 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
     return result
 
 
-def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
+def take_along_axis(x: Array, indices: Array, /, axis: int = -1) -> Array:
     """Return for each place of ``indices`` the element of ``x`` at that index along ``axis``.
 
     The other extents are equal or broadcast.

@@ -44,9 +44,11 @@ cdef class Array:
 
     @property
     def T(self):
-        """The transpose of a matrix, a view; two axes exactly."""
-        if self.t.ndim != 2:
-            raise ValueError(f"T needs two axes, got shape {self.shape}; "
+        """The transpose of a matrix, a view; the array itself with fewer than two axes."""
+        if self.t.ndim < 2:
+            return self
+        if self.t.ndim > 2:
+            raise ValueError(f"T needs at most two axes, got shape {self.shape}; "
                              "use mT or permute_dims for stacks of matrices")
         return _transpose_last(self)
 
@@ -122,6 +124,12 @@ cdef class Array:
 
     def __rmod__(self, other):
         return binary(_remainder, other, self)
+
+    def __divmod__(self, other):
+        return self // other, self % other
+
+    def __rdivmod__(self, other):
+        return other // self, other % self
 
     def __pow__(self, other, modulo):
         if modulo is not None:
@@ -247,7 +255,18 @@ cdef class Array:
         return binary(_greater_equal, self, other)
 
     __hash__ = None
-    __array_ufunc__ = None  # NumPy leaves mixed operators to us: scalars count as numbers
+
+    # NumPy's functions, and operators of its arrays and scalars with ours
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **keywords):
+        from .arrays import numpy_protocols
+
+        return numpy_protocols.array_ufunc(ufunc, method, inputs, keywords)
+
+    def __array_function__(self, function, types, args, keywords):
+        from .arrays import numpy_protocols
+
+        return numpy_protocols.array_function(function, args, keywords)
 
     # Conversion to Python numbers: copies one element to the host and waits for it
 
@@ -306,6 +325,11 @@ cdef class Array:
         from .namespace import reductions
 
         return bool(reductions.any(self == item))
+
+    def __getattr__(self, name):
+        from .namespace import namesakes
+
+        raise AttributeError(namesakes.missing_method(name, dir(Array)))
 
     # Indexing, transfer, interchange
 

@@ -1,4 +1,4 @@
-# Public elementwise functions, operators, scalars and promotion.
+# Public elementwise functions and operators.
 
 cdef int _N_FUNCTIONS = len(_FUNCTION_ROWS)
 cdef dict _FUNCTION_INDEX = {row.name: i for i, row in enumerate(_FUNCTION_ROWS)}
@@ -18,22 +18,6 @@ def _signature_table():
 
 
 cdef list _SIGNATURES = _signature_table()
-# A result dtype per pair, -1 where the standard leaves the pair undefined.
-cdef int _PROMOTED[N_DTYPES][N_DTYPES]
-
-
-def _fill_promotion():
-    from .arrays.promotion import PAIRS
-
-    for a in DTYPES:
-        for b in DTYPES:
-            result = PAIRS.get((a.name, b.name))
-            _PROMOTED[a.code][b.code] = -1 if result is None else dtype_from_name(result).code
-
-
-_fill_promotion()
-
-
 cdef inline Entry *entry_of(Function f, Device device, DType key) except NULL:
     cdef size_t place = f.index * N_DTYPES + key.code
     cdef Entry *e = device._table.entries + place
@@ -48,12 +32,10 @@ cdef inline bint defined_for(Function f, DType key):
 
 
 cdef DType promoted(Function f, DType a, DType b):
-    cdef int code = _PROMOTED[a.code][b.code]
-    if code < 0:
-        raise TypeError(
-            f"{f.name}: {a.name} and {b.name} have no common dtype in the Array API standard; "
-            f"convert one, for example with phalanx.astype(x, phalanx.{b.name if b.kind == 'f' else a.name})")
-    return <DType>_dtypes[code]
+    cdef DType common = common_dtype(a, b)
+    if common is None:
+        raise TypeError(f"{f.name}: {no_common_dtype(a, b)}")
+    return common
 
 
 cdef DType computed(Function f, DType key):
@@ -222,21 +204,6 @@ cdef object with_other(Function f, Array a, object value, int place, Array out):
     return NotImplemented
 
 
-cdef object foreign_number(object value):
-    """The Python number of a scalar of NumPy's; None for anything else."""
-    import sys
-
-    numpy = sys.modules.get("numpy")
-    if numpy is None or not isinstance(value, numpy.generic):
-        return None
-    number = value.item()
-    if isinstance(number, (bool, int, float, complex)):
-        return number
-    if isinstance(value, numpy.floating):
-        return float(value)  # of more bits than float64
-    return complex(value) if isinstance(value, numpy.complexfloating) else None
-
-
 cdef object in_place(Function f, Array x, object other):
     """``x op= other``: the result must keep the array's dtype and shape."""
     cdef Array b
@@ -286,29 +253,18 @@ cdef object with_scalar(Function f, Array a, object value, int place, Array out)
 
 cdef DType scalar_key(Function f, DType dtype, object value):
     """The dtype in which an array of ``dtype`` meets a Python number; None if it cannot."""
-    cdef DType key = dtype
-    kind = dtype.kind
-    if isinstance(value, bool):
-        if kind != "b":
-            raise TypeError(f"{f.name}: a Python bool does not mix with {dtype.name}; write 0 or 1")
-    elif isinstance(value, int):
-        if kind == "b":
-            raise TypeError(f"{f.name}: a Python int does not mix with bool; convert with "
-                            "phalanx.astype(x, phalanx.int64)")
-    elif isinstance(value, float):
-        if kind in "iu":
-            key = <DType>_dtypes[FLOAT64]
-        elif kind == "b":
-            raise TypeError(f"{f.name}: a Python float does not mix with bool; convert with "
-                            "phalanx.astype(x, phalanx.float64)")
-    elif isinstance(value, complex):
-        if kind == "f":
-            key = <DType>_dtypes[COMPLEX128 if dtype.code == FLOAT64 else COMPLEX64]
-        elif kind != "c":
-            raise TypeError(f"{f.name}: a Python complex does not mix with {dtype.name}")
-    else:
+    cdef DType key = number_dtype(dtype, value)
+    if key is not None:
+        return computed(f, key)
+    if not isinstance(value, (bool, int, float, complex)):
         return None
-    return computed(f, key)
+    name = type(value).__name__
+    if name == "bool":
+        raise TypeError(f"{f.name}: a Python bool does not mix with {dtype.name} in the Array API standard; "
+                        "write 0 or 1")
+    fit = {"int": "int64", "float": "float64"}.get(name, "complex128")
+    raise TypeError(f"{f.name}: a Python {name} does not mix with {dtype.name} in the Array API standard; "
+                    f"convert with phalanx.astype(x, phalanx.{fit})")
 
 
 cdef int raise_device_mismatch(Function f, Array a, Array b) except -1:
@@ -453,12 +409,6 @@ def ternary(str name not None, first, second, third, DType key not None, Device 
         raise TypeError(f"{name} is not defined for {key.name}")
     e = entry_of(f, device, key)
     return run_elementwise(device, e, name, 3, operands, &launch, out)
-
-
-def promote_types(DType a not None, DType b not None):
-    """Return the common dtype of two, or None where the standard leaves it undefined."""
-    cdef int code = _PROMOTED[a.code][b.code]
-    return None if code < 0 else <object>_dtypes[code]
 
 
 def launch_elementwise(str op not None, tuple inputs not None, Array out not None):

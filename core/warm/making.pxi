@@ -53,6 +53,8 @@ def plain_array(shape, object value, object dtype, object device):
     if type(dtype) is not DType or (
             value is not None and type(value) not in (int, float, bool)):
         return None
+    if type(value) is float and (<DType>dtype).kind in "iu":
+        return None
     n = plain_shape(shape, dims)
     where = plain_device(device)
     if n < 0 or where is None:

@@ -5,7 +5,7 @@ cdef uint64_t reduced_axes(Array x, object axis, str op) except? 0xFFFFFFFFFFFFF
     cdef uint64_t mask = 0
     if axis is None:
         return lowest_bits(x.t.ndim)
-    for a in (axis if isinstance(axis, tuple) else (axis,)):
+    for a in (axis if isinstance(axis, (tuple, list)) else (axis,)):
         i = _normal_axis(a, x, op)
         if mask >> i & 1:
             raise ValueError(f"{op}: axis {a} is named twice in {axis}")

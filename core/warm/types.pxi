@@ -57,6 +57,13 @@ cdef class DType:
         """The DLPack type (code, bits, lanes)."""
         return (self.dl.code, self.dl.bits, self.dl.lanes)
 
+    @property
+    def dtype(self):
+        """NumPy's dtype, which ``numpy.dtype(x.dtype)`` finds here; bfloat16 needs ml_dtypes."""
+        from .arrays import transfer
+
+        return transfer.numpy_dtype(self.name)
+
 
 cdef DType _make_dtype(facts):
     cdef DType d = DType.__new__(DType)

@@ -165,3 +165,18 @@ def empty(tuple shape, DType dtype not None, Device device not None, Stream stre
         dims[i] = extent
     device.ensure_open()
     return new_array(device, dtype, n, dims, stream or current_stream_of(device))
+
+
+cdef extern from *:
+    """
+    /* A static type's own dictionary: the only way to give it attributes from Python. */
+    static PyObject *phx_type_dict(PyTypeObject *type) { return type->tp_dict; }
+    """
+    PyObject *phx_type_dict(type t)
+    void PyType_Modified(type t)
+
+
+def add_methods(dict methods not None):
+    """Give ``Array`` further methods and properties: functions of an array first, by name."""
+    (<dict>phx_type_dict(Array)).update(methods)
+    PyType_Modified(Array)

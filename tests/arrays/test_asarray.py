@@ -120,19 +120,19 @@ def test_copy_that_is_forbidden_and_needed(make: Callable[[], object], device: p
 
 @pytest.mark.parametrize("name", NUMERIC)
 def test_into_another_dtype(name: str, device: px.Device) -> None:
-    """By the rules of astype, from lists, NumPy and arrays alike; none of them warns."""
+    """From lists, NumPy and arrays; what an integer dtype would cut is refused."""
     assert px.asarray([1, 0, 3], dtype=name).tolist() == [1, 0, 3]
     assert px.asarray(3, dtype=name).item() == 3
     assert px.asarray(np.array([1, 0, 3], np.int8), dtype=name).dtype.name == name
-    values = np.array([0.0, 2.9, -2.9, 1e10, -1e30, np.inf, -np.inf, np.nan])
-    if name in INTEGER and device.name == "cpu:0":
-        want = px.asnumpy(px.astype(px.asarray(values), getattr(px, name)))
-        halves = values[:, None].astype(ml_dtypes.bfloat16)
-        for source in (values, values.astype(np.float32), halves):
-            got = px.asnumpy(px.asarray(source, dtype=name)).ravel()
-            first = 0 if source is values else 4  # those before differ from format to format
-            assert_same(got[first:], want[first:], name)
-        assert_same(px.asarray(values[:-1].tolist(), dtype=name), want[:-1], "from a list")
+    values = np.array([0.0, 2.9, -2.9, 1e30, -1e30, np.inf, -np.inf, np.nan])
+    if name in INTEGER:
+        for value in values[1:]:
+            for source in (np.array([value]), np.array([value], ml_dtypes.bfloat16), [value]):
+                with pytest.raises((TypeError, OverflowError), match=f"{name}.*astype"):
+                    px.asarray(source, dtype=name)
+        whole = np.array([0.0, 3.0, 100.0], ml_dtypes.bfloat16)
+        for source in (whole, whole.astype(np.float64), [0.0, 3.0, 100.0]):
+            assert px.asarray(source, dtype=name).tolist() == [0, 3, 100]
     if name in FLOATING:
         top = 1e300 if name == "float64" else math.inf
         assert px.asarray([1e300, -1e300], dtype=name).tolist() == [top, -top]
@@ -175,13 +175,17 @@ def test_integers_out_of_range(device: px.Device) -> None:
         (lambda: px.asarray([1j], dtype=px.float32), TypeError, "drops the imaginary part"),
         (lambda: px.asarray(np.array([1j]), dtype=px.int8), TypeError, "drops the imaginary part"),
         (lambda: px.asarray(px.asarray([1j]), dtype=px.int8), TypeError, "drops the imaginary"),
-        (lambda: px.asarray(math.nan, dtype=px.int32), ValueError, "NaN"),
+        (
+            lambda: px.asarray(math.nan, dtype=px.int32),
+            TypeError,
+            "float nan does not go into int32",
+        ),
         (
             lambda: px.asarray([1], dtype="float31"),
             TypeError,
             "unknown dtype 'float31'; the",
         ),
-        (lambda: px.asarray([1], dtype=np.float32), TypeError, "dtype takes a phalanx dtype"),
+        (lambda: px.asarray([1], dtype=[np.float32]), TypeError, "dtype takes a phalanx dtype"),
         (lambda: px.asarray([1], device="nowhere:0"), px.DeviceNotFoundError, "'nowhere:0'"),
     ],
 )

@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import phalanx as px
 import pytest
@@ -52,6 +53,19 @@ class TestScalarsOfNumPy:
             assert ours.device is x.device
             assert px.asnumpy(ours).tobytes() == px.asnumpy(want).tobytes()
 
+    @pytest.mark.parametrize("operation", OPERATORS)
+    def test_arrays_without_axes_are_scalars(
+        self, x: px.Array, operation: Callable[[Any, Any], px.Array]
+    ) -> None:
+        for scalar in (np.array(2.0), np.asarray(2), np.array(2, ml_dtypes.bfloat16)):
+            number = float(scalar)
+            for ours, want in (
+                (operation(x, scalar), operation(x, number)),
+                (operation(scalar, x), operation(number, x)),
+            ):
+                assert ours.dtype is want.dtype
+                assert ours.tolist() == want.tolist()
+
     def test_comparison_is_elementwise(self) -> None:
         i = px.asarray([1, 2, 3])
         assert px.asnumpy(i == np.int64(3)).tolist() == [False, False, True]
@@ -62,7 +76,8 @@ class TestScalarsOfNumPy:
         mask = px.asarray([True, False])
         assert px.asnumpy(mask & np.bool_(True)).tolist() == [True, False]
         assert (x * np.complex64(1j)).dtype is px.complex64
-        with pytest.raises(TypeError, match="bool"):
+        assert px.asnumpy(x + np.bool_(True)).tolist() == [2.0, 3.0, 4.0]
+        with px.promotion("standard"), pytest.raises(TypeError, match="bool"):
             x + np.bool_(True)
 
     def test_in_place_and_by_function(self, x: px.Array) -> None:
@@ -80,7 +95,7 @@ class TestScalarsOfNumPy:
 class TestArraysOfOthers:
     @pytest.mark.parametrize("operation", OPERATORS)
     @pytest.mark.parametrize(
-        "other", [np.ones(3, np.float32), np.ones(()), [1, 2, 3], (1, 2, 3)], ids=repr
+        "other", [np.ones(3, np.float32), np.ones(1), [1, 2, 3], (1, 2, 3)], ids=repr
     )
     def test_they_are_refused_with_what_to_write(
         self, x: px.Array, operation: Callable[[Any, Any], px.Array], other: Any

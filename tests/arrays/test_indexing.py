@@ -210,7 +210,7 @@ class TestDtypes:
 
     def test_complex_array_into_real(self, device: px.Device) -> None:
         x = px.zeros(2)
-        with pytest.raises(TypeError, match="complex values"):
+        with pytest.raises(TypeError, match="of complex128 does not go into float64"):
             x[...] = px.ones(2, dtype=px.complex128)
 
     def test_integer_out_of_bounds(self, device: px.Device) -> None:
@@ -231,9 +231,8 @@ class TestErrors:
             ("a", "got str"),
             (1.0, "got float"),
             ((True, 1), "got bool"),
-            ([0, 1], "got list"),
             (slice("a"), "slices take ints"),
-            (np.array([0, 1]), "got ndarray"),
+            (np.array([0.5]), "boolean or integer, got float64"),
         ],
     )
     def test_basic(self, x: px.Array, key: Any, words: str) -> None:

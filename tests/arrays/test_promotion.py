@@ -63,7 +63,7 @@ class TestPromotion:
         a, b = (px.ones(2, dtype=dtype(d)) for d in pair)
         want = PROMOTION.get(pair)
         if want is None:
-            with pytest.raises(TypeError, match="no common dtype"):
+            with px.promotion("standard"), pytest.raises(TypeError, match="no common dtype"):
                 px.equal(a, b)
             return
         assert px.result_type(a, b) is dtype(want)
@@ -111,7 +111,7 @@ class TestPromotion:
     ) -> None:
         x = px.ones(3, dtype=dtype(name))
         for call in (lambda: px.equal(x, number), lambda: px.equal(number, x)):
-            with pytest.raises(TypeError, match=words):
+            with px.promotion("standard"), pytest.raises(TypeError, match=words):
                 call()
 
     def test_division_of_integers_is_floating(self, device: px.Device) -> None:
@@ -149,7 +149,7 @@ class TestPromotion:
 
     def test_numpy_does_not_take_over(self, device: px.Device) -> None:
         x = px.ones(2)
-        for call in (lambda: np.ones(2) + x, lambda: x + np.ones(2), lambda: np.exp(x)):
+        for call in (lambda: np.ones(2) + x, lambda: x + np.ones(2), lambda: np.i0(x)):
             with pytest.raises(TypeError):
                 call()
 

@@ -472,7 +472,7 @@ def test_errors(
     fake: px.Device, case: tuple[str, type[Exception], str, Callable[[px.Array], Any]]
 ) -> None:
     _, error, words, call = case
-    with pytest.raises(error, match=words):
+    with px.promotion("standard"), pytest.raises(error, match=words):
         call(px.asarray(A))
 
 

@@ -131,7 +131,7 @@ def test_errors(
         make()
         device.synchronize()  # where kernels run later, the error comes then
 
-    with pytest.raises(error, match=message):
+    with px.promotion("standard"), pytest.raises(error, match=message):
         finished()
 
 

@@ -1,0 +1,197 @@
+"""Arrays from what is none of them yet: numbers, nested sequences, buffers, arrays of others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from phalanx._warm import Array, Device, DType, nested_array, plain_array
+from phalanx._warm import copy as copy_array
+from phalanx.arrays.data_types import as_dtype, astype, default_dtype, iinfo, result_type
+from phalanx.arrays.promotion import need_number
+from phalanx.arrays.transfer import from_numpy, numpy_dtype, scalar_array, to_device
+
+from .creation import device_or_current
+from .manipulation import stack
+
+
+def asarray(
+    obj: Any,
+    /,
+    *,
+    dtype: DType | str | None = None,
+    device: str | Device | None = None,
+    copy: bool | None = None,
+) -> Array:
+    """Return an array from a Phalanx array, NumPy array, buffer, number or nested sequence.
+
+    Args:
+        obj: what to convert; objects with ``__dlpack__`` are taken through DLPack.
+        dtype: the result's dtype (default: the data's; Python floats give float64, ints int64).
+        device: where (default: where ``obj`` is, else the current device).
+        copy: ``True`` copies always, ``False`` raises if one is needed, ``None`` copies if needed
+            (host data are always copied, so that the source may change).
+
+    Raises:
+        TypeError: nothing of the kind.
+        ValueError: ``copy=False`` and a copy is needed; a ragged sequence.
+        OverflowError: a Python int that the dtype cannot hold.
+    """
+    if dtype is None and device is None and type(obj) is Array:
+        return copy_array(obj) if copy else obj
+    target = as_dtype(dtype)
+    if isinstance(obj, Array):
+        return _from_array(obj, target, device, copy)
+    where = device_or_current(device)
+    if copy is False and isinstance(obj, bool | int | float | complex | list | tuple):
+        raise ValueError(f"a {type(obj).__name__} cannot become an array without a copy")
+    if isinstance(obj, bool | int | float | complex):
+        return _from_number(obj, target, where)
+    if isinstance(obj, list | tuple):
+        made: Array | None = nested_array(obj, target, where)
+        return _from_odd(obj, target, device) if made is None else made
+    if hasattr(obj, "__dlpack__") and not _is_numpy(obj):
+        from phalanx.arrays.interchange import from_dlpack
+
+        result = from_dlpack(obj, device=device, copy=copy)
+        return result if target is None else _from_array(result, target, None, copy)
+    return _from_host(obj, target, where, copy)
+
+
+def _from_number(obj: Any, dtype: DType | None, device: Device) -> Array:
+    need_number(obj, dtype, "asarray")
+    dtype = dtype or default_dtype(obj)
+    made: Array | None = plain_array((), obj, dtype, device)
+    return scalar_array(obj, dtype.name, device) if made is None else made
+
+
+def _is_numpy(obj: Any) -> bool:
+    return type(obj).__module__.partition(".")[0] == "numpy"
+
+
+def _from_array(
+    x: Array, dtype: DType | None, device: str | Device | None, copy: bool | None
+) -> Array:
+    moves = device is not None and device_or_current(device) is not x.device
+    changes = dtype is not None and dtype is not x.dtype
+    if copy is False and (moves or changes):
+        raise ValueError(
+            f"copy=False, but {x.dtype} on {x.device} must be copied for dtype {dtype or x.dtype} "
+            f"on {device or x.device}"
+        )
+    if changes and dtype is not None:
+        x = astype(x, dtype)
+    if moves and device is not None:
+        return to_device(x, device)
+    return copy_array(x) if copy and not changes else x
+
+
+def _from_odd(obj: Any, dtype: DType | None, device: str | Device | None) -> Array:
+    """A sequence of something else than plain numbers: arrays are stacked where they are."""
+    if _holds_array(obj):
+        return _from_array(_stacked(obj), dtype, device, None)
+    return _from_host(obj, dtype, device_or_current(device), None)
+
+
+def _holds_array(obj: Any, depth: int = 64) -> bool:
+    """Whether an array is somewhere in a sequence; one deeper than arrays can be has none."""
+    if isinstance(obj, list | tuple):
+        return depth > 0 and any(_holds_array(o, depth - 1) for o in obj)
+    return isinstance(obj, Array)
+
+
+def _stacked(obj: Any) -> Array:
+    """The parts of a sequence with arrays in it, along a new first axis, on the arrays' device."""
+    parts = [_stacked(o) if isinstance(o, list | tuple) and _holds_array(o) else o for o in obj]
+    arrays = [p for p in parts if isinstance(p, Array)]
+    device = arrays[0].device
+    dtype = result_type(*(p for p in parts if isinstance(p, Array | bool | int | float | complex)))
+    return stack([p if isinstance(p, Array) else _part(p, dtype, device) for p in parts])
+
+
+def _part(obj: Any, dtype: DType, device: Device) -> Array:
+    """A part that is no array, beside those that are: a number takes their dtype."""
+    if isinstance(obj, bool | int | float | complex):
+        return scalar_array(obj, dtype.name, device)
+    return asarray(obj, device=device)
+
+
+def _from_host(obj: Any, dtype: DType | None, device: Device, copy: bool | None) -> Array:
+    """NumPy parses buffers and what is odd in a sequence; numbers are checked against the dtype."""
+    import numpy as np
+
+    if copy is False and not _is_numpy(obj) and not isinstance(obj, memoryview | bytearray):
+        raise ValueError(f"a {type(obj).__name__} cannot become an array without a copy")
+    try:
+        data = np.asarray(obj)
+        if isinstance(obj, list | tuple) and data.size:
+            data = _within_range(data, obj, dtype)
+    except ValueError as error:
+        raise ValueError(f"asarray: {error}") from error
+    if data.dtype.kind not in "biufcV" or data.dtype.name.startswith(("void", "record")):
+        raise TypeError(
+            f"asarray takes numbers, got {type(obj).__name__} of {data.dtype}: no dtype for it"
+        )
+    if dtype is not None and data.dtype.name != dtype.name:
+        if copy is False:
+            raise ValueError(f"copy=False, but {data.dtype} must be converted to {dtype}")
+        data = _converted(data, dtype)
+    return from_numpy(data, device, copy=copy)
+
+
+def _within_range(data: Any, nested: Any, dtype: DType | None) -> Any:
+    """Parse Python ints again where NumPy chose another dtype than asked for (default int64).
+
+    Raises:
+        OverflowError: the dtype does not hold one of them.
+    """
+    import numpy as np
+
+    wanted = "float64" if dtype is None or dtype.kind not in "iu" else dtype.name
+    if data.dtype.kind == "O" or data.dtype.name in ("uint64", "float64"):
+        if _only_ints(nested) and (dtype is None or dtype.kind in "iu"):
+            return np.asarray(nested, dtype=dtype.name if dtype else "int64")
+        if data.dtype.kind == "O" and all(isinstance(v, int | float) for v in data.flat):
+            return np.asarray(nested, dtype=wanted)
+    elif data.dtype.kind in "iu" and wanted != "float64":
+        return np.asarray(nested, dtype=wanted)
+    return data
+
+
+def _only_ints(nested: Any) -> bool:
+    """Whether a nested sequence holds Python ints and nothing else; stops at the first other."""
+    return all(_only_ints(v) if isinstance(v, list | tuple) else isinstance(v, int) for v in nested)
+
+
+def _converted(data: Any, dtype: DType) -> Any:
+    """Convert host data, as the device may lack the dtype that they have.
+
+    Raises:
+        TypeError: complex numbers for a real dtype, or fractions or NaN for integers.
+        OverflowError: integers that the dtype does not hold.
+    """
+    import numpy as np
+
+    if data.dtype.kind == "c" and dtype.kind not in "cb":
+        raise TypeError(f"{data.dtype} to {dtype} drops the imaginary part: use its real part")
+    if dtype.kind in "iu" and data.dtype.kind != "b":
+        _need_integers(data.astype(np.float32) if data.dtype.kind == "V" else data, dtype)
+    with np.errstate(all="ignore"):
+        return data.astype(numpy_dtype(dtype.name))
+
+
+def _need_integers(data: Any, dtype: DType) -> None:
+    import numpy as np
+
+    how = f"to cut it, write phalanx.astype(phalanx.asarray(x), phalanx.{dtype})"
+    if data.dtype.kind == "f":
+        odd = data[~(np.isfinite(data) & (np.trunc(data) == data))]
+        if odd.size:
+            raise TypeError(
+                f"asarray: {odd.flat[0]} is no integer and does not go into {dtype}; {how}"
+            )
+    limits = iinfo(dtype)
+    for end in (int(data.min()), int(data.max())) if data.size else ():
+        if not limits.min <= end <= limits.max:
+            raise OverflowError(
+                f"asarray: {end} is out of bounds for {dtype} ({limits.min} to {limits.max}); {how}"
+            )

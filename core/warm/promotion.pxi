@@ -1,0 +1,85 @@
+# The common dtype of arrays and numbers, by the rules in force.
+
+# A result dtype per pair, -1 where the standard leaves the pair undefined; and for those.
+cdef int _PROMOTED[N_DTYPES][N_DTYPES]
+cdef int _MIXED[N_DTYPES][N_DTYPES]
+
+
+def _fill_promotion():
+    from .arrays.promotion import MIXED, PAIRS
+
+    for a in DTYPES:
+        for b in DTYPES:
+            result = PAIRS.get((a.name, b.name))
+            _PROMOTED[a.code][b.code] = -1 if result is None else dtype_from_name(result).code
+            result = MIXED.get((a.name, b.name))
+            _MIXED[a.code][b.code] = -1 if result is None else dtype_from_name(result).code
+
+
+_fill_promotion()
+
+
+cdef bint mixes():
+    from .arrays.promotion import is_mixed
+
+    return is_mixed()
+
+
+cdef inline DType common_dtype(DType a, DType b):
+    """The common dtype of two by the rules in force; None if they have none."""
+    cdef int code = _PROMOTED[a.code][b.code]
+    if code < 0 and mixes():
+        code = _MIXED[a.code][b.code]
+    return None if code < 0 else <DType>_dtypes[code]
+
+
+def promote_types(DType a not None, DType b not None):
+    """Return the common dtype of two by the rules in force, or None if they have none."""
+    return common_dtype(a, b)
+
+
+def no_common_dtype(DType a not None, DType b not None):
+    """Return why two dtypes have no common one, and what to do."""
+    cdef int code = _MIXED[a.code][b.code]
+    if code < 0:  # uint64 and a signed one
+        return (f"{a.name} and {b.name} have no common dtype: no integer holds both; convert one, for "
+                f"example with phalanx.astype(x, phalanx.{a.name})")
+    return (f"{a.name} and {b.name} have no common dtype in the Array API standard; convert one, for "
+            f"example with phalanx.astype(x, phalanx.{(<DType>_dtypes[code]).name}), or use "
+            'phalanx.promotion("mixed")')
+
+
+cpdef DType number_dtype(DType dtype, object value):
+    """The dtype that an array of ``dtype`` and a Python number have in common; None if there is none."""
+    kind = dtype.kind
+    if isinstance(value, bool):
+        return dtype if kind == "b" or mixes() else None
+    if isinstance(value, int):
+        return dtype if kind != "b" else <DType>_dtypes[INT64] if mixes() else None
+    if isinstance(value, float):
+        if kind in "fc":
+            return dtype
+        return <DType>_dtypes[FLOAT64] if kind != "b" or mixes() else None
+    if not isinstance(value, complex):
+        return None
+    if kind == "c":
+        return dtype
+    if kind == "f":
+        return <DType>_dtypes[COMPLEX128 if dtype.code == FLOAT64 else COMPLEX64]
+    return <DType>_dtypes[COMPLEX128] if mixes() else None
+
+
+cpdef object foreign_number(object value):
+    """The Python number of a scalar or a 0-d array of NumPy's; None for anything else."""
+    import sys
+
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not (isinstance(value, numpy.generic)
+                             or (type(value) is numpy.ndarray and value.ndim == 0)):
+        return None
+    number = value.item()
+    if isinstance(number, (bool, int, float, complex)):
+        return number
+    if value.dtype.kind == "f" or value.dtype.name == "bfloat16":
+        return float(value)  # of more bits than float64, or none of NumPy's own
+    return complex(value) if value.dtype.kind == "c" else None
