@@ -91,7 +91,7 @@ from .namespace.creation import (
     zeros,
     zeros_like,
 )
-from .namespace.diagonals import eye, tril, triu
+from .namespace.diagonals import diag, eye, tril, triu
 from .namespace.elementwise import (
     abs,
     acos,
@@ -316,6 +316,7 @@ __all__ = [
     "device",
     "device_count",
     "devices",
+    "diag",
     "diff",
     "divide",
     "e",

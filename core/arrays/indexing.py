@@ -27,6 +27,7 @@ from .promotion import need_kept, need_number
 from .transfer import contiguous
 
 Key = Any
+_FLAG = object()  # stands for a truth value among other keys
 
 
 def getitem(x: Array, key: Key) -> Array:
@@ -42,6 +43,7 @@ def getitem(x: Array, key: Key) -> Array:
         _same_device(x, keys[0])
         result: Array = selected(x, keys[0])
         return result
+    x, keys = _without_flags(x, keys)
     if not any(isinstance(k, Array) for k in keys):
         return _basic(x, _expanded(x, keys))
     base, indices, axis = _advanced(x, keys)
@@ -57,6 +59,7 @@ def setitem(x: Array, key: Key, value: Any) -> None:
     if len(keys) == 1 and _is_mask(keys[0]) and keys[0].shape == x.shape and _is_single(value):
         _fill_where(x, keys[0], value)
         return
+    x, keys = _without_flags(x, keys)
     if not any(isinstance(k, Array) for k in keys):
         _store(_basic(x, _expanded(x, keys)), value)
         return
@@ -98,6 +101,33 @@ def _repeated(x: Array, flag: bool | Array) -> Array:
     if isinstance(flag, Array):
         _same_device(x, flag)
     result: Array = view(x, (int(bool(flag)), *x.shape), (0, *x.strides))
+    return result
+
+
+def _without_flags(x: Array, keys: tuple[Key, ...]) -> tuple[Array, tuple[Key, ...]]:
+    """A view and a key in which truth values among other keys are index arrays.
+
+    Each stands for a new axis of extent 1, of which it selects all or nothing.
+    """
+    if not any(_is_flag(k) for k in keys):
+        return x, keys
+    flags = [k for k in keys if _is_flag(k)]
+    keys = _expanded(x, tuple(_FLAG if _is_flag(k) else k for k in keys))
+    axes: list[Key] = []
+    for k in keys:
+        if k is _FLAG:
+            axes.append(None)
+        elif k is not None:
+            axes += [slice(None)] * (k.ndim if _is_mask(k) else 1)
+    counts = iter([int(bool(flag)) for flag in flags])
+    picked = tuple(_zeros(x, next(counts)) if k is _FLAG else k for k in keys)
+    return _basic(x, tuple(axes)), picked
+
+
+def _zeros(x: Array, count: int) -> Array:
+    """Indices of a new axis: its only place, or none."""
+    result: Array = empty((count,), int64, x.device)
+    fill(result, 0)
     return result
 
 
@@ -166,7 +196,7 @@ def _expanded(x: Array, keys: tuple[Key, ...]) -> tuple[Key, ...]:
             ellipses += 1
         elif _is_mask(k):
             used += k.ndim
-        elif k is not None:
+        elif k is not None and k is not _FLAG:
             used += 1
     if ellipses > 1:
         raise IndexError("an index may have one ellipsis (...)")
@@ -316,8 +346,6 @@ def _index_parts(x: Array, k: Key, axis: int) -> list[Array | int]:
             raise IndexError(
                 f"a mask of shape {k.shape} at axis {axis} does not fit an array of shape {x.shape}"
             )
-        if k.ndim == 0:
-            raise IndexError("a 0-d mask does not go together with other keys: use phalanx.where")
         return list(unravel(places_of(k), k.shape))
     if k.dtype.kind not in "iu":
         raise IndexError(f"an index array is boolean or integer, got {k.dtype.name}")

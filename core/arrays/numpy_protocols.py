@@ -1,7 +1,8 @@
 """NumPy's functions called with our arrays: they run on the arrays' device, or say what to call.
 
-The protocols are those of NEP 13 (``__array_ufunc__``) and NEP 18 (``__array_function__``). Nothing
-runs on the host unasked.
+The protocols are those of NEP 13 (``__array_ufunc__``) and NEP 18 (``__array_function__``). What
+the namespace has runs there. What it has not is NumPy's own where the device's memory is the
+host's, over that memory; elsewhere it is refused: nothing is brought to the host unasked.
 """
 
 from __future__ import annotations
@@ -33,39 +34,75 @@ def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], keywords: dict
     """``numpy.exp(x)``, ``numpy_array + x`` and the like.
 
     Raises:
-        TypeError: not in the namespace, a method of the ufunc, an argument as ``out``, or arrays of
-            others among the operands.
+        TypeError: not in the namespace and not on the host, an argument such as ``out``, or arrays
+            of others among the operands.
     """
     name = ufunc.__name__
-    function = _in_namespace("numpy", name)
-    if method != "__call__" or function is None:
-        raise TypeError(_refusal(name if method == "__call__" else f"{name}.{method}"))
+    ours = _in_namespace("numpy", name) if method == "__call__" else None
+    if ours is None:
+        name = name if method == "__call__" else f"{name}.{method}"
+        return getattr(ufunc, method)(
+            *_on_host(inputs, "numpy", name), **_on_host(keywords, "numpy", name)
+        )
     if keywords:
         raise TypeError(
             f"numpy.{name} with {', '.join(keywords)} does not take phalanx arrays; write "
-            f"phalanx.{function.__name__}(...) without"
+            f"phalanx.{ours.__name__}(...) without"
         )
-    return function(*inputs)
+    return ours(*inputs)
 
 
 def array_function(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """``numpy.mean(x)``, ``numpy.concatenate([x, y])`` and the like.
 
     Raises:
-        TypeError: not in the namespace, or arguments that the function there does not take.
+        TypeError: not in the namespace and not on the host, or arguments that the function there
+            does not take.
     """
     name, module = function.__name__, function.__module__
     first = args[0] if args else None
     if module == "numpy" and isinstance(first, Array):
         if name in _ATTRIBUTES and len(args) == 1 and not keywords:
             return getattr(first, name)
+        if name == "where":
+            return _where(*args)
         method = getattr(Array, name, None)
         if callable(method) and name != "sort":  # the method sorts in place
             return method(*args, **keywords)
     ours = _in_namespace(module, name)
     if ours is None:
-        raise TypeError(_refusal(name, module))
+        return function(*_on_host(args, module, name), **_on_host(keywords, module, name))
     return ours(*args, **keywords)
+
+
+def _where(condition: Array, *values: Any) -> Any:
+    """``numpy.where``, which takes any condition, also nothing else."""
+    from phalanx.namespace.elementwise import where
+    from phalanx.namespace.searching import nonzero
+
+    truth = condition if condition.dtype.kind == "b" else condition != 0
+    return where(truth, *values) if values else nonzero(truth)
+
+
+def _on_host(value: Any, module: str, name: str) -> Any:
+    """Arguments with arrays of the host's memory as NumPy's.
+
+    Raises:
+        TypeError: an array lies elsewhere.
+    """
+    if isinstance(value, Array):
+        if not value.device.host_addressable:
+            raise TypeError(
+                f"{module}.{name} does not take arrays of {value.device}, and phalanx has no such "
+                "function: for NumPy's, on the host, write phalanx.asnumpy(x)"
+            )
+        return value.__array__()
+    if isinstance(value, list | tuple):
+        parts = [_on_host(v, module, name) for v in value]
+        return parts if isinstance(value, list) else tuple(parts)
+    if isinstance(value, dict):
+        return {k: _on_host(v, module, name) for k, v in value.items()}
+    return value
 
 
 def _in_namespace(module: str, name: str) -> Callable[..., Any] | None:
@@ -78,10 +115,3 @@ def _in_namespace(module: str, name: str) -> Callable[..., Any] | None:
         return None
     found: Callable[..., Any] = getattr(place, name)
     return found
-
-
-def _refusal(name: str, module: str = "numpy") -> str:
-    return (
-        f"{module}.{name} does not take phalanx arrays, and phalanx has no such function: for "
-        "NumPy's, on the host, write phalanx.asnumpy(x)"
-    )

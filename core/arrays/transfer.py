@@ -213,8 +213,8 @@ def _only(x: Array, kind: str) -> Any:
 
 
 def to_bool(x: Array) -> bool:
-    """Return the truth of a 0-d array."""
-    if x.ndim != 0:
+    """Return the truth of an array of one element."""
+    if x.size != 1:
         raise TypeError(
             f"the truth of an array of shape {x.shape} is ambiguous: use phalanx.any or phalanx.all"
         )

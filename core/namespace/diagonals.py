@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phalanx._warm import Array, Device, DType, fill, view
+from phalanx._warm import Array, Device, DType, assign, fill, view
 
 from .creation import arange, zeros
 from .elementwise import greater, less_equal, where
@@ -32,6 +32,27 @@ def eye(
     length = min(n_rows - first_row, cols - first_col)
     if length > 0:
         fill(view(result, (length,), (cols + 1,), first_row * cols + first_col), 1)
+    return result
+
+
+def diag(x: Array, /, k: int = 0) -> Array:
+    """Return diagonal ``k`` of a matrix (a view), or a matrix that has a vector there, else zeros.
+
+    Raises:
+        TypeError: ``x`` is no array.
+        ValueError: another number of axes than one or two.
+    """
+    need_array(x, "diag")
+    if x.ndim == 2:
+        from phalanx.linalg import diagonal
+
+        return diagonal(x, offset=k)
+    if x.ndim != 1:
+        raise ValueError(f"diag takes one or two axes, got shape {x.shape}")
+    n = x.size + abs(k)
+    result = zeros((n, n), dtype=x.dtype, device=x.device)
+    if x.size:
+        assign(view(result, (x.size,), (n + 1,), max(0, -k) * n + max(0, k)), x)
     return result
 
 

@@ -51,11 +51,11 @@ class ArrayNamespaceInfo:
             "indexing": int64,
         }
 
-    def devices(self) -> tuple[Device, ...]:
+    def devices(self) -> list[Device]:
         """Return all usable devices."""
         from phalanx.discovery.devices import devices
 
-        return devices()
+        return list(devices())
 
     def dtypes(
         self,

@@ -60,8 +60,8 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
                 result[-i] = shape[-i]
             elif shape[-i] not in (1, result[-i]):
                 raise ValueError(
-                    f"shapes {', '.join(map(str, shapes))} do not broadcast: aligned at the last "
-                    "axis, extents must be equal or 1"
+                    f"shapes {', '.join(map(str, shapes))} cannot be broadcast: aligned at the "
+                    "last axis, extents must be equal or 1"
                 )
     return tuple(result)
 

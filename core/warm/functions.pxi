@@ -49,6 +49,16 @@ cdef DType computed(Function f, DType key):
     raise TypeError(f"{f.name} is not defined for {key.name}; it takes {', '.join(names)}")
 
 
+cdef Function of_truths(Function f, DType key):
+    """The function that sums and products of bools mean, as in NumPy and PyTorch; others as they are."""
+    if key.code == BOOL and mixes():
+        if f.name == "add":
+            return _named("logical_or")
+        if f.name == "multiply":
+            return _named("logical_and")
+    return f
+
+
 cdef class Function:
     """An elementwise function of the op table."""
 
@@ -175,7 +185,9 @@ cdef object binary(Function f, object x, object y):
             if a.device is not b.device:
                 raise_device_mismatch(f, a, b)
             if a.dtype is not b.dtype or not defined_for(f, a.dtype):
-                key = computed(f, promoted(f, a.dtype, b.dtype))
+                key = promoted(f, a.dtype, b.dtype)
+                f = of_truths(f, key)
+                key = computed(f, key)
                 a = cast_array(a, key)
                 b = cast_array(b, key)
             return run_binary(f, a, b, None)
@@ -212,7 +224,11 @@ cdef object in_place(Function f, Array x, object other):
         b = <Array>other
         if x.device is not b.device:
             raise_device_mismatch(f, x, b)
-        if promoted(f, x.dtype, b.dtype) is not x.dtype or not defined_for(f, x.dtype):
+        common = promoted(f, x.dtype, b.dtype)
+        if common is not x.dtype and defined_for(f, common) and is_same_kind(common, x.dtype):
+            assign(x, binary(f, x, b))
+            return x
+        if common is not x.dtype or not defined_for(f, x.dtype):
             raise TypeError(f"{f.name} in place: {b.dtype.name} does not go into {x.dtype.name}; "
                             "write x = x op y, or convert the operand")
         return run_binary(f, x, separate(cast_array(b, x.dtype), x), x)

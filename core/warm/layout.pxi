@@ -44,7 +44,7 @@ cdef int broadcast_into(Plan *p, int n, void **operands) except -1:
 cdef int raise_broadcast(int n, void **operands) except -1:
     shapes = [(<Array>operands[i]).shape for i in range(n) if operands[i] != NULL]
     raise ValueError(
-        f"shapes {', '.join(map(str, shapes))} do not broadcast: aligned at the last axis, extents "
+        f"shapes {', '.join(map(str, shapes))} cannot be broadcast: aligned at the last axis, extents "
         "must be equal or 1")
 
 

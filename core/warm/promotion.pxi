@@ -33,6 +33,11 @@ cdef inline DType common_dtype(DType a, DType b):
     return None if code < 0 else <DType>_dtypes[code]
 
 
+cdef bint is_same_kind(DType dtype, DType target):
+    """Whether results may be put into a narrower array of their kind, as NumPy has it."""
+    return dtype.kind == target.kind and mixes()
+
+
 def promote_types(DType a not None, DType b not None):
     """Return the common dtype of two by the rules in force, or None if they have none."""
     return common_dtype(a, b)

@@ -137,7 +137,7 @@ class TestNumbers:
         ("call", "data", "words"),
         [
             (bool, [1, 2], "phalanx.any or phalanx.all"),
-            (bool, [1], "ambiguous"),
+            (bool, [[], []], "ambiguous"),
             (int, [1], "only 0-d"),
             (float, [1.0], "only 0-d"),
             (complex, [1.0], "only 0-d"),

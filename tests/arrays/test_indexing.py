@@ -219,6 +219,31 @@ class TestDtypes:
             x[0] = 300
 
 
+FLAGS: list[Any] = [
+    (True, 1),
+    (0, False),
+    (..., True),
+    (slice(1, 3), True, 2),
+    (None, False, ...),
+    (True, [0, 2]),
+    (0, True, [1, 0]),
+    ([[0], [1]], True, [0, 2]),
+    (True, False),
+    (True, True, slice(None), 1),
+]
+
+
+@pytest.mark.parametrize("key", FLAGS, ids=repr)
+@pytest.mark.parametrize("inside", [False, True])
+def test_truth_values_among_other_keys(x: px.Array, key: Any, inside: bool) -> None:
+    ours = tuple(px.asarray(k) if inside and isinstance(k, bool) else k for k in key)
+    same(x[ours], BASE[key])
+    want = BASE.copy()
+    want[key] = 7
+    x[ours] = 7
+    same(x, want)
+
+
 class TestErrors:
     @pytest.mark.parametrize(
         ("key", "words"),
@@ -230,7 +255,6 @@ class TestErrors:
             ((..., ...), "one ellipsis"),
             ("a", "got str"),
             (1.0, "got float"),
-            ((True, 1), "got bool"),
             (slice("a"), "slices take ints"),
             (np.array([0.5]), "boolean or integer, got float64"),
         ],
@@ -267,7 +291,6 @@ class TestErrors:
             (np.ones((4, 4), bool), "mask of shape"),
             ((np.ones((4, 5), bool), np.ones((3, 2), bool)), "indices|mask of shape"),
             ((np.array([0, 1]), np.array([0, 1, 2])), "do not broadcast"),
-            ((np.array(True), 0), "0-d mask"),
             (np.ones((4, 5, 3, 1), bool), "4 indices"),
         ],
         ids=str,

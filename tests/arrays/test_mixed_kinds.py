@@ -77,6 +77,32 @@ def test_functions_of_the_namespace(device: px.Device) -> None:
     assert ((i > 1) * f).tolist() == [0.0, 2.0, 4.0]
 
 
+def test_in_place_takes_wider_operands_of_the_kind(device: px.Device) -> None:
+    i = px.asarray([1, 2, 100], dtype=px.int8)
+    i += px.asarray([1, 300, 100])
+    assert i.dtype is px.int8
+    assert i.tolist() == np.asarray([2, 302, 200]).astype(np.int8).tolist()
+    f = px.ones(2, dtype=px.float32)
+    f *= px.asarray([0.1, 2.0])
+    assert px.asnumpy(f).tolist() == [np.float32(0.1), 2.0]
+    for kind, other in ((px.uint8, px.int64), (px.int32, px.float32)):
+        x = px.ones(2, dtype=kind)
+        with pytest.raises(TypeError, match="in place"):
+            x += px.ones(2, dtype=other)
+    with px.promotion("standard"), pytest.raises(TypeError, match="in place"):
+        i += px.asarray([1, 2, 3])
+
+
+def test_sums_and_products_of_truths(device: px.Device) -> None:
+    a, b = px.asarray([True, True, False]), px.asarray([True, False, False])
+    assert (a + b).tolist() == [True, True, False]
+    assert (a * b).tolist() == [True, False, False]
+    with pytest.raises(TypeError, match="subtract is not defined for bool"):
+        a - b
+    with px.promotion("standard"), pytest.raises(TypeError, match="add is not defined for bool"):
+        a + b
+
+
 def test_in_place_keeps_the_kind(device: px.Device) -> None:
     f = px.ones(2, dtype=px.float32)
     f += px.asarray([1, 2])

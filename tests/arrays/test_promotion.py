@@ -134,7 +134,8 @@ class TestPromotion:
     ) -> None:
         x = px.ones(2, dtype=dtype(name))
         arguments = (x,) * call.row.arity
-        with pytest.raises(TypeError, match=rf"{call.name} is not defined for {name}; it takes"):
+        words = rf"{call.name} is not defined for {name}; it takes"
+        with px.promotion("standard"), pytest.raises(TypeError, match=words):
             call(*arguments)
 
     @pytest.mark.parametrize("other", ["a", None, object(), {}])
@@ -149,7 +150,7 @@ class TestPromotion:
 
     def test_numpy_does_not_take_over(self, device: px.Device) -> None:
         x = px.ones(2)
-        for call in (lambda: np.ones(2) + x, lambda: x + np.ones(2), lambda: np.i0(x)):
+        for call in (lambda: np.ones(2) + x, lambda: x + np.ones(2)):
             with pytest.raises(TypeError):
                 call()
 
@@ -219,7 +220,7 @@ class TestBroadcast:
     def test_errors_show_the_shapes(
         self, fake: px.Device, a: tuple[int, ...], b: tuple[int, ...]
     ) -> None:
-        with pytest.raises(ValueError, match="do not broadcast") as caught:
+        with pytest.raises(ValueError, match="cannot be broadcast") as caught:
             px.ones(a) + px.ones(b)
         assert f"{a}, {b}" in str(caught.value)
 

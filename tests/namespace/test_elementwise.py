@@ -325,14 +325,17 @@ def test_wrong_types(make: object, message: str, device: px.Device) -> None:
 
 def test_shapes_that_do_not_broadcast(device: px.Device) -> None:
     with pytest.raises(
-        ValueError, match=r"\(2, 3\), \(4,\) do not broadcast: aligned at the last axis"
+        ValueError, match=r"\(2, 3\), \(4,\) cannot be broadcast: aligned at the last axis"
     ):
         px.ones((2, 3)) + px.ones((4,))
 
 
 def test_in_place_keeps_the_dtype(device: px.Device) -> None:
     x = px.ones((2,), dtype=px.float32)
-    with pytest.raises(TypeError, match="add in place: float64 does not go into float32"):
+    with (
+        px.promotion("standard"),
+        pytest.raises(TypeError, match="add in place: float64 does not go into float32"),
+    ):
         x += px.ones((2,))
     y = px.asarray([1])
     with pytest.raises(TypeError, match="a Python float does not go into int64; write x = x op y"):

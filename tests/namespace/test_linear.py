@@ -265,7 +265,7 @@ def test_tensordot(name: str, device: px.Device) -> None:
             ValueError,
             r"at least one axis; multiply 0-d arrays with \*",
         ),
-        (lambda: px.ones((2, 3, 3)) @ px.ones((4, 3, 3)), ValueError, "do not broadcast"),
+        (lambda: px.ones((2, 3, 3)) @ px.ones((4, 3, 3)), ValueError, "cannot be broadcast"),
         (lambda: px.matmul(px.ones((2, 2)), 3), TypeError, "matmul takes phalanx arrays, got int"),
         (lambda: px.ones((2, 2)) @ 3, TypeError, "unsupported operand"),
         (

@@ -192,9 +192,9 @@ def test_broadcast_shapes(first: Any, second: Any, third: Any, device: px.Device
     try:
         want = np.broadcast_shapes(first, second, third)
     except ValueError:
-        with pytest.raises(ValueError, match="do not broadcast"):
+        with pytest.raises(ValueError, match="cannot be broadcast"):
             px.broadcast_shapes(first, second, third)
-        with pytest.raises(ValueError, match="do not broadcast"):
+        with pytest.raises(ValueError, match="cannot be broadcast"):
             px.broadcast_arrays(*map(px.asarray, arrays))
         return
     assert px.broadcast_shapes(first, second, third) == want
@@ -450,3 +450,13 @@ def test_devices_do_not_mix(drivers: object) -> None:
             function([a, b])
     with pytest.raises(px.DeviceMismatchError):
         px.repeat(a, px.asarray([1, 2], device="fake:1"))
+
+
+@pytest.mark.parametrize("k", [-3, -1, 0, 1, 2])
+def test_diag(device: px.Device, k: int) -> None:
+    for data in (np.arange(1.0, 4.0), np.arange(12).reshape(3, 4), np.ones(0)):
+        got, want = px.diag(px.asarray(data), k), np.diag(data, k)
+        assert got.dtype.name == want.dtype.name
+        assert got.tolist() == want.tolist()
+    with pytest.raises(ValueError, match="one or two axes"):
+        px.diag(px.ones((1, 1, 1)))
