@@ -24,7 +24,7 @@ JOBS ?= 2
 MINUTES ?= 2
 SECONDS ?= 20
 
-.PHONY: help edit demo test test-all gpu conformance certify try-device self-test proof stress cover sanitize bench lint types wheel clean
+.PHONY: help edit demo test test-all compatibility gpu conformance certify try-device self-test proof stress cover sanitize bench lint types wheel clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -97,6 +97,14 @@ test-all: ## all tests, all devices, sanitizers, Oclgrind, the model, all texts 
 	cd tests && ../$(BIN)/python -m device_code.cuda
 	cd tests && ../$(BIN)/python -m opencl.races
 	$(MAKE) stress MINUTES=60
+
+compatibility: $(VENV)/.test ## the array API tests of SciPy and scikit-learn; ARGS=--help; writes docs/compatibility.md
+	$(PYTHON) -m venv $(VENV)-compatibility
+	$(VENV)-compatibility/bin/python -m pip install --quiet dist/phalanx-*.whl scipy scikit-learn pooch \
+		array-api-compat pytest pytest-timeout pytest-xdist hypothesis
+	$(VENV)-compatibility/bin/python -m pip install --quiet --force-reinstall --no-deps dist/phalanx-*.whl
+	PYTHONPATH=tests $(VENV)-compatibility/bin/python -m compatibility --write docs/compatibility.md \
+		$(ARGS) -- -n $(JOBS)
 
 gpu: $(if $(GPU_PYTHON),,$(VENV)/.test) ## prove and measure a CUDA device; resumes; ARGS=--help; GPU_PYTHON= takes another environment
 	PYTHONPATH=tests $(or $(GPU_PYTHON),$(BIN)/python) -m gpu $(ARGS)

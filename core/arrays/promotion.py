@@ -93,7 +93,7 @@ def need_kept(values: Array, dtype: DType, what: str) -> None:
         lost = "imaginary parts" if values.dtype.kind == "c" else "what does not fit"
         how = "real(values)" if values.dtype.kind == "c" else f"astype(values, phalanx.{dtype})"
         raise TypeError(
-            f"{what} of {values.dtype} does not go into {dtype}, which would lose {lost}: "
+            f"{what} of {values.dtype} does not go into {dtype}, as a cast would lose {lost}: "
             f"write phalanx.{how}"
         )
 
@@ -112,6 +112,6 @@ def need_number(value: Any, dtype: DType | None, op: str) -> None:
         raise TypeError(f"{op}: the complex number {value} does not go into {dtype}")
     if isinstance(value, float) and dtype.kind in "iu" and not value.is_integer():
         raise TypeError(
-            f"{op}: the float {value} does not go into {dtype}, which would cut it; "
+            f"{op}: the float {value} does not go into {dtype}, as a cast would cut it; "
             "convert it first"
         )

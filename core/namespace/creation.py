@@ -294,6 +294,33 @@ def linspace(
     return astype(result, target)
 
 
+def logspace(
+    start: int | float,
+    stop: int | float,
+    /,
+    num: int = 50,
+    *,
+    base: int | float = 10.0,
+    dtype: DType | str | None = None,
+    device: str | Device | None = None,
+    endpoint: bool = True,
+) -> Array:
+    """Return ``num`` numbers from base**start to base**stop whose logarithms are evenly spaced.
+
+    NumPy's function, which the standard lacks. Computed in float64 by ``pow`` of ``linspace``.
+
+    Raises:
+        ValueError: a negative ``num``.
+    """
+    from phalanx.arrays.data_types import astype
+
+    from .elementwise import pow
+
+    exponents = linspace(start, stop, num, device=device, endpoint=endpoint)
+    result = pow(float(as_number(base)), exponents)
+    return astype(result, as_dtype(dtype) or float64, copy=False)
+
+
 def meshgrid(*arrays: Array, indexing: str = "xy") -> tuple[Array, ...]:
     """Return coordinate matrices of 1-d arrays; ``"xy"`` swaps the first two axes, ``"ij"`` not.
 

@@ -51,11 +51,11 @@ class ArrayNamespaceInfo:
             "indexing": int64,
         }
 
-    def devices(self) -> list[Device]:
+    def devices(self) -> tuple[Device, ...]:
         """Return all usable devices."""
         from phalanx.discovery.devices import devices
 
-        return list(devices())
+        return devices()
 
     def dtypes(
         self,

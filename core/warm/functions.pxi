@@ -229,8 +229,8 @@ cdef object in_place(Function f, Array x, object other):
             assign(x, binary(f, x, b))
             return x
         if common is not x.dtype or not defined_for(f, x.dtype):
-            raise TypeError(f"{f.name} in place: {b.dtype.name} does not go into {x.dtype.name}; "
-                            "write x = x op y, or convert the operand")
+            raise TypeError(f"{f.name} in place: {b.dtype.name} does not go into {x.dtype.name} without a "
+                            "cast; write x = x op y, or convert the operand")
         return run_binary(f, x, separate(cast_array(b, x.dtype), x), x)
     return with_other(f, x, other, 1, x)
 
@@ -258,7 +258,7 @@ cdef object with_scalar(Function f, Array a, object value, int place, Array out)
     if key is not a.dtype:
         if out is not None:
             raise TypeError(f"{f.name} in place: a Python {type(value).__name__} does not go into "
-                            f"{a.dtype.name}; write x = x op y")
+                            f"{a.dtype.name} without a cast; write x = x op y")
         a = cast_array(a, key)
     launch.scalars = 1 << place
     encode_scalar(&launch, place, value, key)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import phalanx as px
+import pytest
 
 
 class TestAsarray:
@@ -125,3 +127,12 @@ class TestClip:
         assert px.clip(x).tolist() == [1, 5, 9]
         assert px.clip(x, -1000, 1000).tolist() == [1, 5, 9]
         assert px.clip(x, px.asarray([3, 0, 0], dtype=px.int8), 6).tolist() == [3, 5, 6]
+
+
+@pytest.mark.parametrize("keywords", [{}, {"base": 2}, {"endpoint": False}, {"dtype": "float32"}])
+def test_logspace(device: px.Device, keywords: dict[str, Any]) -> None:
+    got, want = px.logspace(-3, 2, 11, **keywords), np.logspace(-3, 2, 11, **keywords)
+    assert got.dtype.name == want.dtype.name
+    np.testing.assert_allclose(px.asnumpy(got), want, rtol=1e-6 if "dtype" in keywords else 1e-14)
+    assert px.logspace(0, 1).shape == (50,)
+    assert px.logspace(0, 1, 0).shape == (0,)
