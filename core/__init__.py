@@ -468,9 +468,9 @@ def __getattr__(name: str) -> object:
         from .discovery import hookspecs
 
         return getattr(hookspecs, name)
-    from .namespace.namesakes import missing_function
+    from .namespace.namesakes import MissingName
 
-    raise AttributeError(missing_function(name, __all__))
+    raise MissingName(name, of_array=False)
 
 
 def __dir__() -> list[str]:

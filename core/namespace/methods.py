@@ -14,6 +14,7 @@ from phalanx.arrays.data_types import as_dtype, astype
 from phalanx.arrays.transfer import asnumpy, item
 
 from . import elementwise, linear, manipulation, reductions, searching, sorting, taking
+from .conversion import asarray
 from .creation import zeros_like
 
 if TYPE_CHECKING:
@@ -83,10 +84,11 @@ def cumprod(x: Array, /, axis: int | None = None, dtype: DType | str | None = No
     return reductions.cumulative_prod(*_flat_without(x, axis), dtype=as_dtype(dtype))
 
 
-def take(x: Array, indices: Array, /, axis: int | None = None) -> Array:
-    """Return ``phalanx.take`` along an axis, or of the flattened array."""
+def take(x: Array, indices: Any, /, axis: int | None = None) -> Array:
+    """Return ``phalanx.take`` along an axis, or of the flattened array; indices may be a list."""
     x, axis = _flat_without(x, axis)
-    return taking.take(x, indices, axis=axis)
+    places = asarray(indices, device=None if isinstance(indices, Array) else x.device)
+    return taking.take(x, places, axis=axis)
 
 
 def _flat_without(x: Array, axis: int | None) -> tuple[Array, int]:

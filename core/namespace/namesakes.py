@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
 _FUNCTIONS = {
@@ -84,23 +83,29 @@ _METHODS = {
 }
 
 
-def missing_function(name: str, known: Iterable[str]) -> str:
-    """Return the text of an ``AttributeError`` of the module."""
-    return _text("module 'phalanx'", name, _FUNCTIONS, known, "phalanx.")
+class MissingName(AttributeError):
+    """An attribute that the module, or an array, has not.
 
+    The text with what to write instead is made when it is read: most who ask for an attribute only
+    want to know whether there is one.
+    """
 
-def missing_method(name: str, known: Iterable[str]) -> str:
-    """Return the text of an ``AttributeError`` of an array."""
-    return _text("a phalanx array", name, _METHODS, known, "x.")
+    def __init__(self, name: str, *, of_array: bool) -> None:
+        super().__init__(name)
+        self._of_array = of_array
 
+    def __str__(self) -> str:
+        import phalanx
 
-def _text(
-    owner: str, name: str, others: Mapping[str, str], known: Iterable[str], prefix: str
-) -> str:
-    text = f"{owner} has no attribute {name!r}"
-    if name.startswith("_"):
-        return text
-    if name in others:
-        return f"{text}; write {others[name]}"
-    near = get_close_matches(name, [k for k in known if not k.startswith("_")], n=1, cutoff=0.75)
-    return f"{text}; did you mean {prefix}{near[0]}?" if near else text
+        name = str(self.args[0])
+        owner = "a phalanx array" if self._of_array else "module 'phalanx'"
+        text = f"{owner} has no attribute {name!r}"
+        if name.startswith("_"):
+            return text
+        others = _METHODS if self._of_array else _FUNCTIONS
+        if name in others:
+            return f"{text}; write {others[name]}"
+        known = dir(phalanx.Array) if self._of_array else phalanx.__all__
+        near = get_close_matches(name, [k for k in known if k[0] != "_"], n=1, cutoff=0.75)
+        prefix = "x" if self._of_array else "phalanx"
+        return f"{text}; did you mean {prefix}.{near[0]}?" if near else text

@@ -329,7 +329,7 @@ cdef class Array:
     def __getattr__(self, name):
         from .namespace import namesakes
 
-        raise AttributeError(namesakes.missing_method(name, dir(Array)))
+        raise namesakes.MissingName(name, of_array=True)
 
     # Indexing, transfer, interchange
 

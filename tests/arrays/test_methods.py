@@ -106,6 +106,7 @@ def test_numpy_and_cpu(device: px.Device) -> None:
     assert x.numpy().tolist() == A.tolist()
     assert x.take(px.asarray([0, 5])).tolist() == [3.5, -2.5]
     assert x.take(px.asarray([0]), axis=0).shape == (1, 3)
+    assert x.take([0, 5]).tolist() == x.take(np.array([0, 5])).tolist() == [3.5, -2.5]
     assert x.astype(np.float32).dtype is px.float32
     assert x.astype("int8").dtype is px.int8
 

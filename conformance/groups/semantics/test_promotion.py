@@ -225,3 +225,24 @@ def test_number_of_arrays_does_not_matter(case: Case) -> None:
         px.result_type(int8, 3, float32)
     with pytest.raises(ValueError, match="at least one"):
         px.result_type()
+
+
+#: Pairs of kinds of which the second one wins.
+_LATER = {"b": "iufc", "i": "fc", "u": "fc", "f": "", "c": ""}
+
+
+@pytest.mark.parametrize("first", [d for d in ALL if _LATER[kind_of(d)]])
+def test_mixed_kinds(case: Case, first: str) -> None:
+    """By the rules that hold unless a program asks for others, the later kind of two wins."""
+    need(case, first)
+    for second in (d for d in ALL if kind_of(d) in _LATER[kind_of(first)]):
+        if not serves(case, second):
+            continue
+        hosts = [whole_numbers(case, (6,), name, second) for name in (first, second)]
+        x, y = (put(case, host) for host in hosts)
+        wide = [host.astype(host_dtype(second)) for host in hosts]
+        with px.promotion("mixed"):
+            assert px.result_type(x, y) is _dtype(second)
+            for got in (x * y, y * x):
+                assert got.dtype is _dtype(second), f"{first} and {second} give {got.dtype}"
+                same(case, got, wide[0] * wide[1], f"with {second}")

@@ -60,7 +60,7 @@ _VALUE_ERRORS: dict[str, Callable[[px.Array], object]] = {
     "arange_step": lambda _: px.arange(0, 5, 0),
     "linspace": lambda _: px.linspace(0, 1, -1),
     "step_of_0": lambda x: x[::0],
-    "T_of_vector": lambda x: x[0].T,
+    "T_of_stack": lambda x: px.stack([x, x]).T,
     "ragged": lambda _: px.asarray([[1, 2], [3]]),
     "no_view": lambda x: px.reshape(x.T, (12,), copy=False),
 }
