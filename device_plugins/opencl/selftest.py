@@ -6,11 +6,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from phalanx.device_code.recipe import Program, Traits
-from phalanx.device_code.selftest import measured
-from phalanx.errors import CompileError
+from phalanx.device_code.selftest import Run, measured
+from phalanx.errors import CompileError, DeviceError
+from phalanx.kernels_opencl.cores import serial
 
 if TYPE_CHECKING:
     from .device import OpenCLDevice
+
+#: Vectors pass through the runtime's functions, which may be compiled for another processor than
+#: the kernels are: 16 numbers of 8 bytes, then as many bytes that are added to them.
+_VECTORS = Program("""
+PHX_KERNEL(1) probe(PHX_INPUT(i64, x), PHX_OUTPUT(i64, y)) {
+    i64 kept[16];
+    vstore16(vload16(0, PHX_DATA(x)), 0, kept);
+    const long16 more = convert_long16(vload16(0, (__global const char *)(PHX_DATA(x) + 16)));
+    vstore16(vload16(0, kept) + more, 0, PHX_DATA(y));
+}
+""")
 
 
 def tested(device: OpenCLDevice) -> Traits:
@@ -41,8 +53,28 @@ def tested(device: OpenCLDevice) -> Traits:
         return result.tobytes()
 
     try:
-        return measured(run, device.traits, device.name)
+        traits = measured(run, device.traits, device.name)
+        if serial(traits):
+            _check_vectors(run, device.name)
+        return traits
     except CompileError:
         return device.traits
     except cl.Error as error:
         raise device.failure(error, "the self-test") from error
+
+
+def _check_vectors(run: Run, name: str) -> None:
+    """See that vectors survive the runtime's functions, which kernels for processors call.
+
+    Raises:
+        DeviceError: they do not.
+    """
+    numbers = np.arange(16, dtype=np.int64) << 33
+    more = np.arange(16, dtype=np.int8) - 8
+    found = np.frombuffer(run(_VECTORS, numbers.tobytes() + more.tobytes(), 128), np.int64)
+    if not np.array_equal(found, numbers + more):
+        raise DeviceError(
+            f"{name}: the runtime's own vload16, vstore16 and conversions lose elements (found by "
+            "the self-test), so kernels would compute wrong: it links a library for another "
+            "processor than it compiles for; use a newer release of the runtime"
+        )

@@ -49,6 +49,16 @@ def test_division_that_is_not_exact_lowers_the_promise(
     assert opened(device).traits.exact_division is False
 
 
+def test_vectors_that_lose_elements_are_refused(
+    device: px.Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrong = "\n#undef convert_long16\n#define convert_long16(v) ((long16)0)\n"
+    text = programs.DIALECT.text + wrong
+    monkeypatch.setattr(programs, "DIALECT", replace(programs.DIALECT, text=text))
+    with pytest.raises(DeviceError, match="conversions lose elements"):
+        opened(device)
+
+
 def test_an_honest_compiler_changes_nothing(device: px.Device) -> None:
     found = opened(device)
     driver = OpenCLDriver()
