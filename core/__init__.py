@@ -1,7 +1,8 @@
 """Phalanx: one array program, every device, the same numbers.
 
 ``phalanx.set_device("gpu:0")`` chooses where arrays are made; the functions are those of the Python
-Array API standard 2025.12. Importing this package loads no plugin and touches no hardware.
+Array API standard 2025.12. Importing this package loads no plugin and touches no hardware. The
+examples in the docstrings begin with ``import phalanx as px``.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from .arrays.data_types import (
     float16,
     float32,
     float64,
+    get_default_dtype,
     iinfo,
     int8,
     int16,
@@ -28,12 +30,14 @@ from .arrays.data_types import (
     int64,
     isdtype,
     result_type,
+    set_default_dtype,
     uint8,
     uint16,
     uint32,
     uint64,
 )
 from .arrays.interchange import from_dlpack
+from .arrays.printing import get_printoptions, set_printoptions
 from .arrays.promotion import promotion
 from .arrays.transfer import asnumpy
 from .discovery.devices import (
@@ -175,12 +179,10 @@ from .namespace.manipulation import (
     matrix_transpose,
     moveaxis,
     permute_dims,
-    repeat,
     reshape,
     roll,
     squeeze,
     stack,
-    tile,
     unstack,
 )
 from .namespace.reductions import (
@@ -201,6 +203,7 @@ from .namespace.reductions import (
     sum,
     var,
 )
+from .namespace.repeating import repeat, tile
 from .namespace.searching import nonzero, searchsorted
 from .namespace.sets import isin, unique_all, unique_counts, unique_inverse, unique_values
 from .namespace.sorting import argsort, sort
@@ -342,7 +345,9 @@ __all__ = [
     "from_dlpack",
     "full",
     "full_like",
+    "get_default_dtype",
     "get_device",
+    "get_printoptions",
     "greater",
     "greater_equal",
     "hazards",
@@ -414,8 +419,10 @@ __all__ = [
     "round",
     "searchsorted",
     "set_allocator",
+    "set_default_dtype",
     "set_device",
     "set_memory_limit",
+    "set_printoptions",
     "sign",
     "signbit",
     "sin",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import sys
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 from phalanx._warm import (
@@ -12,7 +13,10 @@ from phalanx._warm import (
     Array,
     Device,
     DType,
+    ask_default_dtype,
     cast,
+    default_complex,
+    default_float,
     dtype_from_name,
     no_common_dtype,
     number_dtype,
@@ -20,6 +24,7 @@ from phalanx._warm import (
 )
 from phalanx._warm import copy as copy_array
 from phalanx.optable import DTYPES as SCALAR_TYPES
+from phalanx.runtime.settings import Change, Setting
 
 from .promotion import PAIRS
 
@@ -39,7 +44,7 @@ def as_dtype(dtype: Any) -> DType | None:
     if dtype is None or isinstance(dtype, DType):
         return dtype
     if isinstance(dtype, str):
-        return dtype_from_name(dtype)
+        return _named(dtype)
     for kind, result in ((_bool, bool), (int, int64), (float, float64), (complex, complex128)):
         if dtype is kind:
             return result
@@ -47,8 +52,40 @@ def as_dtype(dtype: Any) -> DType | None:
     if numpy is not None:
         is_scalar = isinstance(dtype, type) and issubclass(dtype, numpy.generic)
         if is_scalar or isinstance(dtype, numpy.dtype):
-            return dtype_from_name(numpy.dtype(dtype).name)
-    raise TypeError(f"dtype takes a phalanx dtype such as phalanx.float32, got {dtype!r}")
+            return _named(numpy.dtype(dtype).name)
+    got = "an array: write x.dtype" if isinstance(dtype, Array) else repr(dtype)
+    raise TypeError(f"dtype takes a phalanx dtype such as phalanx.float32, got {got}")
+
+
+#: What others call them, beside NumPy's letters with the number of bytes, such as ``f4``.
+_OTHER_NAMES = {
+    "byte": "int8",
+    "clongdouble": "complex128",
+    "complex": "complex128",
+    "complex256": "complex128",
+    "double": "float64",
+    "float": "float64",
+    "float128": "float64",
+    "half": "float16",
+    "int": "int64",
+    "long": "int64",
+    "longdouble": "float64",
+    "short": "int16",
+    "single": "float32",
+    "uint": "uint64",
+}
+_OTHER_NAMES |= {f"{d.kind}{d.itemsize}": d.name for d in DTYPES if d.name != "bfloat16"}
+
+
+def _named(name: str) -> DType:
+    """The dtype of a name; raises ``TypeError`` with the name that may be meant."""
+    known = [d.name for d in DTYPES]
+    if name in known:
+        return dtype_from_name(name)
+    close = get_close_matches(name, known, n=1, cutoff=0.8)
+    meant = _OTHER_NAMES.get(name) or (close[0] if close else None)
+    guess = f"did you mean {meant!r}? The" if meant else "the"
+    raise TypeError(f"unknown dtype {name!r}; {guess} dtypes are {', '.join(known)}")
 
 
 def default_dtype(value: Number) -> DType:
@@ -57,7 +94,45 @@ def default_dtype(value: Number) -> DType:
         return bool
     if isinstance(value, int):
         return int64
-    return complex128 if isinstance(value, complex) else float64
+    return default_complex() if isinstance(value, complex) else default_float()
+
+
+_default: Setting[str] = Setting("phalanx_default_dtype", lambda: "float64")
+
+
+def set_default_dtype(dtype: DType | str) -> Change[str]:
+    """Set the dtype of real numbers that have none of their own: float64 at first, or float32.
+
+    It is that of Python floats in ``asarray``, of ``zeros``, ``linspace`` and the like, and of what
+    floating functions and means of integers give; complex numbers follow. Arrays of a floating
+    dtype, and data of others, keep theirs. Takes effect at once in the whole process, or in the
+    block of one thread or task: ``with phalanx.set_default_dtype("float32"): ...``.
+
+    Raises:
+        TypeError: no dtype.
+        ValueError: a dtype that the Array API standard does not allow as the default.
+
+    Examples:
+        >>> with px.set_default_dtype("float32"):
+        ...     px.asarray([0.5]).dtype
+        phalanx.float32
+    """
+    target = as_dtype(dtype)
+    if target is not float32 and target is not float64:
+        raise ValueError(f"the default dtype is float32 or float64, got {dtype}")
+    change = _default.set(target.name)
+    ask_default_dtype()
+    return change
+
+
+def get_default_dtype() -> DType:
+    """Return the dtype of real numbers that have none of their own.
+
+    Examples:
+        >>> px.get_default_dtype() == px.zeros(1).dtype
+        True
+    """
+    return dtype_from_name(_default.get())
 
 
 def astype(
@@ -69,12 +144,18 @@ def astype(
 
     Raises:
         TypeError: complex to real, which would lose the imaginary part unseen.
+
+    Examples:
+        >>> print(px.astype(px.asarray([-1.9, px.nan, 1e10]), px.int32))
+        [        -1          0 2147483647]
     """
     if not isinstance(x, Array):
-        raise TypeError(f"astype takes a phalanx array, got {type(x).__name__}")
+        raise TypeError(
+            f"astype takes a phalanx array, got {type(x).__name__}; use phalanx.asarray"
+        )
     target = as_dtype(dtype)
     if target is None:
-        raise TypeError("astype needs a dtype")
+        raise TypeError("astype takes a dtype such as phalanx.float32, got None")
     if x.dtype.kind == "c" and target.kind not in "cb":
         raise TypeError(f"{x.dtype} to {target} drops the imaginary part: use phalanx.real(x)")
     if device is not None:
@@ -90,6 +171,10 @@ def can_cast(from_: DType | str | Array, to: DType | str, /) -> _bool:
 
     Raises:
         TypeError: neither a dtype nor an array.
+
+    Examples:
+        >>> px.can_cast(px.uint8, px.int16), px.can_cast(px.int64, px.float64)
+        (True, False)
     """
     source, target = _dtype_of(from_), _dtype_of(to)
     return PAIRS.get((source.name, target.name)) == target.name
@@ -122,6 +207,10 @@ def finfo(type: DType | Array, /) -> FInfo:
 
     Raises:
         TypeError: another dtype.
+
+    Examples:
+        >>> px.finfo(px.bfloat16).eps, px.finfo(px.complex64).dtype
+        (0.0078125, phalanx.float32)
     """
     dtype = type.dtype if isinstance(type, Array) else as_dtype(type)
     if dtype is None or dtype.kind not in "fc":
@@ -139,6 +228,10 @@ def iinfo(type: DType | Array, /) -> IInfo:
 
     Raises:
         TypeError: another dtype.
+
+    Examples:
+        >>> px.iinfo(px.uint8)
+        IInfo(bits=8, max=255, min=0, dtype=phalanx.uint8)
     """
     dtype = type.dtype if isinstance(type, Array) else as_dtype(type)
     if dtype is None or dtype.kind not in "iu":
@@ -165,6 +258,10 @@ def isdtype(dtype: DType | str, kind: DType | str | tuple[DType | str, ...]) -> 
 
     Raises:
         ValueError: an unknown kind name.
+
+    Examples:
+        >>> px.isdtype(px.float16, ("integral", "real floating"))
+        True
     """
     dtype = _dtype_of(dtype)
     if isinstance(kind, tuple):
@@ -182,14 +279,21 @@ def result_type(*arrays_and_dtypes: Array | DType | Number) -> DType:
     Raises:
         TypeError: there is no common dtype.
         ValueError: no argument.
+
+    Examples:
+        >>> px.result_type(px.uint8, px.int8), px.result_type(px.float32, 2.5)
+        (phalanx.int16, phalanx.float32)
     """
     if not arrays_and_dtypes:
         raise ValueError("result_type needs at least one array, dtype or number")
+    odd = [x for x in arrays_and_dtypes if not isinstance(x, Array | DType | str | Number)]
+    if odd:
+        raise TypeError(
+            f"result_type takes arrays, dtypes and numbers, got {type(odd[0]).__name__}; "
+            "use phalanx.asarray"
+        )
     strong = [_dtype_of(x) for x in arrays_and_dtypes if isinstance(x, Array | DType | str)]
     numbers = [x for x in arrays_and_dtypes if isinstance(x, Number)]
-    if len(strong) + len(numbers) != len(arrays_and_dtypes):
-        odd = next(x for x in arrays_and_dtypes if not isinstance(x, Array | DType | str | Number))
-        raise TypeError(f"result_type takes arrays, dtypes and numbers, got {type(odd).__name__}")
     if not strong:
         strong = [default_dtype(max(numbers, key=lambda v: "bifc".index(default_dtype(v).kind)))]
     result = strong[0]

@@ -166,14 +166,22 @@ def _check_shape(wanted: tuple[int, ...], source: Array) -> None:
 def _check_number(x: Array, value: Any) -> None:
     need_number(value, x.dtype, "a value")
     if x.dtype.kind == "b" and (isinstance(value, float | complex) or value not in (0, 1)):
-        raise TypeError(f"the number {value} does not go into an array of bool")
+        raise TypeError(
+            f"the number {value} does not go into an array of bool; write True or False"
+        )
 
 
 def _as_value(x: Array, value: Any) -> Array:
+    if value is None or isinstance(value, str | bytes | dict | set):
+        got = "None" if value is None else type(value).__name__
+        raise TypeError(f"a value for an array of {x.dtype} is a number or an array, got {got}")
     if not isinstance(value, Array):
         from phalanx.namespace.conversion import asarray
 
-        value = asarray(value, device=x.device)
+        made = asarray(value, device=x.device)
+        need_kept(made, x.dtype, "a value")
+        fits = x.dtype.kind not in "iu" or made.dtype is x.dtype
+        value = made if fits else asarray(value, dtype=x.dtype, device=x.device)  # checks the range
     if value.device is not x.device:
         raise DeviceMismatchError(
             f"a value on {value.device} for an array on {x.device}",
@@ -199,9 +207,11 @@ def _expanded(x: Array, keys: tuple[Key, ...]) -> tuple[Key, ...]:
         elif k is not None and k is not _FLAG:
             used += 1
     if ellipses > 1:
-        raise IndexError("an index may have one ellipsis (...)")
+        raise IndexError(f"an index may have one ellipsis (...), got {ellipses}")
+    if used > x.ndim == 0:
+        raise IndexError("a 0-d array has no axes to index: use x.item(), or x[...] to write")
     if used > x.ndim:
-        raise IndexError(f"{used} indices for an array of shape {x.shape}")
+        raise IndexError(f"{used} indices for an array of shape {x.shape}: at most {x.ndim} fit")
     rest = (slice(None),) * (x.ndim - used)
     if not ellipses:
         return (*keys, *rest)
@@ -241,7 +251,9 @@ def _slice(k: slice, extent: int) -> tuple[int, int, int]:
     try:
         begin, end, step = k.indices(extent)
     except TypeError as error:
-        raise IndexError(f"slices take ints or None: {k}") from error
+        raise IndexError(
+            f"a slice takes ints or None, got {k.start!r}, {k.stop!r} and {k.step!r}"
+        ) from error
     return begin, len(range(begin, end, step)), step
 
 
@@ -348,7 +360,10 @@ def _index_parts(x: Array, k: Key, axis: int) -> list[Array | int]:
             )
         return list(unravel(places_of(k), k.shape))
     if k.dtype.kind not in "iu":
-        raise IndexError(f"an index array is boolean or integer, got {k.dtype.name}")
+        raise IndexError(
+            f"an index array is boolean or integer, got {k.dtype.name}; convert it with "
+            "phalanx.astype(key, phalanx.int64)"
+        )
     return [cast(k, int64)]
 
 

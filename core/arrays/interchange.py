@@ -34,13 +34,20 @@ def prepare_export(
         ValueError: a stream for memory that has none.
     """
     own = x.__dlpack_device__()
-    wanted = own if dl_device is None else (int(dl_device[0]), int(dl_device[1]))
+    try:
+        wanted = own if dl_device is None else (int(dl_device[0]), int(dl_device[1]))
+    except (TypeError, ValueError):
+        raise TypeError(
+            "dl_device is a pair of DLPack's numbers for type and device, such as (1, 0) for the "
+            f"CPU, got {dl_device!r}"
+        ) from None
     if wanted != own:
         if wanted[0] == _CPU[0] and not copy and (shared := _on_host(x)) is not None:
             return shared, False
         if wanted[0] != _CPU[0] or copy is False:
+            why = "without a copy" if wanted[0] == _CPU[0] else "only to its own and to (1, 0)"
             raise BufferError(
-                f"an array on {x.device} cannot be exported to DLPack device {wanted}"
+                f"an array on {x.device} cannot be exported to DLPack device {wanted}, {why}"
             )
         from phalanx.dispatch.fallback import fallback_device
 
@@ -206,6 +213,14 @@ def from_dlpack(
     Raises:
         BufferError: the exporter refuses, the dtype is unknown, or ``copy=False`` cannot be kept.
         TypeError: ``x`` does not speak DLPack.
+
+    Examples:
+        >>> import numpy as np
+        >>> data = np.zeros(3)
+        >>> x = px.from_dlpack(data)  # the same memory
+        >>> data[0] = 5
+        >>> print(x)
+        [5. 0. 0.]
     """
     from phalanx.discovery.devices import find_device
 

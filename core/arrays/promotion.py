@@ -33,6 +33,12 @@ def promotion(rules: Rules | None = None) -> Change[Rules] | Rules:
 
     Raises:
         ValueError: other rules.
+
+    Examples:
+        >>> with px.promotion("standard"):
+        ...     px.asarray([1]) + px.asarray([0.5])
+        Traceback (most recent call last):
+        TypeError: ...
     """
     if rules is None:
         return _rules.get()

@@ -103,7 +103,10 @@ def to_device(x: Array, device: str | Device, *, stream: Stream | None = None) -
     if stream is not None and not isinstance(stream, Stream):
         raise TypeError(f"stream takes a phalanx.Stream of {target}, got {type(stream).__name__}")
     if stream is not None and stream.device is not target:
-        raise DeviceMismatchError(f"stream of {stream.device} for a copy to {target}")
+        raise DeviceMismatchError(
+            f"a stream of {stream.device} does not serve a copy to {target}",
+            remedy=f'make one with phalanx.Stream("{target}")',
+        )
     if target is x.device:
         return x
     source = contiguous(x)
@@ -191,7 +194,9 @@ def fill_from_host(x: Array, element: bytes) -> None:
 def item(x: Array) -> Any:
     """Return the only element as a Python number."""
     if x.size != 1:
-        raise ValueError(f"item() needs exactly one element, got shape {x.shape}")
+        raise ValueError(
+            f"item() needs exactly one element, got shape {x.shape}; index one, or use tolist()"
+        )
     if x.device.host_addressable:
         return read_in_place(x)
     return from_bytes(read_bytes(x), x.dtype.name)
@@ -208,7 +213,7 @@ def tolist(x: Array) -> Any:
 
 def _only(x: Array, kind: str) -> Any:
     if x.ndim != 0:
-        raise TypeError(f"only 0-d arrays convert to {kind}, got shape {x.shape}")
+        raise TypeError(f"only 0-d arrays convert to {kind}, got shape {x.shape}; index one first")
     return item(x)
 
 
@@ -216,7 +221,8 @@ def to_bool(x: Array) -> bool:
     """Return the truth of an array of one element."""
     if x.size != 1:
         raise TypeError(
-            f"the truth of an array of shape {x.shape} is ambiguous: use phalanx.any or phalanx.all"
+            f"the truth of an array of shape {x.shape} is ambiguous: use phalanx.any or "
+            "phalanx.all, and & | ~ for `and`, `or`, `not`"
         )
     return bool(item(x))
 
@@ -225,7 +231,7 @@ def to_int(x: Array) -> int:
     """Return a 0-d array as an int; NaN and infinity raise as ``int`` does."""
     value = _only(x, "int")
     if isinstance(value, complex):
-        raise TypeError("a complex array does not convert to int")
+        raise TypeError("a complex array does not convert to int: use phalanx.real(x)")
     return int(value)
 
 
@@ -233,7 +239,7 @@ def to_float(x: Array) -> float:
     """Return a 0-d array as a float."""
     value = _only(x, "float")
     if isinstance(value, complex):
-        raise TypeError("a complex array does not convert to float")
+        raise TypeError("a complex array does not convert to float: use phalanx.real(x)")
     return float(value)
 
 
@@ -245,7 +251,7 @@ def to_complex(x: Array) -> complex:
 def to_index(x: Array) -> int:
     """Return a 0-d integer array as an index."""
     if x.dtype.kind not in "iu":
-        raise TypeError(f"only integer arrays are indices, got {x.dtype.name}")
+        raise TypeError(f"only integer arrays are indices, got {x.dtype.name}; write int(x)")
     value: int = _only(x, "an index")
     return value
 
@@ -278,11 +284,15 @@ def asnumpy(x: Array) -> npt.NDArray[Any]:
     Raises:
         DeviceLostError, LaunchError: earlier work failed; the message names it.
         TypeError: ``x`` is no array, or bfloat16 without the package ml_dtypes.
+
+    Examples:
+        >>> px.asnumpy(px.asarray([1, 2]) + 1)
+        array([2, 3])
     """
     import numpy as np
 
     if not isinstance(x, Array):
-        raise TypeError(f"asnumpy takes a phalanx array, got {type(x).__name__}")
+        raise TypeError(f"asnumpy takes a phalanx array, got {type(x).__name__}; use numpy.asarray")
     result = np.empty(x.shape, dtype=numpy_dtype(x.dtype.name))
     copy_to_host(contiguous(x), result.ctypes.data, result)
     return result

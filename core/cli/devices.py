@@ -105,6 +105,8 @@ def _show(found: tuple[Device, ...], absent: list[Absence], asked: str | None) -
         if lines:
             out.print(f"\n{title}")
         for line in lines:
-            out.print(Padding(escape(line), (0, 0, 0, 2), style="dim" if optional else ""))
+            out.print(
+                Padding(escape(line), (0, 0, 0, 2), style="dim" if optional else "", expand=False)
+            )
     if not found:
         out.print(f"\n`phalanx why {asked or 'cpu'}` shows every step.")

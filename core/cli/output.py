@@ -16,6 +16,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+_UNWRAPPED = 10_000  # columns
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print machine-readable JSON.")
@@ -47,8 +49,9 @@ def timeout_option(default: float) -> Callable[[F], F]:
 
 
 def console() -> Console:
-    """Return a console on today's stdout; 80 columns where there is no terminal."""
-    return Console(highlight=False)
+    """Return a console on today's stdout; where that is no terminal, lines do not wrap."""
+    terminal = sys.stdout.isatty() or "COLUMNS" in os.environ
+    return Console(highlight=False, width=None if terminal else _UNWRAPPED)
 
 
 @contextmanager

@@ -54,7 +54,7 @@ def _show(diagnosis: Diagnosis) -> None:
     from phalanx.steps import Status
 
     out = console()
-    for line in str(diagnosis).splitlines():
+    for line in diagnosis.lines(out.width):
         marked = escape(line)
         word = line[14:21].strip()
         if line.startswith("  ") and line[2:3] != " " and word in tuple(Status):

@@ -40,14 +40,20 @@ def parse(name: object) -> DeviceName:
         DeviceNotFoundError: if it is not a driver's name or an alias, and perhaps a number.
     """
     if not isinstance(name, str):
-        raise TypeError(
-            f"a device is a string such as 'cpu:0' or a Device, not {name!r}; "
-            "phalanx.get_device() returns the current one"
-        )
+        raise TypeError(f"a device is a string such as 'cpu:0' or a Device, {_not_a_name(name)}")
     match = _SYNTAX.fullmatch(name)
     if match is None:
         raise DeviceNotFoundError(_syntax_message(name))
     return DeviceName(match[1], int(match[2] or 0))
+
+
+def _not_a_name(value: object) -> str:
+    """What stands where a device was asked for, and what to write instead."""
+    if isinstance(value, int):
+        return f"not {value!r}; say of which kind, as in 'gpu:{int(value)}'"
+    if hasattr(value, "__dlpack_device__"):
+        return f"not an array ({type(value).__name__}); write x.device"
+    return f"not {value!r}; phalanx.get_device() returns the current one"
 
 
 def _syntax_message(name: str) -> str:
@@ -167,7 +173,8 @@ def not_found(name: DeviceName) -> str:
     found = [device for driver in plugs.drivers() for device in plugs.listing(driver).devices]
     names = ", ".join(f"{d.name} ({d.info.name})" for d in found)
     lines.append(f"  found: {names or 'no device at all'}")
-    lines += [f"  {absence}" for absence in absences()]
+    told = lines[0]
+    lines += [f"  {absence}" for absence in absences() if absence.reason not in told]
     if guess := _close_match(name):
         lines.append(f"  did you mean {guess!r}?")
     lines.append(f"  `phalanx why {name}` shows every step")
@@ -195,7 +202,9 @@ def _why_not_listed(listing: Listing, name: DeviceName) -> str:
     if name.index in listing.broken:
         return describe(listing.broken[name.index])
     count = len(listing.devices) + len(listing.broken)
-    return f"driver {name.base!r} has {count} device{'' if count == 1 else 's'}" + (
+    if count == 1:
+        return f"driver {name.base!r} has 1 device, '{name.base}:0'"
+    return f"driver {name.base!r} has {count} devices" + (
         f", numbered from 0 to {count - 1}" if count else ""
     )
 

@@ -91,6 +91,11 @@ def devices(kind_or_driver: str | DeviceKind | None = None) -> tuple[Device, ...
 
     Raises:
         DeviceNotFoundError: if the name is not well-formed, or carries a number.
+
+    Examples:
+        >>> for found in px.devices("cpu"):
+        ...     print(found, found.kind, found.host_addressable)
+        cpu:0 cpu True
     """
     from . import aliases
     from .plugins import host
@@ -101,9 +106,9 @@ def devices(kind_or_driver: str | DeviceKind | None = None) -> tuple[Device, ...
     name = aliases.parse(kind_or_driver)
     if ":" in kind_or_driver:
         raise DeviceNotFoundError(
-            f"devices() takes a driver or a kind such as {name.base!r}, not the device "
-            f"{kind_or_driver!r}",
-            remedy="find_device() finds a single one",
+            f"a driver or a kind such as {name.base!r} has devices, and {kind_or_driver!r} is one "
+            "of them",
+            remedy="leave the number out",
         )
     kind = aliases.alias_kind(name.base)
     if kind is not None:
@@ -119,7 +124,12 @@ def listed_devices() -> tuple[Device, ...]:
 
 
 def device_count(kind_or_driver: str | DeviceKind | None = None) -> int:
-    """Return the number of ``devices(kind_or_driver)``."""
+    """Return the number of ``devices(kind_or_driver)``.
+
+    Examples:
+        >>> px.device_count() == len(px.devices())
+        True
+    """
     return len(devices(kind_or_driver))
 
 
@@ -129,6 +139,10 @@ def is_available(name: str | Device) -> bool:
     Raises:
         TypeError: if it is neither a string nor a Device.
         DeviceNotFoundError: if the string is not a well-formed device name.
+
+    Examples:
+        >>> px.is_available("cpu:0"), px.is_available("cpu:99")
+        (True, False)
     """
     if isinstance(name, str):
         from . import aliases
@@ -150,6 +164,11 @@ def why(name: str | Device) -> Diagnosis:
     Raises:
         TypeError: if it is neither a string nor a Device.
         DeviceNotFoundError: if the string is not a well-formed device name.
+
+    Examples:
+        >>> print(px.why("cpu:0"))
+        cpu:0: usable
+          installed   ok       plugin 'cpu' ...
     """
     from . import diagnosis
 
@@ -161,6 +180,10 @@ def set_device(name: str | Device) -> Device:
 
     Raises:
         DeviceNotFoundError: as ``find_device``; the current device stays.
+
+    Examples:
+        >>> print(px.set_device("cpu"), px.zeros(3).device)
+        cpu:0 cpu:0
     """
     found = find_device(name)
     _current.set(found)
@@ -175,13 +198,23 @@ def get_device() -> Device:
     Raises:
         DeviceNotFoundError: if ``PHALANX_DEVICE`` names no device, ``cpu`` is installed and does
             not work, or there is no device at all.
+
+    Examples:
+        >>> px.zeros(3).device is px.get_device()
+        True
     """
     return _current.get() or _default_device()
 
 
 @contextmanager
 def device(name: str | Device) -> Iterator[Device]:
-    """Make a device the current one in a ``with`` block; the former one returns, come what may."""
+    """Make a device the current one in a ``with`` block; the former one returns, come what may.
+
+    Examples:
+        >>> with px.device("cpu:0") as found:
+        ...     print(found, px.zeros(3).device)
+        cpu:0 cpu:0
+    """
     before = _current.get()
     found = set_device(name)
     try:

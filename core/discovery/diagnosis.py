@@ -64,25 +64,30 @@ class Diagnosis:
         return cls(data["name"], data["device"], steps, others)
 
     def __str__(self) -> str:
+        return "\n".join(self.lines(80))
+
+    def lines(self, width: int) -> list[str]:
+        """Return the chain for people: the verdict, then the steps, in so many columns."""
         verdict = "usable" if self.usable else "not usable"
         alias = f" is {self.device}" if self.device not in ("", self.name) else ""
         lines = [f"{self.name}{alias}: {verdict}"]
-        lines += [line for step in self.steps for line in _step_lines(step)]
+        lines += [line for step in self.steps for line in _step_lines(step, width)]
         for other in self.others:
             lines += ["", f"{other.name}:"]
-            lines += [line for step in other.steps for line in _step_lines(step)]
-        return "\n".join(lines)
+            lines += [line for step in other.steps for line in _step_lines(step, width)]
+        return lines
 
 
-def _step_lines(step: Step) -> list[str]:
+def _step_lines(step: Step, width: int) -> list[str]:
     import textwrap
 
     head = f"  {step.name:<10}  {step.status.value:<7}  "
     margin = " " * len(head)
-    lines = textwrap.wrap(step.detail, 80, initial_indent=head, subsequent_indent=margin)
+    width = max(width, len(head) + 20)
+    lines = textwrap.wrap(step.detail, width, initial_indent=head, subsequent_indent=margin)
     if step.remedy:
         lines += textwrap.wrap(
-            f"-> {step.remedy}", 80, initial_indent=margin, subsequent_indent=f"{margin}   "
+            f"-> {step.remedy}", width, initial_indent=margin, subsequent_indent=f"{margin}   "
         )
     return lines or [head.rstrip()]
 

@@ -218,7 +218,9 @@ def _default(limit: float, usable: int) -> Iterator[Check]:
         yield Check("variables", Verdict.WARNING, detail, "correct or unset PHALANX_PLUGINS")
     if not result["default"]:
         first = result["reason"].partition("\n")[0]
-        yield Check("default device", Verdict.CRITICAL, first, "`phalanx why cpu` shows every step")
+        wanted = os.environ.get("PHALANX_DEVICE", "").strip() or "cpu"
+        remedy = f"`phalanx why {wanted}` shows every step"
+        yield Check("default device", Verdict.CRITICAL, first, remedy)
     elif not usable:
         detail = f"{result['default']} is listed, and no device passed its check"
         yield Check("default device", Verdict.CRITICAL, detail)

@@ -66,6 +66,11 @@ def fallback_policy(policy: Policy | None = None) -> Change[Policy] | Policy:
 
     Raises:
         ValueError: another policy, here or in the environment.
+
+    Examples:
+        >>> with px.fallback_policy("allow"):
+        ...     px.fallback_policy()
+        'allow'
     """
     if policy is None:
         return _policy.get()
@@ -75,7 +80,14 @@ def fallback_policy(policy: Policy | None = None) -> Change[Policy] | Policy:
 
 
 def fallback_report(*, reset: bool = False) -> tuple[Entry, ...]:
-    """Return the ledger, most bytes first; ``reset`` empties it."""
+    """Return the ledger, most bytes first; ``reset`` empties it.
+
+    Examples:
+        >>> before = px.fallback_report(reset=True)
+        >>> x = px.asarray([1.0, 2.0]) * 3
+        >>> px.fallback_report()  # the product ran where its operand is
+        ()
+    """
     with _lock:
         entries = sorted(_ledger.values(), key=lambda e: -e.bytes_moved)
         if reset:

@@ -42,6 +42,11 @@ def use_deterministic_algorithms(mode: str | None) -> str | None:
 
     Raises:
         ValueError: another mode.
+
+    Examples:
+        >>> former = px.use_deterministic_algorithms("reproducible")
+        >>> px.use_deterministic_algorithms(former)
+        'reproducible'
     """
     global _mode
     if mode is not None and mode not in ("bitwise", "reproducible"):
@@ -125,6 +130,10 @@ def kernels(op: str | None = None, device: str | Device | None = None) -> tuple[
     Raises:
         ValueError: no such op.
         DeviceNotFoundError: no such device.
+
+    Examples:
+        >>> {(kernel.dtypes, kernel.determinism) for kernel in px.kernels("logical_not", "cpu:0")}
+        {(('bool', 'bool'), 'bitwise')}
     """
     from phalanx.discovery.devices import find_device, get_device
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from phalanx._warm import Array, Device, DType, nested_array, plain_array
+from phalanx._warm import Array, Device, DType, default_float, nested_array, plain_array
 from phalanx._warm import copy as copy_array
 from phalanx.arrays.data_types import as_dtype, astype, default_dtype, iinfo, result_type
 from phalanx.arrays.promotion import need_number
+from phalanx.arrays.refusals import holds_odd, odd_message, ragged_message, range_message
 from phalanx.arrays.transfer import from_numpy, numpy_dtype, scalar_array, to_device
 
 from .creation import device_or_current
@@ -26,7 +27,8 @@ def asarray(
 
     Args:
         obj: what to convert; objects with ``__dlpack__`` are taken through DLPack.
-        dtype: the result's dtype (default: the data's; Python floats give float64, ints int64).
+        dtype: the result's dtype (default: the data's; Python floats give
+            ``get_default_dtype()``, ints int64).
         device: where (default: where ``obj`` is, else the current device).
         copy: ``True`` copies always, ``False`` raises if one is needed, ``None`` copies if needed
             (host data are always copied, so that the source may change).
@@ -35,6 +37,13 @@ def asarray(
         TypeError: nothing of the kind.
         ValueError: ``copy=False`` and a copy is needed; a ragged sequence.
         OverflowError: a Python int that the dtype cannot hold.
+
+    Examples:
+        >>> print(px.asarray([[1, 2.5], [3, 4]]), px.asarray([1, 0, 2], dtype=px.bool))
+        [[1.  2.5]
+         [3.  4. ]] [ True False  True]
+        >>> px.asarray([px.asarray([1, 2], dtype=px.int8), [3, 4]]).shape  # stacked on the device
+        (2, 2)
     """
     if dtype is None and device is None and type(obj) is Array:
         return copy_array(obj) if copy else obj
@@ -125,12 +134,14 @@ def _from_host(obj: Any, dtype: DType | None, device: Device, copy: bool | None)
         data = np.asarray(obj)
         if isinstance(obj, list | tuple) and data.size:
             data = _within_range(data, obj, dtype)
+    except OverflowError:
+        raise OverflowError(range_message(obj, dtype)) from None
     except ValueError as error:
-        raise ValueError(f"asarray: {error}") from error
+        if holds_odd(obj):
+            raise TypeError(odd_message(obj, "object")) from None
+        raise ValueError(ragged_message(obj) or f"asarray: {error}") from error
     if data.dtype.kind not in "biufcV" or data.dtype.name.startswith(("void", "record")):
-        raise TypeError(
-            f"asarray takes numbers, got {type(obj).__name__} of {data.dtype}: no dtype for it"
-        )
+        raise TypeError(odd_message(obj, data.dtype.name))
     if dtype is not None and data.dtype.name != dtype.name:
         if copy is False:
             raise ValueError(f"copy=False, but {data.dtype} must be converted to {dtype}")
@@ -146,20 +157,24 @@ def _within_range(data: Any, nested: Any, dtype: DType | None) -> Any:
     """
     import numpy as np
 
-    wanted = "float64" if dtype is None or dtype.kind not in "iu" else dtype.name
+    wanted = dtype.name if dtype is not None and dtype.kind in "iu" else None
     if data.dtype.kind == "O" or data.dtype.name in ("uint64", "float64"):
-        if _only_ints(nested) and (dtype is None or dtype.kind in "iu"):
-            return np.asarray(nested, dtype=dtype.name if dtype else "int64")
+        if (dtype is None or wanted) and _holds_only(nested, bool, int):
+            return np.asarray(nested, dtype=wanted or "int64")
         if data.dtype.kind == "O" and all(isinstance(v, int | float) for v in data.flat):
-            return np.asarray(nested, dtype=wanted)
-    elif data.dtype.kind in "iu" and wanted != "float64":
+            return np.asarray(nested, dtype=wanted or default_float().name)
+        if dtype is None and _holds_only(nested, bool, int, float):
+            return data.astype(default_float().name)
+    elif data.dtype.kind in "iu" and wanted:
         return np.asarray(nested, dtype=wanted)
     return data
 
 
-def _only_ints(nested: Any) -> bool:
-    """Whether a nested sequence holds Python ints and nothing else; stops at the first other."""
-    return all(_only_ints(v) if isinstance(v, list | tuple) else isinstance(v, int) for v in nested)
+def _holds_only(nested: Any, *kinds: type) -> bool:
+    """Whether a nested sequence holds numbers of these types alone; stops at the first other."""
+    return all(
+        _holds_only(v, *kinds) if isinstance(v, list | tuple) else type(v) in kinds for v in nested
+    )
 
 
 def _converted(data: Any, dtype: DType) -> Any:
@@ -172,7 +187,9 @@ def _converted(data: Any, dtype: DType) -> Any:
     import numpy as np
 
     if data.dtype.kind == "c" and dtype.kind not in "cb":
-        raise TypeError(f"{data.dtype} to {dtype} drops the imaginary part: use its real part")
+        raise TypeError(
+            f"asarray: {data.dtype} to {dtype} drops the imaginary part: use its real part"
+        )
     if dtype.kind in "iu" and data.dtype.kind != "b":
         _need_integers(data.astype(np.float32) if data.dtype.kind == "V" else data, dtype)
     with np.errstate(all="ignore"):

@@ -10,6 +10,8 @@ from phalanx._warm import (
     Array,
     Device,
     DType,
+    default_complex,
+    default_float,
     fill,
     foreign_number,
     plain_array,
@@ -19,11 +21,10 @@ from phalanx._warm import (
 )
 from phalanx._warm import copy as copy_array
 from phalanx._warm import empty as new_array
-from phalanx.arrays.data_types import as_dtype, default_dtype, float64, int64
+from phalanx.arrays.checks import need_array, need_int, need_one_device
+from phalanx.arrays.data_types import as_dtype, default_dtype, int64
 from phalanx.arrays.promotion import need_number
 from phalanx.discovery.devices import find_device, get_device
-
-from .manipulation import need_array
 
 Shape = int | tuple[int, ...]
 Number = bool | int | float | complex
@@ -56,24 +57,32 @@ def _shape(shape: Shape | Array | Sequence[int]) -> tuple[int, ...]:
     except (AttributeError, TypeError):
         raise TypeError(f"a shape is an int or a tuple of ints, got {shape!r}") from None
     if any(e < 0 for e in result):
-        raise ValueError(f"negative extent in shape {result}")
+        raise ValueError(f"negative extent in shape {result}: extents are 0 or more")
     return result
 
 
 def empty(
     shape: Shape, *, dtype: DType | str | None = None, device: str | Device | None = None
 ) -> Array:
-    """Return an array of unset memory (default dtype float64).
+    """Return an array of unset memory (default dtype: ``get_default_dtype()``).
 
     Raises:
         DeviceNotFoundError: no such device.
         OutOfMemoryError: the memory does not suffice; the message says what holds it.
         TypeError: no dtype, or a shape that is not made of ints.
         ValueError: a negative extent.
+
+    Examples:
+        >>> x = px.empty((2, 3), dtype=px.float32)
+        >>> x[...] = 7  # before that the elements are whatever was there
+        >>> x.shape, x.nbytes
+        ((2, 3), 24)
     """
-    made: Array | None = plain_array(shape, None, dtype or float64, device)
+    made: Array | None = plain_array(shape, None, dtype or default_float(), device)
     if made is None:
-        made = new_array(_shape(shape), as_dtype(dtype) or float64, device_or_current(device))
+        made = new_array(
+            _shape(shape), as_dtype(dtype) or default_float(), device_or_current(device)
+        )
     return made
 
 
@@ -91,11 +100,17 @@ def full(
         OutOfMemoryError: the memory does not suffice; the message says what holds it.
         TypeError: no dtype, or a shape that is not made of ints.
         ValueError: a negative extent.
+
+    Examples:
+        >>> px.full((2, 3), 7).dtype, px.full((2, 3), 7.0).dtype
+        (phalanx.int64, phalanx.float64)
     """
     plain: Array | None = plain_array(shape, fill_value, dtype, device)
     if plain is not None:
         return plain
     if isinstance(fill_value, Array):
+        if fill_value.size != 1:
+            raise ValueError(f"full takes a number or a 0-d array, got shape {fill_value.shape}")
         device = fill_value.device if device is None else device
         return full(shape, fill_value.item(), dtype=dtype or fill_value.dtype, device=device)
     number = as_number(fill_value)
@@ -109,31 +124,40 @@ def full(
 def zeros(
     shape: Shape, *, dtype: DType | str | None = None, device: str | Device | None = None
 ) -> Array:
-    """Return an array of zeros (default dtype float64).
+    """Return an array of zeros (default dtype: ``get_default_dtype()``).
 
     Raises:
         DeviceNotFoundError: no such device.
         OutOfMemoryError: the memory does not suffice; the message says what holds it.
         TypeError: no dtype, or a shape that is not made of ints.
         ValueError: a negative extent.
+
+    Examples:
+        >>> print(px.zeros((2, 3), dtype="int8"))
+        [[0 0 0]
+         [0 0 0]]
     """
-    made: Array | None = plain_array(shape, 0, dtype or float64, device)
-    return full(shape, 0, dtype=dtype or float64, device=device) if made is None else made
+    made: Array | None = plain_array(shape, 0, dtype or default_float(), device)
+    return full(shape, 0, dtype=dtype or default_float(), device=device) if made is None else made
 
 
 def ones(
     shape: Shape, *, dtype: DType | str | None = None, device: str | Device | None = None
 ) -> Array:
-    """Return an array of ones (default dtype float64).
+    """Return an array of ones (default dtype: ``get_default_dtype()``).
 
     Raises:
         DeviceNotFoundError: no such device.
         OutOfMemoryError: the memory does not suffice; the message says what holds it.
         TypeError: no dtype, or a shape that is not made of ints.
         ValueError: a negative extent.
+
+    Examples:
+        >>> print(px.ones(3, dtype=px.complex64))
+        [1.+0.j 1.+0.j 1.+0.j]
     """
-    made: Array | None = plain_array(shape, 1, dtype or float64, device)
-    return full(shape, 1, dtype=dtype or float64, device=device) if made is None else made
+    made: Array | None = plain_array(shape, 1, dtype or default_float(), device)
+    return full(shape, 1, dtype=dtype or default_float(), device=device) if made is None else made
 
 
 def empty_like(
@@ -145,6 +169,12 @@ def empty_like(
         DeviceNotFoundError: no such device.
         OutOfMemoryError: the memory does not suffice; the message says what holds it.
         TypeError: ``x`` is no array, or no dtype.
+
+    Examples:
+        >>> x = px.asarray([[1, 2], [3, 4]], dtype=px.int8)
+        >>> y = px.empty_like(x, dtype=px.float32)
+        >>> y.shape, y.dtype
+        ((2, 2), phalanx.float32)
     """
     need_array(x, "empty_like")
     return empty(x.shape, dtype=dtype or x.dtype, device=device or x.device)
@@ -164,6 +194,10 @@ def full_like(
         DeviceNotFoundError: no such device.
         OutOfMemoryError: the memory does not suffice; the message says what holds it.
         TypeError: ``x`` is no array, or no dtype.
+
+    Examples:
+        >>> print(px.full_like(px.asarray([1, 2, 3]), 2.5, dtype=px.float32))
+        [2.5 2.5 2.5]
     """
     need_array(x, "full_like")
     return full(x.shape, fill_value, dtype=dtype or x.dtype, device=device or x.device)
@@ -178,6 +212,10 @@ def zeros_like(
         DeviceNotFoundError: no such device.
         OutOfMemoryError: the memory does not suffice; the message says what holds it.
         TypeError: ``x`` is no array, or no dtype.
+
+    Examples:
+        >>> px.zeros_like(px.asarray([1, 2], dtype=px.uint8)).dtype
+        phalanx.uint8
     """
     need_array(x, "zeros_like")
     return full_like(x, 0, dtype=dtype, device=device)
@@ -192,6 +230,10 @@ def ones_like(
         DeviceNotFoundError: no such device.
         OutOfMemoryError: the memory does not suffice; the message says what holds it.
         TypeError: ``x`` is no array, or no dtype.
+
+    Examples:
+        >>> print(px.ones_like(px.asarray([1.5, 2.5]), dtype=px.bool))
+        [ True  True]
     """
     need_array(x, "ones_like")
     return full_like(x, 1, dtype=dtype, device=device)
@@ -212,6 +254,10 @@ def arange(
         ValueError: a step of 0, or a number that is not finite.
         TypeError: complex numbers, or the dtype bool.
         OverflowError: an integer dtype that does not hold all of them.
+
+    Examples:
+        >>> print(px.arange(10, 0, -3), px.arange(3, dtype=px.float32))
+        [10  7  4  1] [0. 1. 2.]
     """
     plain: Array | None = plain_range(start, stop, step, dtype, device)
     if plain is not None:
@@ -228,12 +274,18 @@ def arange(
     if step == 0:
         raise ValueError("arange: step must not be 0")
     integral = all(isinstance(v, int) for v in (start, stop, step))
-    target = as_dtype(dtype) or (int64 if integral else float64)
+    target = as_dtype(dtype) or (int64 if integral else default_float())
     if target.kind == "b":
         raise TypeError("arange is not defined for bool; compare with a number instead")
     gap = stop - start
     count = int(max(0, -(-gap // step) if integral else math.ceil(gap / step)))
     if target.kind in "iu":
+        for v in (start, step):
+            if v != int(v):
+                raise TypeError(
+                    f"arange: the float {v} does not go into {target}, as a cast would cut it; "
+                    "convert it first"
+                )
         first, width = int(start), int(step)
         _check_ends(first, first + (count - 1) * width, count, target)
         start, step = first, width
@@ -267,17 +319,21 @@ def linspace(
     Computed in float64 (complex128) and rounded once to the dtype.
 
     Raises:
+        TypeError: ``num`` is no int.
         ValueError: a negative ``num``.
+
+    Examples:
+        >>> print(px.linspace(0, 1, 5), px.linspace(0, 1, 4, endpoint=False))
+        [0.   0.25 0.5  0.75 1.  ] [0.   0.25 0.5  0.75]
     """
-    if not hasattr(num, "__index__"):
-        raise TypeError(f"linspace: num is an int, got {num!r}")
-    if num < 0:
-        raise ValueError(f"linspace: num must not be negative, got {num}")
-    from phalanx.arrays.data_types import astype, complex128
+    _need_count(num, "linspace")
+    from phalanx.arrays.data_types import astype, complex128, float64
 
     start, stop = as_number(start), as_number(stop)
+    need_number(start, None, "linspace")
+    need_number(stop, None, "linspace")
     is_complex = isinstance(start, complex) or isinstance(stop, complex)
-    target = as_dtype(dtype) or (complex128 if is_complex else float64)
+    target = as_dtype(dtype) or (default_complex() if is_complex else default_float())
     work = complex128 if is_complex or target.kind == "c" else float64
     gaps = num - 1 if endpoint else num
     # Halved operands keep the difference finite where it would overflow.
@@ -292,6 +348,11 @@ def linspace(
 
         result = floor(result)
     return astype(result, target)
+
+
+def _need_count(num: Any, op: str) -> None:
+    if need_int(num, f"{op}: num") < 0:
+        raise ValueError(f"{op}: num must not be negative, got {num}")
 
 
 def logspace(
@@ -311,14 +372,19 @@ def logspace(
 
     Raises:
         ValueError: a negative ``num``.
+
+    Examples:
+        >>> print(px.logspace(0, 3, 4), px.logspace(0, 3, 4, base=2))
+        [   1.   10.  100. 1000.] [1. 2. 4. 8.]
     """
-    from phalanx.arrays.data_types import astype
+    from phalanx.arrays.data_types import astype, float64
 
     from .elementwise import pow
 
-    exponents = linspace(start, stop, num, device=device, endpoint=endpoint)
+    _need_count(num, "logspace")
+    exponents = linspace(start, stop, num, dtype=float64, device=device, endpoint=endpoint)
     result = pow(float(as_number(base)), exponents)
-    return astype(result, as_dtype(dtype) or float64, copy=False)
+    return astype(result, as_dtype(dtype) or default_float(), copy=False)
 
 
 def meshgrid(*arrays: Array, indexing: str = "xy") -> tuple[Array, ...]:
@@ -326,16 +392,26 @@ def meshgrid(*arrays: Array, indexing: str = "xy") -> tuple[Array, ...]:
 
     Raises:
         ValueError: another ``indexing``, arrays with more than one axis, or of several dtypes.
+
+    Examples:
+        >>> x, y = px.meshgrid(px.arange(3), px.arange(2))
+        >>> print(10 * y + x)
+        [[ 0  1  2]
+         [10 11 12]]
     """
     from .manipulation import broadcast_arrays
 
     if indexing not in ("xy", "ij"):
         raise ValueError(f'meshgrid: indexing is "xy" or "ij", got {indexing!r}')
     for a in arrays:
+        need_array(a, "meshgrid")
         if a.ndim > 1:
             raise ValueError(f"meshgrid takes 1-d arrays, got shape {a.shape}")
     if len({a.dtype for a in arrays}) > 1:
-        raise ValueError("meshgrid takes arrays of one dtype")
+        dtypes = ", ".join(str(a.dtype) for a in arrays)
+        raise ValueError(f"meshgrid takes arrays of one dtype, got {dtypes}; use phalanx.astype")
+    if arrays:
+        need_one_device("meshgrid", *arrays)
     n = len(arrays)
     places = list(range(n))
     if indexing == "xy" and n > 1:

@@ -1,12 +1,13 @@
-"""Matrices by their diagonals: ones on one of them, or what stands on one side."""
+"""Matrices by their diagonals: ones on one of them, what stands there or on one side."""
 
 from __future__ import annotations
 
 from phalanx._warm import Array, Device, DType, assign, fill, view
+from phalanx.arrays.checks import need_array, need_int
 
 from .creation import arange, zeros
 from .elementwise import greater, less_equal, where
-from .manipulation import need_array
+from .reductions import sum
 
 
 def eye(
@@ -25,7 +26,13 @@ def eye(
         OutOfMemoryError: the memory does not suffice; the message says what holds it.
         TypeError: no dtype, or a shape that is not made of ints.
         ValueError: a negative extent.
+
+    Examples:
+        >>> print(px.eye(2, 3, k=1, dtype=px.int64))
+        [[0 1 0]
+         [0 0 1]]
     """
+    need_int(k, "eye: k")
     cols = n_rows if n_cols is None else n_cols
     result = zeros((n_rows, cols), dtype=dtype, device=device)
     first_row, first_col = max(0, -k), max(0, k)
@@ -41,14 +48,19 @@ def diag(x: Array, /, k: int = 0) -> Array:
     Raises:
         TypeError: ``x`` is no array.
         ValueError: another number of axes than one or two.
+
+    Examples:
+        >>> print(px.diag(px.asarray([1, 2]), k=1))
+        [[0 1 0]
+         [0 0 2]
+         [0 0 0]]
     """
     need_array(x, "diag")
+    need_int(k, "diag: k")
     if x.ndim == 2:
-        from phalanx.linalg import diagonal
-
         return diagonal(x, offset=k)
     if x.ndim != 1:
-        raise ValueError(f"diag takes one or two axes, got shape {x.shape}")
+        raise ValueError(f"diag takes an array of one or two axes, got shape {x.shape}")
     n = x.size + abs(k)
     result = zeros((n, n), dtype=x.dtype, device=x.device)
     if x.size:
@@ -56,11 +68,50 @@ def diag(x: Array, /, k: int = 0) -> Array:
     return result
 
 
+def diagonal(x: Array, /, *, offset: int = 0) -> Array:
+    """Return a view (..., k) of a diagonal of the last two axes; positive offsets lie above.
+
+    Raises:
+        TypeError: ``x`` is no array, or the offset no int.
+        ValueError: fewer than two axes.
+
+    Examples:
+        >>> print(px.linalg.diagonal(px.asarray([[1, 2, 3], [4, 5, 6]]), offset=1))
+        [2 6]
+    """
+    need_array(x, "diagonal")
+    if x.ndim < 2:
+        raise ValueError(f"diagonal takes matrices (..., n, m), got shape {x.shape}")
+    need_int(offset, "diagonal: offset")
+    rows, cols = x.shape[-2:]
+    row, col = max(0, -offset), max(0, offset)
+    length = max(0, min(rows - row, cols - col))
+    step_row, step_col = x.strides[-2:]
+    shift = row * step_row + col * step_col if length else 0
+    strides = (*x.strides[:-2], step_row + step_col)
+    result: Array = view(x, (*x.shape[:-2], length), strides, shift)
+    return result
+
+
+def trace(x: Array, /, *, offset: int = 0, dtype: DType | None = None) -> Array:
+    """Return the sum of a diagonal of the last two axes, typed as ``sum``.
+
+    Errors are those of ``diagonal``.
+
+    Examples:
+        >>> int(px.linalg.trace(px.asarray([[1, 2, 3], [4, 5, 6]]), offset=1))
+        8
+    """
+    return sum(diagonal(x, offset=offset), axis=-1, dtype=dtype)
+
+
 def _triangle(x: Array, k: int, lower: bool) -> Array:
     """Keep the part of the last two axes on one side of diagonal ``k``."""
-    need_array(x, "tril" if lower else "triu")
+    op = "tril" if lower else "triu"
+    need_array(x, op)
+    need_int(k, f"{op}: k")
     if x.ndim < 2:
-        raise ValueError(f"tril and triu need two axes or more, got shape {x.shape}")
+        raise ValueError(f"{op} takes an array of two axes or more, got shape {x.shape}")
     rows, cols = x.shape[-2:]
     row = view(arange(rows, device=x.device), (rows, 1), (1, 0))
     col = view(arange(cols, device=x.device), (1, cols), (0, 1))
@@ -74,6 +125,11 @@ def tril(x: Array, /, *, k: int = 0) -> Array:
     Raises:
         TypeError: ``x`` is no array.
         ValueError: fewer than two axes.
+
+    Examples:
+        >>> print(px.tril(px.asarray([[1, 2, 3], [4, 5, 6]]), k=1))
+        [[1 2 0]
+         [4 5 6]]
     """
     return _triangle(x, k, lower=True)
 
@@ -84,5 +140,10 @@ def triu(x: Array, /, *, k: int = 0) -> Array:
     Raises:
         TypeError: ``x`` is no array.
         ValueError: fewer than two axes.
+
+    Examples:
+        >>> print(px.triu(px.asarray([[1, 2, 3], [4, 5, 6]]), k=1))
+        [[0 2 3]
+         [0 0 6]]
     """
     return _triangle(x, k, lower=False)

@@ -8,6 +8,8 @@ import textwrap
 from phalanx.optable import INTEGER, Op
 from phalanx.optable.words import error, gives, takes
 
+from .examples import EXAMPLES
+
 
 def function_signature(row: Op) -> inspect.Signature:
     """Return ``(x, /)`` or ``(x1, x2, /)``."""
@@ -22,7 +24,7 @@ def function_doc(row: Op) -> str:
     rules = " ".join((_operands(row), _result(row)))
     facts = [rules, f"Special values: {row.special}." if row.special else "", _accuracy(row)]
     paragraphs = [first, "", *(line for fact in facts for line in textwrap.wrap(fact, 96))]
-    return "\n".join((*paragraphs, "", *_raises(row)))
+    return "\n".join((*paragraphs, "", *_raises(row), *_examples(row)))
 
 
 def _operands(row: Op) -> str:
@@ -30,7 +32,7 @@ def _operands(row: Op) -> str:
     dtypes = {s.inputs[row.key] for s in row.signatures}
     text = f"The dtypes are {takes(row)}"
     if "float64" in dtypes and not dtypes & set(INTEGER):
-        text += "; integers are converted to float64"
+        text += "; integers are converted to the default float"
     if row.arity == 2:
         text += ". The operands broadcast and are promoted; one may be a Python number"
     return text + "."
@@ -62,3 +64,11 @@ def _raises(row: Op) -> list[str]:
         "    DeviceMismatchError: the operands lie on two devices.",
         "    OverflowError: a Python number is out of bounds for the dtype.",
     ]
+
+
+def _examples(row: Op) -> list[str]:
+    """The heading and the lines of the op's entry, none for an op that has none yet."""
+    if row.name not in EXAMPLES:
+        return []
+    lines = textwrap.dedent(EXAMPLES[row.name]).strip().splitlines()
+    return ["", "Examples:", *(f"    {line}" for line in lines)]

@@ -14,6 +14,7 @@ from phalanx._warm import (
     promote_types,
     ternary,
 )
+from phalanx.arrays.checks import as_operand, need_array, need_real
 from phalanx.arrays.promotion import need_kept
 from phalanx.errors import DeviceMismatchError
 
@@ -98,9 +99,14 @@ def clip(
     Raises:
         TypeError: ``x`` is no real array, or a bound has no dtype in common with it.
         DeviceMismatchError: a bound lies on another device.
+
+    Examples:
+        >>> print(px.clip(px.asarray([-5, 3, 300]), 0, 255), px.clip(px.asarray([-5, 3]), max=0))
+        [  0   3 255] [-5  0]
     """
-    if not isinstance(x, Array):
-        raise TypeError(f"clip takes a phalanx array, got {type(x).__name__}")
+    need_array(x, "clip")
+    if x.dtype.kind == "c":
+        raise TypeError(f"clip is not defined for {x.dtype}: complex numbers have no order")
     low = _bound(x, min)
     high = _bound(x, max)
     if low is None:
@@ -123,13 +129,22 @@ def _bound(x: Array, bound: Array | int | float | None) -> Array | int | float |
             raise TypeError(f"clip: {no_common_dtype(x.dtype, bound.dtype)}")
         need_kept(bound, x.dtype, "clip: a bound")
         return cast(bound, x.dtype)
+    if bound is not None:
+        bound = as_operand(bound)
+        need_real(bound, "clip: a bound")
     if bound is not None and x.dtype.kind in "iu":
         from phalanx.arrays.data_types import iinfo
 
         info = iinfo(x.dtype)
         if isinstance(bound, float) and isnan_number(bound):
             raise ValueError("clip: a bound is NaN, which an integer array cannot hold")
-        return int(sorted((info.min, bound, info.max))[1])
+        kept = sorted((info.min, bound, info.max))[1]
+        if kept != int(kept):
+            raise TypeError(
+                f"clip: the bound {bound} does not go into {x.dtype}, as a cast would cut it; "
+                "round it, or convert x with phalanx.astype(x, phalanx.float64)"
+            )
+        return int(kept)
     return bound
 
 
@@ -140,9 +155,15 @@ def where(condition: Array, x1: Array | Number, x2: Array | Number, /) -> Array:
 
     Raises:
         TypeError: the condition is not boolean, or the values have no common dtype.
+
+    Examples:
+        >>> x = px.asarray([-1.0, 4.0, 9.0])
+        >>> print(px.where(x >= 0, px.sqrt(x), 0))
+        [0. 2. 3.]
     """
     if not isinstance(condition, Array) or condition.dtype.kind != "b":
-        raise TypeError("where takes a boolean condition; write where(x != 0, ...)")
+        got = condition.dtype if isinstance(condition, Array) else type(condition).__name__
+        raise TypeError(f"where takes a boolean condition, got {got}; write where(x != 0, ...)")
     if (
         isinstance(x1, Array)
         and isinstance(x2, Array)
@@ -151,6 +172,7 @@ def where(condition: Array, x1: Array | Number, x2: Array | Number, /) -> Array:
     ):
         same: Array = ternary("where", condition, x1, x2, x1.dtype, condition.device)
         return same
+    x1, x2 = as_operand(x1), as_operand(x2)
     key = _common(x1, x2, condition)
     first = cast(x1, key) if isinstance(x1, Array) else x1
     second = cast(x2, key) if isinstance(x2, Array) else x2
@@ -162,6 +184,10 @@ def _common(x1: Array | Number, x2: Array | Number, condition: Array) -> DType:
     from phalanx.arrays.data_types import result_type
 
     for x in (x1, x2):
+        if not isinstance(x, Array | Number):
+            raise TypeError(
+                f"where takes arrays and numbers, got {type(x).__name__}; use phalanx.asarray"
+            )
         if isinstance(x, Array) and x.device is not condition.device:
             raise DeviceMismatchError(
                 f"where: the condition is on {condition.device} and a value on {x.device}",

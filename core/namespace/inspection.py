@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from phalanx._warm import DTYPES, Device, DType
-from phalanx.arrays.data_types import complex128, float64, int64, isdtype
+from phalanx._warm import DTYPES, Device, DType, default_complex, default_float
+from phalanx.arrays.data_types import int64, isdtype
 
 __array_api_version__ = "2025.12"
 _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", __array_api_version__)
@@ -45,8 +45,8 @@ class ArrayNamespaceInfo:
         """Return the dtypes of Python numbers and index results."""
         del device
         return {
-            "real floating": float64,
-            "complex floating": complex128,
+            "real floating": default_float(),
+            "complex floating": default_complex(),
             "integral": int64,
             "indexing": int64,
         }
@@ -75,5 +75,10 @@ class ArrayNamespaceInfo:
 
 
 def __array_namespace_info__() -> ArrayNamespaceInfo:  # noqa: N807 - the standard's name
-    """Return the inspection object of the Array API standard."""
+    """Return the inspection object of the Array API standard.
+
+    Examples:
+        >>> px.__array_namespace_info__().default_dtypes()["indexing"]
+        phalanx.int64
+    """
     return ArrayNamespaceInfo()

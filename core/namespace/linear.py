@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from phalanx._warm import Array, assign, cast, empty, fill, launch, matrix_product, normal_axis
+from phalanx.arrays.checks import need_one_device
 from phalanx.arrays.data_types import result_type
-from phalanx.errors import DeviceMismatchError
 
 from .manipulation import broadcast_shapes, broadcast_to, expand_dims, permute_dims, reshape
 
 
-def _operands(x1: Array, x2: Array, op: str) -> tuple[Array, Array]:
+def _operands(x1: Any, x2: Any, op: str) -> tuple[Array, Array]:
     """Both arrays in their common dtype, on one device."""
     for x in (x1, x2):
         if not isinstance(x, Array):
-            raise TypeError(f"{op} takes phalanx arrays, got {type(x).__name__}")
+            number = isinstance(x, bool | int | float | complex)
+            use = "multiply by numbers with *" if number else "use phalanx.asarray"
+            raise TypeError(f"{op} takes phalanx arrays, got {type(x).__name__}; {use}")
         if x.dtype.kind == "b":
-            raise TypeError(f"{op} is not defined for bool; convert with phalanx.astype")
-    if x1.device is not x2.device:
-        raise DeviceMismatchError(
-            f"{op} of arrays on {x1.device} and {x2.device}: "
-            f'move one, for example with y.to_device("{x1.device}")'
-        )
+            raise TypeError(f"{op} is not defined for bool; use phalanx.astype(x, phalanx.int64)")
+    need_one_device(op, x1, x2)
     dtype = result_type(x1, x2)
     return cast(x1, dtype), cast(x2, dtype)
 
@@ -33,10 +32,18 @@ def matmul(x1: Array, x2: Array, /) -> Array:
 
     Each element is accumulated with fused multiply-add over blocks of 4096 steps of k, each in
     order, and the blocks are joined in a fixed tree, so every device gives the same bits; float16
-    and bfloat16 accumulate in float32.
+    and bfloat16 accumulate in float32. The result has the common dtype.
 
     Raises:
+        DeviceMismatchError: the operands lie on two devices.
+        TypeError: an operand is no array, or one of booleans.
         ValueError: 0-d operands, or extents that do not fit.
+
+    Examples:
+        >>> print(px.matmul(px.asarray([[1, 2], [3, 4]]), px.asarray([1, 10])))
+        [21 43]
+        >>> px.matmul(px.ones((5, 1, 2, 3)), px.ones((4, 3, 2))).shape  # stacks broadcast
+        (5, 4, 2, 2)
     """
     plain = matrix_product(x1, x2)
     if plain is not None:
@@ -89,8 +96,15 @@ def matmul_in_place(x1: Array, x2: Array) -> Array:
 def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     """Sum of conj(x1) * x2 along an axis counted from the end; the other axes broadcast.
 
+    The result has the common dtype.
+
     Raises:
+        DeviceMismatchError, TypeError: as ``matmul``.
         ValueError: the extents differ, or a non-negative axis.
+
+    Examples:
+        >>> complex(px.vecdot(px.asarray([1j, 2]), px.asarray([1j, 1])))  # the first is conjugated
+        (3+0j)
     """
     if axis == -1 and _is_real_vector(x1) and _is_real_vector(x2):
         plain = matrix_product(x1, x2)
@@ -102,7 +116,10 @@ def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     if not -min(x1.ndim, x2.ndim) <= axis <= -1:
         raise ValueError(f"vecdot: axis counts from the end within both shapes, got {axis}")
     if x1.shape[axis] != x2.shape[axis]:
-        raise ValueError(f"vecdot: extents {x1.shape[axis]} and {x2.shape[axis]} differ")
+        raise ValueError(
+            f"vecdot of shapes {x1.shape} and {x2.shape}: the extents {x1.shape[axis]} and "
+            f"{x2.shape[axis]} along axis {axis} differ"
+        )
     shape = broadcast_shapes(x1.shape, x2.shape)
     place = len(shape) + axis
     order = (*(i for i in range(len(shape)) if i != place), place)
@@ -121,22 +138,39 @@ def tensordot(
 ) -> Array:
     """Sum of products over the last ``axes`` of ``x1`` and the first of ``x2``, or over named axes.
 
+    The result has the common dtype.
+
     Raises:
+        DeviceMismatchError, TypeError: as ``matmul``.
         ValueError: extents that differ, or different numbers of axes.
+
+    Examples:
+        >>> print(px.tensordot(px.asarray([1, 2]), px.asarray([10, 20]), axes=0))
+        [[10 20]
+         [20 40]]
     """
     x1, x2 = _operands(x1, x2, "tensordot")
     if isinstance(axes, int):
         if axes < 0 or axes > min(x1.ndim, x2.ndim):
-            raise ValueError(f"tensordot: {axes} axes of shapes {x1.shape} and {x2.shape}")
+            raise ValueError(
+                f"tensordot: axes is a number from 0 to {min(x1.ndim, x2.ndim)} for shapes "
+                f"{x1.shape} and {x2.shape}, got {axes}"
+            )
         left, right = list(range(x1.ndim - axes, x1.ndim)), list(range(axes))
     else:
+        if isinstance(axes, str) or any(isinstance(a, str | int) for a in axes):
+            raise TypeError(
+                "tensordot: axes is a number or two sequences of axes, such as ((1,), (0,)), "
+                f"got {axes!r}"
+            )
         left = [normal_axis(a, x1, "tensordot") for a in axes[0]]
         right = [normal_axis(a, x2, "tensordot") for a in axes[1]]
         if len(set(left)) != len(left) or len(set(right)) != len(right):
             raise ValueError(f"tensordot: axes {axes} name an axis twice")
     if [x1.shape[a] for a in left] != [x2.shape[a] for a in right]:
         raise ValueError(
-            f"tensordot: axes {left} of shape {x1.shape} and {right} of shape {x2.shape} differ"
+            f"tensordot: the extents of axes {left} of shape {x1.shape} and of axes {right} of "
+            f"shape {x2.shape} differ"
         )
     free1 = [a for a in range(x1.ndim) if a not in left]
     free2 = [a for a in range(x2.ndim) if a not in right]

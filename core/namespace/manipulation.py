@@ -10,7 +10,6 @@ from typing import Any
 from phalanx._warm import (
     Array,
     assign,
-    cast,
     empty,
     flipped,
     joined,
@@ -23,17 +22,12 @@ from phalanx._warm import (
     without_axis,
 )
 from phalanx._warm import copy as copy_array
+from phalanx.arrays.checks import need_array, need_one_device
 from phalanx.arrays.data_types import result_type
 
 
-def need_array(x: Any, op: str) -> None:
-    """Raise ``TypeError`` for what is no array."""
-    if not isinstance(x, Array):
-        raise TypeError(f"{op} takes a phalanx array, got {type(x).__name__}; use phalanx.asarray")
-
-
-def _extents(shape: Any, op: str) -> tuple[int, ...]:
-    """A shape as a tuple of ints; raises ``TypeError`` that names it."""
+def extents_of(shape: Any, op: str) -> tuple[int, ...]:
+    """Return a shape as a tuple of ints; raises ``TypeError`` that names it."""
     try:
         return (index(shape),) if hasattr(shape, "__index__") else tuple(index(e) for e in shape)
     except TypeError:
@@ -50,9 +44,14 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
 
     Raises:
         ValueError: they do not broadcast, or an extent is negative.
+
+    Examples:
+        >>> px.broadcast_shapes((3, 1), (4,), ())
+        (3, 4)
     """
     result: list[int] = []
-    for shape in shapes:
+    for given in shapes:
+        shape = extents_of(given, "broadcast_shapes")
         _check_extents(shape, "broadcast_shapes")
         result = [1] * (len(shape) - len(result)) + result
         for i in range(1, len(shape) + 1):
@@ -73,9 +72,15 @@ def broadcast_to(x: Array, /, shape: tuple[int, ...]) -> Array:
 
     Raises:
         ValueError: the shape does not fit, or has a negative extent.
+
+    Examples:
+        >>> x = px.broadcast_to(px.asarray([1, 2, 3]), (2, 3))
+        >>> print(x, x.strides)  # both rows are the same memory
+        [[1 2 3]
+         [1 2 3]] (0, 1)
     """
     need_array(x, "broadcast_to")
-    shape = _extents(shape, "broadcast_to")
+    shape = extents_of(shape, "broadcast_to")
     _check_extents(shape, "broadcast_to")
     lead = len(shape) - x.ndim
     kept_shape = shape[max(0, lead) :]
@@ -94,6 +99,11 @@ def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
     Raises:
         TypeError: one is no array.
         ValueError: the shapes do not broadcast.
+
+    Examples:
+        >>> x, y = px.broadcast_arrays(px.asarray([[1], [2]]), px.asarray([10, 20, 30]))
+        >>> x.shape, y.shape
+        ((2, 3), (2, 3))
     """
     for a in arrays:
         need_array(a, "broadcast_arrays")
@@ -108,12 +118,16 @@ def expand_dims(x: Array, /, axis: int | tuple[int, ...] = 0) -> Array:
 
     Raises:
         IndexError: a place outside the result.
+
+    Examples:
+        >>> px.expand_dims(px.zeros((2, 3)), axis=(0, -1)).shape
+        (1, 2, 3, 1)
     """
     need_array(x, "expand_dims")
     made: Array | None = with_axis(x, axis)
     if made is not None:
         return made
-    places = axis if isinstance(axis, tuple | list) else (axis,)
+    places = extents_of(axis, "expand_dims: axis")
     ndim = x.ndim + len(places)
     if any(not -ndim <= a < ndim for a in places):
         raise IndexError(f"expand_dims: axis {axis} is out of range for {ndim} axes")
@@ -131,6 +145,11 @@ def squeeze(x: Array, /, axis: int | tuple[int, ...] | None = None) -> Array:
 
     Raises:
         ValueError: an axis of another extent.
+
+    Examples:
+        >>> x = px.zeros((1, 3, 1))
+        >>> px.squeeze(x).shape, px.squeeze(x, axis=0).shape
+        ((3,), (3, 1))
     """
     need_array(x, "squeeze")
     if axis is None:
@@ -154,6 +173,10 @@ def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Array:
 
     Raises:
         ValueError: ``axes`` is not a permutation.
+
+    Examples:
+        >>> px.permute_dims(px.zeros((2, 3, 4)), (2, 0, 1)).shape
+        (4, 2, 3)
     """
     need_array(x, "permute_dims")
     made: Array | None = permuted(x, axes)
@@ -173,6 +196,10 @@ def moveaxis(
 
     Raises:
         ValueError: different numbers of axes, or one named twice.
+
+    Examples:
+        >>> px.moveaxis(px.zeros((2, 3, 4, 5)), (0, 1), (-1, -2)).shape
+        (4, 5, 3, 2)
     """
     need_array(x, "moveaxis")
     sources = source if isinstance(source, tuple | list) else (source,)
@@ -195,6 +222,10 @@ def matrix_transpose(x: Array, /) -> Array:
     Raises:
         TypeError: ``x`` is no array.
         ValueError: fewer than two axes.
+
+    Examples:
+        >>> px.matrix_transpose(px.zeros((5, 2, 3))).shape
+        (5, 3, 2)
     """
     need_array(x, "matrix_transpose")
     result: Array = x.mT
@@ -207,6 +238,11 @@ def flip(x: Array, /, axis: int | tuple[int, ...] | None = None) -> Array:
     Raises:
         IndexError: an axis that is not there.
         TypeError: ``x`` is no array.
+
+    Examples:
+        >>> print(px.flip(px.asarray([[1, 2], [3, 4]]), axis=0))
+        [[3 4]
+         [1 2]]
     """
     need_array(x, "flip")
     made: Array | None = flipped(x, axis)
@@ -229,18 +265,26 @@ def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) ->
 
     Raises:
         ValueError: the number of elements differs, or ``copy=False`` and a copy is needed.
+
+    Examples:
+        >>> print(px.reshape(px.arange(6), (2, -1)))
+        [[0 1 2]
+         [3 4 5]]
     """
     need_array(x, "reshape")
     made: Array | None = None if copy else reshaped(x, shape)
     if made is not None:
         return made
-    wanted = _inferred(x, _extents(shape, "reshape"))
+    wanted = _inferred(x, extents_of(shape, "reshape"))
     strides = None if copy else _view_strides(x, wanted)
     if strides is not None:
         result: Array = view(x, wanted, strides)
         return result
     if copy is False:
-        raise ValueError(f"reshape of {x.shape} to {wanted}: strides {x.strides} need a copy")
+        raise ValueError(
+            f"reshape of {x.shape} to {wanted}: strides {x.strides} need a copy; "
+            "leave copy=False out"
+        )
     source = empty(x.shape, x.dtype, x.device)
     assign(source, x)
     return view(source, wanted, c_strides(wanted))
@@ -300,17 +344,21 @@ def _view_strides(x: Array, shape: tuple[int, ...]) -> tuple[int, ...] | None:
 def concat(arrays: Sequence[Array], /, axis: int | None = 0) -> Array:
     """Join arrays along an axis that they have; ``axis=None`` joins the flattened arrays.
 
+    The result has their common dtype.
+
     Raises:
+        TypeError: one is no array, or they have no common dtype.
         ValueError: no arrays, or shapes that differ on another axis.
+
+    Examples:
+        >>> print(px.concat([px.asarray([[1, 2]]), px.asarray([[0.5, 1]])]))
+        [[1.  2. ]
+         [0.5 1. ]]
     """
-    made: Array | None = joined(arrays, axis)
+    made: Array | None = None if _is_array(axis) else joined(arrays, axis)
     if made is not None:
         return made
-    parts = list(arrays)
-    if not parts:
-        raise ValueError("concat needs at least one array")
-    for p in parts:
-        need_array(p, "concat")
+    parts = _parts(arrays, axis, "concat")
     if axis is None:
         parts = [reshape(p, (-1,)) for p in parts]
         axis = 0
@@ -332,26 +380,50 @@ def concat(arrays: Sequence[Array], /, axis: int | None = 0) -> Array:
     return result
 
 
+def _is_array(axis: object) -> bool:
+    """Whether a second array was given where an axis is meant."""
+    return isinstance(axis, Array)
+
+
+def _parts(arrays: Any, axis: Any, op: str) -> list[Array]:
+    """What to join; raises ``TypeError`` for what is no sequence of arrays."""
+    if _is_array(axis) or not hasattr(arrays, "__iter__"):
+        raise TypeError(f"{op} takes the arrays as one list: write phalanx.{op}([x, y])")
+    parts = list(arrays)
+    if not parts:
+        raise ValueError(f"{op} needs at least one array, got none")
+    for p in parts:
+        need_array(p, op)
+    need_one_device(op, *parts)
+    return parts
+
+
 def _without(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
     return (*shape[:axis], *shape[axis + 1 :])
 
 
 def stack(arrays: Sequence[Array], /, axis: int = 0) -> Array:
-    """Join arrays of one shape along a new axis at ``axis``.
+    """Join arrays of one shape along a new axis at ``axis``; dtypes are those of ``concat``.
 
     Raises:
+        TypeError: one is no array, or they have no common dtype.
         ValueError: no arrays, or shapes that differ.
+
+    Examples:
+        >>> print(px.stack([px.asarray([1, 2, 3]), px.asarray([4, 5, 6])], axis=1))
+        [[1 4]
+         [2 5]
+         [3 6]]
     """
-    made: Array | None = stacked(arrays, axis)
+    made: Array | None = None if _is_array(axis) else stacked(arrays, axis)
     if made is not None:
         return made
-    parts = list(arrays)
-    if not parts:
-        raise ValueError("stack needs at least one array")
-    for p in parts:
-        need_array(p, "stack")
+    parts = _parts(arrays, axis, "stack")
     if len({p.shape for p in parts}) > 1:
         raise ValueError(f"stack: shapes differ: {', '.join(str(p.shape) for p in parts)}")
+    ndim = parts[0].ndim + 1
+    if not -ndim <= axis < ndim:
+        raise IndexError(f"stack: axis {axis} is out of range for {ndim} axes")
     return concat([expand_dims(p, axis=axis) for p in parts], axis=axis)
 
 
@@ -361,6 +433,11 @@ def unstack(x: Array, /, axis: int = 0) -> tuple[Array, ...]:
     Raises:
         IndexError: an axis that is not there.
         TypeError: ``x`` is no array.
+
+    Examples:
+        >>> x, y = px.unstack(px.asarray([[1, 2], [3, 4], [5, 6]]), axis=1)
+        >>> print(y - x, y)
+        [1 1 1] [2 4 6]
     """
     need_array(x, "unstack")
     if x.ndim == 0:
@@ -377,13 +454,19 @@ def roll(
 
     Raises:
         ValueError: several shifts and another number of axes.
+
+    Examples:
+        >>> print(px.roll(px.asarray([[1, 2, 3], [4, 5, 6]]), -1, axis=1))
+        [[2 3 1]
+         [5 6 4]]
     """
     need_array(x, "roll")
+    given = extents_of(shift, "roll: shift")
     if axis is None:
         flat = reshape(x, (-1,))
         return reshape(roll(flat, shift, axis=0), x.shape)
     axes = axis if isinstance(axis, tuple | list) else (axis,)
-    shifts = shift if isinstance(shift, tuple | list) else (shift,) * len(axes)
+    shifts = given if hasattr(shift, "__len__") else given * len(axes)
     if len(shifts) != len(axes):
         raise ValueError(f"roll: shift {shift} and axis {axis} differ in length")
     moved: dict[int, int] = {}
@@ -403,76 +486,3 @@ def _part(x: Array, axis: int, begin: int, end: int) -> Array:
     shape = (*x.shape[:axis], end - begin, *x.shape[axis + 1 :])
     result: Array = view(x, shape, x.strides, begin * x.strides[axis])
     return result
-
-
-def repeat(x: Array, repeats: int | Array, /, axis: int | None = None) -> Array:
-    """Return each element, or slice along ``axis``, repeated: one count, or one per slice.
-
-    Raises:
-        ValueError: a negative count, or another number of counts than slices.
-    """
-    from .taking import take
-
-    need_array(x, "repeat")
-    if axis is None:
-        x, axis = reshape(x, (-1,)), 0
-    axis = normal_axis(axis, x, "repeat")
-    if isinstance(repeats, int):
-        if repeats < 0:
-            raise ValueError(f"repeat: a count must not be negative, got {repeats}")
-        have, steps = x.shape, x.strides
-        shape = (*have[: axis + 1], repeats, *have[axis + 1 :])
-        result = empty(shape, x.dtype, x.device)
-        assign(result, view(x, shape, (*steps[: axis + 1], 0, *steps[axis + 1 :])))
-        return reshape(result, (*have[:axis], have[axis] * repeats, *have[axis + 1 :]))
-    places = _repeated_places(repeats, x.shape[axis])
-    return take(x, places, axis=axis)
-
-
-def _repeated_places(repeats: Array, n: int) -> Array:
-    """The index of each slice, as often as its count says: where i lies among the running sums."""
-    from phalanx.arrays.data_types import int64
-
-    from .creation import arange
-    from .reductions import cumulative_sum, min
-    from .searching import searchsorted
-
-    need_array(repeats, "repeat")
-    if repeats.dtype.kind not in "iu" or repeats.ndim > 1:
-        raise TypeError(
-            f"repeat: counts are a 1-d integer array, got {repeats.dtype} {repeats.shape}"
-        )
-    counts = cast(reshape(repeats, (-1,)), int64)
-    if counts.size == 1:
-        counts = broadcast_to(counts, (n,))
-    if counts.size != n:
-        raise ValueError(f"repeat: {counts.size} counts for {n} slices")
-    if n == 0:
-        return counts
-    if int(min(counts)) < 0:
-        raise ValueError("repeat: a count is negative")
-    ends = cumulative_sum(counts)
-    total = int(view(ends, (), (), n - 1))
-    return searchsorted(ends, arange(total, device=counts.device), side="right")
-
-
-def tile(x: Array, repetitions: tuple[int, ...], /) -> Array:
-    """Return copies of ``x`` side by side, ``repetitions[i]`` times along axis i.
-
-    Raises:
-        ValueError: a negative repetition.
-    """
-    need_array(x, "tile")
-    times = _extents(repetitions, "tile")
-    if any(t < 0 for t in times):
-        raise ValueError(f"tile: repetitions must not be negative, got {times}")
-    ndim = max(x.ndim, len(times))
-    times = (1,) * (ndim - len(times)) + times
-    shape = (1,) * (ndim - x.ndim) + x.shape
-    strides = (0,) * (ndim - x.ndim) + x.strides
-    wide_shape = tuple(e for pair in zip(times, shape, strict=True) for e in pair)
-    wide_strides = tuple(e for s in strides for e in (0, s))
-    whole = tuple(t * e for t, e in zip(times, shape, strict=True))
-    result = empty(wide_shape, x.dtype, x.device)
-    assign(result, view(x, wide_shape, wide_strides))
-    return reshape(result, whole)

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from phalanx._warm import Array, DType, add_methods, assign, normal_axis, reinterpret
 from phalanx._warm import copy as copy_array
+from phalanx.arrays.checks import need_array, need_int
 from phalanx.arrays.data_types import as_dtype, astype
+from phalanx.arrays.printing import array_html
 from phalanx.arrays.transfer import asnumpy, item
 
-from . import elementwise, linear, manipulation, reductions, searching, sorting, taking
+from . import elementwise, linear, manipulation, reductions, repeating, searching, sorting, taking
 from .conversion import asarray
 from .creation import zeros_like
 
@@ -22,24 +24,42 @@ if TYPE_CHECKING:
 
 
 def reshape(x: Array, /, *shape: Any, copy: bool | None = None) -> Array:
-    """Return ``phalanx.reshape`` of the array; the shape is a tuple or the extents one by one."""
+    """Return ``phalanx.reshape`` of the array; the shape is a tuple or the extents one by one.
+
+    Examples:
+        >>> print(px.arange(6).reshape(2, -1))
+        [[0 1 2]
+         [3 4 5]]
+    """
     return manipulation.reshape(x, _unpacked(shape), copy=copy)
 
 
 def transpose(x: Array, /, *axes: Any) -> Array:
-    """Return a view with the axes in the given order (default: reversed)."""
+    """Return a view with the axes in the given order (default: reversed).
+
+    Examples:
+        >>> x = px.zeros((2, 3, 4))
+        >>> x.transpose().shape, x.transpose(2, 0, 1).shape
+        ((4, 3, 2), (4, 2, 3))
+    """
     order = _unpacked(axes) if axes and axes != (None,) else range(x.ndim)[::-1]
     return manipulation.permute_dims(x, tuple(order))
 
 
 def _unpacked(numbers: tuple[Any, ...]) -> Any:
-    if len(numbers) == 1 and not isinstance(numbers[0], SupportsIndex):
-        return tuple(numbers[0])
+    first: Any = numbers[0] if len(numbers) == 1 else None
+    if hasattr(first, "__iter__") and not isinstance(first, SupportsIndex | str):
+        return tuple(first)
     return numbers
 
 
 def swapaxes(x: Array, first: int, second: int, /) -> Array:
-    """Return a view with two axes exchanged."""
+    """Return a view with two axes exchanged.
+
+    Examples:
+        >>> px.zeros((2, 3, 4)).swapaxes(0, -1).shape
+        (4, 3, 2)
+    """
     i, j = normal_axis(first, x, "swapaxes"), normal_axis(second, x, "swapaxes")
     order = list(range(x.ndim))
     order[i], order[j] = j, i
@@ -47,45 +67,98 @@ def swapaxes(x: Array, first: int, second: int, /) -> Array:
 
 
 def ravel(x: Array, /) -> Array:
-    """Return the elements in C order along one axis: a view where the layout allows."""
+    """Return the elements in C order along one axis: a view where the layout allows.
+
+    Examples:
+        >>> print(px.asarray([[1, 2], [3, 4]]).T.ravel())
+        [1 3 2 4]
+    """
     return manipulation.reshape(x, (-1,))
 
 
 def flatten(x: Array, /) -> Array:
-    """Return a copy of the elements in C order along one axis."""
+    """Return a copy of the elements in C order along one axis.
+
+    Examples:
+        >>> x = px.asarray([[1, 2], [3, 4]])
+        >>> y = x.flatten()
+        >>> x[0, 0] = 9  # which a view of ``ravel`` would show
+        >>> print(y)
+        [1 2 3 4]
+    """
     return manipulation.reshape(x, (-1,), copy=True)
 
 
 def copy(x: Array, /) -> Array:
-    """Return a copy that keeps the order of the axes in memory."""
+    """Return a copy that keeps the order of the axes in memory.
+
+    Examples:
+        >>> x = px.asarray([1, 2])
+        >>> y = x.copy()
+        >>> x[0] = 9
+        >>> print(y)
+        [1 2]
+    """
     result: Array = copy_array(x)
     return result
 
 
 def fill_with(x: Array, value: bool | int | float | complex | Array, /) -> None:
-    """Write one value into every element; as ``x[...] = value``."""
+    """Write one value into every element; as ``x[...] = value``.
+
+    Examples:
+        >>> x = px.zeros((2, 3))
+        >>> x[:, 1].fill(7)  # a column, which is a view
+        >>> print(x)
+        [[0. 7. 0.]
+         [0. 7. 0.]]
+    """
     x[...] = value
 
 
 def sort_in_place(
     x: Array, /, axis: int = -1, *, descending: bool = False, stable: bool = True
 ) -> None:
-    """Sort the array itself along an axis, as NumPy's method does; ``phalanx.sort`` copies."""
+    """Sort the array itself along an axis, as NumPy's method does; ``phalanx.sort`` copies.
+
+    Examples:
+        >>> x = px.asarray([2, 3, 1])
+        >>> x.sort(descending=True)
+        >>> print(x)
+        [3 2 1]
+    """
     assign(x, sorting.sort(x, axis=axis, descending=descending, stable=stable))
 
 
 def cumsum(x: Array, /, axis: int | None = None, dtype: DType | str | None = None) -> Array:
-    """Return ``phalanx.cumulative_sum`` along an axis, or of the flattened array."""
+    """Return ``phalanx.cumulative_sum`` along an axis, or of the flattened array.
+
+    Examples:
+        >>> x = px.asarray([[1, 2], [3, 4]])
+        >>> print(x.cumsum(), x.cumsum(0, dtype=px.float32).dtype)
+        [ 1  3  6 10] float32
+    """
     return reductions.cumulative_sum(*_flat_without(x, axis), dtype=as_dtype(dtype))
 
 
 def cumprod(x: Array, /, axis: int | None = None, dtype: DType | str | None = None) -> Array:
-    """Return ``phalanx.cumulative_prod`` along an axis, or of the flattened array."""
+    """Return ``phalanx.cumulative_prod`` along an axis, or of the flattened array.
+
+    Examples:
+        >>> print(px.asarray([[1, 2], [3, 4]]).cumprod(1))
+        [[ 1  2]
+         [ 3 12]]
+    """
     return reductions.cumulative_prod(*_flat_without(x, axis), dtype=as_dtype(dtype))
 
 
 def take(x: Array, indices: Any, /, axis: int | None = None) -> Array:
-    """Return ``phalanx.take`` along an axis, or of the flattened array; indices may be a list."""
+    """Return ``phalanx.take`` along an axis, or of the flattened array; indices may be a list.
+
+    Examples:
+        >>> print(px.asarray([[10, 20], [30, 40]]).take([0, -1]))
+        [10 40]
+    """
     x, axis = _flat_without(x, axis)
     places = asarray(indices, device=None if isinstance(indices, Array) else x.device)
     return taking.take(x, places, axis=axis)
@@ -97,7 +170,13 @@ def _flat_without(x: Array, axis: int | None) -> tuple[Array, int]:
 
 
 def round(x: Array, /, decimals: int = 0) -> Array:
-    """Return the elements rounded to a number of decimals, half to even, as NumPy does it."""
+    """Return the elements rounded to a number of decimals, half to even, as NumPy does it.
+
+    Examples:
+        >>> print(px.asarray([0.125, 0.375]).round(2), px.asarray([125, 375]).round(-1))
+        [0.12 0.38] [120 380]
+    """
+    need_int(decimals, "round: decimals")
     if decimals == 0 or (x.dtype.kind in "iu" and decimals > 0):
         return elementwise.round(x)
     scale = 10.0 ** abs(decimals)
@@ -111,7 +190,12 @@ def dot(x: Array, other: Array, /) -> Array:
     """Return the product as ``numpy.dot`` defines it: over the last axis, and the last but one.
 
     0-d arrays multiply.
+
+    Examples:
+        >>> print(px.asarray([[1, 2], [3, 4]]).dot(px.asarray([1, 10])))
+        [21 43]
     """
+    need_array(other, "dot")
     if x.ndim == 0 or other.ndim == 0:
         return x * other
     if x.ndim <= 2 and other.ndim <= 2:
@@ -127,6 +211,10 @@ def view(x: Array, dtype: DType | str | None = None, /) -> Array:
 
     Raises:
         ValueError: the last axis does not divide into the new elements.
+
+    Examples:
+        >>> print(px.asarray([1.0, -2.0], dtype=px.float32).view(px.int32))
+        [ 1065353216 -1073741824]
     """
     target = as_dtype(dtype) or x.dtype
     if target.kind == "b" and x.dtype.kind != "b":
@@ -150,27 +238,52 @@ def view(x: Array, dtype: DType | str | None = None, /) -> Array:
 
 
 def numpy(x: Array, /) -> npt.NDArray[Any]:
-    """Return ``phalanx.asnumpy`` of the array: a copy on the host; waits for the device."""
+    """Return ``phalanx.asnumpy`` of the array: a copy on the host; waits for the device.
+
+    Examples:
+        >>> px.asarray([1, 2]).numpy()
+        array([1, 2])
+    """
     return asnumpy(x)
 
 
 def cpu(x: Array, /) -> Array:
-    """Return the array on ``cpu:0``: itself if it is there already, else a copy."""
+    """Return the array on ``cpu:0``: itself if it is there already, else a copy.
+
+    Examples:
+        >>> px.asarray([1, 2]).cpu().device == "cpu:0"
+        True
+    """
     return x.to_device("cpu:0")
 
 
 def conj(x: Array, /) -> Array:
-    """Return the complex conjugate; a real array itself."""
+    """Return the complex conjugate; a real array itself.
+
+    Examples:
+        >>> print(px.asarray([1 + 2j, 3]).conj())
+        [1.-2.j 3.-0.j]
+    """
     return elementwise.conj(x) if x.dtype.kind == "c" else x
 
 
 def real(x: Array, /) -> Array:
-    """The real parts: a copy of a complex array's, a real array itself."""
+    """The real parts: a copy of a complex array's, a real array itself.
+
+    Examples:
+        >>> print(px.asarray([1 + 2j, 3]).real)
+        [1. 3.]
+    """
     return elementwise.real(x) if x.dtype.kind == "c" else x
 
 
 def imag(x: Array, /) -> Array:
-    """The imaginary parts: a copy, and zeros for a real array."""
+    """The imaginary parts: a copy, and zeros for a real array.
+
+    Examples:
+        >>> print(px.asarray([1 + 2j, 3]).imag, px.asarray([1, 2]).imag)
+        [2. 0.] [0 0]
+    """
     return elementwise.imag(x) if x.dtype.kind == "c" else zeros_like(x)
 
 
@@ -194,7 +307,7 @@ _FUNCTIONS = (
     *(reductions.sum, reductions.prod, reductions.mean, reductions.var, reductions.std),
     *(reductions.min, reductions.max, reductions.argmin, reductions.argmax),
     *(reductions.all, reductions.any),
-    *(elementwise.clip, astype, manipulation.squeeze, manipulation.repeat),
+    *(elementwise.clip, astype, manipulation.squeeze, repeating.repeat),
     *(searching.nonzero, sorting.argsort),
 )
 #: Those that differ: the shape unpacked, the flattened array by default, in place.
@@ -213,5 +326,6 @@ add_methods(
         "imag": property(imag, doc=imag.__doc__),
         "__round__": round_number,
         "__trunc__": truncated_number,
+        "_repr_html_": array_html,
     }
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from importlib import import_module
 
 _FUNCTIONS = {
     **{f"arc{f}": f"phalanx.a{f}" for f in ("cos", "sin", "tan", "cosh", "sinh", "tanh")},
@@ -11,61 +12,114 @@ _FUNCTIONS = {
     "amax": "phalanx.max",
     "amin": "phalanx.min",
     "arctan2": "phalanx.atan2",
+    "argwhere": "phalanx.stack(phalanx.nonzero(x), axis=1)",
     "array": "phalanx.asarray",
     "array_equal": "x.shape == y.shape and phalanx.all(x == y)",
+    "asanyarray": "phalanx.asarray",
     "ascontiguousarray": "phalanx.asarray(x, copy=True)",
+    "average": "phalanx.mean",
+    "bmm": "phalanx.matmul or x @ y",
+    "cat": "phalanx.concat",
+    "chunk": "slices such as x[:n] and x[n:]",
+    "clone": "phalanx.asarray(x, copy=True)",
+    "column_stack": "phalanx.stack(arrays, axis=1)",
+    "complex": "phalanx.complex128",
     "concatenate": "phalanx.concat",
     "conjugate": "phalanx.conj",
     "copy": "phalanx.asarray(x, copy=True)",
+    "cross": "phalanx.linalg.cross",
     "cuda": 'phalanx.set_device("gpu:0") and phalanx.devices()',
     "cumprod": "phalanx.cumulative_prod",
     "cumsum": "phalanx.cumulative_sum",
+    "deg2rad": "x * (phalanx.pi / 180)",
+    "det": "phalanx.linalg.det",
     "dot": "phalanx.matmul or x @ y",
+    "double": "phalanx.float64",
+    "dtype": "phalanx.float32 or another dtype, or x.dtype",
     "einsum": "phalanx.tensordot, phalanx.matmul or phalanx.vecdot",
     "fabs": "phalanx.abs",
     "float": "phalanx.float64",
+    "float_": "phalanx.float64",
     "float_power": "phalanx.pow",
+    "fmod": "x - y * phalanx.trunc(x / y)",
     "from_numpy": "phalanx.asarray",
+    "gather": "phalanx.take_along_axis",
+    "half": "phalanx.float16",
     "hstack": "phalanx.concat(arrays, axis=1)",
+    "identity": "phalanx.eye",
+    "index_select": "phalanx.take(x, indices, axis=axis)",
+    "Inf": "phalanx.inf",
     "inner": "phalanx.vecdot",
     "int": "phalanx.int64",
+    "int_": "phalanx.int64",
+    "inv": "phalanx.linalg.inv",
     "invert": "phalanx.bitwise_invert or ~x",
+    "isclose": "phalanx.abs(x - y) <= atol + rtol * phalanx.abs(y)",
     "left_shift": "phalanx.bitwise_left_shift or x << n",
+    "load": "phalanx.asarray(numpy.load(file))",
+    "long": "phalanx.int64",
+    "manual_seed": "numpy.random.default_rng(seed)",
+    "median": "phalanx.sort(x), whose middle it is",
+    "mm": "phalanx.matmul or x @ y",
     "mod": "phalanx.remainder or x % y",
     "mv": "phalanx.matmul or x @ y",
-    "mm": "phalanx.matmul or x @ y",
+    "NaN": "phalanx.nan",
+    "nan_to_num": "phalanx.where(phalanx.isnan(x), 0.0, x)",
+    "nansum": "phalanx.sum(phalanx.where(phalanx.isnan(x), 0.0, x))",
     "ndarray": "phalanx.Array",
+    "no_grad": "nothing: no gradients are recorded",
     "norm": "phalanx.linalg.vector_norm or phalanx.linalg.matrix_norm",
     "outer": "phalanx.linalg.outer",
     "power": "phalanx.pow or x ** y",
+    "rand": "phalanx.asarray(numpy.random.default_rng().random(shape))",
+    "randn": "phalanx.asarray(numpy.random.default_rng().standard_normal(shape))",
+    "random": "phalanx.asarray(numpy.random.default_rng().random(shape))",
     "ravel": "phalanx.reshape(x, (-1,)) or x.ravel()",
+    "relu": "phalanx.maximum(x, 0)",
     "right_shift": "phalanx.bitwise_right_shift or x >> n",
     "rint": "phalanx.round",
+    "save": "numpy.save(file, phalanx.asnumpy(x))",
+    "seed": "numpy.random.default_rng(seed)",
+    "sigmoid": "1 / (1 + phalanx.exp(-x))",
+    "split": "slices such as x[:n] and x[n:]",
+    "svd": "phalanx.linalg.svd",
     "swapaxes": "phalanx.permute_dims or x.swapaxes(i, j)",
     "tensor": "phalanx.asarray",
+    "Tensor": "phalanx.Array",
     "to_numpy": "phalanx.asnumpy",
     "trace": "phalanx.linalg.trace",
     "transpose": "phalanx.permute_dims or x.T",
     "true_divide": "phalanx.divide or x / y",
+    "uint": "phalanx.uint64",
     "unique": "phalanx.unique_values",
+    "unsqueeze": "phalanx.expand_dims",
     "vdot": "phalanx.vecdot",
     "vstack": "phalanx.concat(arrays, axis=0)",
 }
 _METHODS = {
     "abs": "phalanx.abs(x) or abs(x)",
+    "append": "phalanx.concat([x, y])",
+    "backward": "nothing: no gradients are recorded",
+    "clone": "x.copy()",
     "contiguous": "phalanx.asarray(x, copy=True)",
     "cuda": 'x.to_device("gpu:0")',
     "detach": "x itself: nothing is recorded for gradients",
     "diagonal": "phalanx.linalg.diagonal(x)",
+    "dim": "x.ndim",
     "double": "x.astype(phalanx.float64)",
     "exp": "phalanx.exp(x)",
     "expand": "phalanx.broadcast_to(x, shape)",
+    "flat": "x.ravel()",
     "float": "x.astype(phalanx.float32)",
     "get": "phalanx.asnumpy(x) or x.numpy()",
+    "grad": "nothing: no gradients are recorded",
+    "H": "phalanx.conj(x.mT)",
     "half": "x.astype(phalanx.float16)",
     "int": "x.astype(phalanx.int32)",
+    "is_cuda": "x.device",
     "log": "phalanx.log(x)",
     "long": "x.astype(phalanx.int64)",
+    "masked_fill": "phalanx.where(mask, value, x)",
     "matmul": "x @ y",
     "mm": "x @ y",
     "norm": "phalanx.linalg.vector_norm(x)",
@@ -73,39 +127,84 @@ _METHODS = {
     "permute": "x.transpose(*axes)",
     "pow": "x ** y",
     "ptp": "x.max() - x.min()",
+    "requires_grad": "nothing: no gradients are recorded",
+    "resize": "x.reshape(shape)",
+    "sigmoid": "1 / (1 + phalanx.exp(-x))",
     "softmax": "phalanx.softmax(x, axis)",
     "sqrt": "phalanx.sqrt(x)",
     "t": "x.T",
     "to": "x.to_device(device) or x.astype(dtype)",
     "tobytes": "x.numpy().tobytes()",
+    "tofile": "x.numpy().tofile(file)",
     "trace": "phalanx.linalg.trace(x)",
+    "type": "x.astype(dtype) or x.dtype",
+    "unique": "phalanx.unique_values(x)",
     "unsqueeze": "phalanx.expand_dims(x, axis)",
+    "zero_": "x.fill(0)",
 }
 
 
+_LINALG = {
+    "cond": "the quotient of the first and the last of phalanx.linalg.svdvals(x)",
+    "dot": "phalanx.matmul or x @ y",
+    "lstsq": "phalanx.linalg.pinv(a) @ b",
+    "multi_dot": "a @ b @ c",
+    "norm": "phalanx.linalg.vector_norm or phalanx.linalg.matrix_norm",
+}
+_FFT = {
+    "fft2": "phalanx.fft.fftn(x, axes=(-2, -1))",
+    "ifft2": "phalanx.fft.ifftn(x, axes=(-2, -1))",
+    "irfft2": "phalanx.fft.irfftn(x, axes=(-2, -1))",
+    "rfft2": "phalanx.fft.rfftn(x, axes=(-2, -1))",
+}
+_OF_MODULES = {"phalanx": _FUNCTIONS, "phalanx.linalg": _LINALG, "phalanx.fft": _FFT}
+
+
 class MissingName(AttributeError):
-    """An attribute that the module, or an array, has not.
+    """An attribute that a module, or an array, has not.
 
     The text with what to write instead is made when it is read: most who ask for an attribute only
     want to know whether there is one.
     """
 
-    def __init__(self, name: str, *, of_array: bool) -> None:
+    def __init__(self, name: str, *, of_array: bool, module: str = "phalanx") -> None:
         super().__init__(name)
         self._of_array = of_array
+        self._module = module
 
     def __str__(self) -> str:
+        name = str(self.args[0])
+        owner = "a phalanx array" if self._of_array else f"module {self._module!r}"
+        hint = "" if name.startswith("_") else self._hint(name)
+        return f"{owner} has no attribute {name!r}" + (f"; {hint}" if hint else "")
+
+    def _hint(self, name: str) -> str:
+        """What to write instead, or empty."""
         import phalanx
 
-        name = str(self.args[0])
-        owner = "a phalanx array" if self._of_array else "module 'phalanx'"
-        text = f"{owner} has no attribute {name!r}"
-        if name.startswith("_"):
-            return text
-        others = _METHODS if self._of_array else _FUNCTIONS
-        if name in others:
-            return f"{text}; write {others[name]}"
-        known = dir(phalanx.Array) if self._of_array else phalanx.__all__
-        near = get_close_matches(name, [k for k in known if k[0] != "_"], n=1, cutoff=0.75)
-        prefix = "x" if self._of_array else "phalanx"
-        return f"{text}; did you mean {prefix}.{near[0]}?" if near else text
+        methods = [n for n in dir(phalanx.Array) if n[0] != "_"]
+        place = import_module(self._module)
+        functions = list(place.__all__)
+        table = _METHODS if self._of_array else _OF_MODULES[self._module]
+        if name in table:
+            return f"write {table[name]}"
+        if self._of_array and name in functions:
+            return f"write phalanx.{name}(x)"
+        if self._module == "phalanx" and name in methods:
+            return f"arrays have it: x.{name}"
+        if elsewhere := _in_numpy(name, self._of_array, self._module):
+            return f"NumPy has it, on the host: {elsewhere}"
+        known, prefix = (methods, "x") if self._of_array else (functions, self._module)
+        near = get_close_matches(name, known, n=1, cutoff=0.75)
+        return f"did you mean {prefix}.{near[0]}?" if near else ""
+
+
+def _in_numpy(name: str, of_array: bool, module: str) -> str:
+    """How to call a function or method of NumPy's with the data; empty if there is none."""
+    place = "numpy.ndarray" if of_array else module.replace("phalanx", "numpy")
+    folder, _, last = place.rpartition(".")
+    owner = getattr(import_module(folder), last) if folder else import_module(last)
+    found = getattr(owner, name, None)
+    if not callable(found) or isinstance(found, type):
+        return ""
+    return f"x.numpy().{name}(...)" if of_array else f"{place}.{name}(phalanx.asnumpy(x), ...)"

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import builtins
 
-from phalanx._warm import Array, DType, along_axis, cast, empty, launch, normal_axis, reduce
+from phalanx._warm import (
+    Array,
+    DType,
+    along_axis,
+    cast,
+    default_float,
+    empty,
+    launch,
+    normal_axis,
+    reduce,
+)
 from phalanx._warm import view as make_view
-from phalanx.arrays.data_types import as_dtype, astype, float32, float64, int64, uint64
+from phalanx.arrays.checks import need_array, need_int, need_real
+from phalanx.arrays.data_types import as_dtype, astype, float32, int64, uint64
 from phalanx.arrays.data_types import bool as bool_
 from phalanx.arrays.transfer import contiguous
 
-from .manipulation import moveaxis, need_array
+from .manipulation import moveaxis
 
 Axis = int | tuple[int, ...] | None
 _bool = builtins.bool
@@ -21,7 +32,10 @@ def _need_elements(x: Array, axis: Axis, op: str) -> None:
     axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
     for a in axes:
         if x.shape[normal_axis(a, x, op)] == 0:
-            raise ValueError(f"{op} of shape {x.shape} over axis {a}: no elements, and no identity")
+            raise ValueError(
+                f"{op} of shape {x.shape} over axis {a}: no elements, and no identity to give "
+                "instead"
+            )
 
 
 def _accumulate(x: Array, axis: Axis, dtype: DType | None, keepdims: _bool, op: str) -> Array:
@@ -52,6 +66,11 @@ def sum(
         IndexError: an axis that is not there.
         ValueError: an axis named twice.
         TypeError: no array, or a real ``dtype`` for a complex one.
+
+    Examples:
+        >>> x = px.asarray([[100, 200], [150, 250]], dtype=px.uint8)
+        >>> print(px.sum(x), px.sum(x, axis=1, keepdims=True).shape, px.sum(x, dtype=px.uint8))
+        700 (2, 1) 188
     """
     if dtype is None and type(x) is Array and x.dtype.kind in "fc":
         result: Array = reduce("sum", x, axis, keepdims, x.dtype)
@@ -70,29 +89,37 @@ def prod(
         IndexError: an axis that is not there.
         ValueError: an axis named twice.
         TypeError: no array, or a real ``dtype`` for a complex one.
+
+    Examples:
+        >>> print(px.prod(px.asarray([[1, 2], [30, 40]], dtype=px.int8), axis=1))  # as int64
+        [   2 1200]
     """
     return _accumulate(x, axis, dtype, keepdims, "prod")
 
 
 def _floating(x: Array, op: str) -> Array:
-    """The array itself, or integers in float64."""
+    """The array itself, or integers in the default float."""
     need_array(x, op)
     if x.dtype.kind == "b":
         raise TypeError(f"{op} is not defined for bool; use phalanx.astype(x, phalanx.float64)")
-    return cast(x, float64) if x.dtype.kind in "iu" else x
+    return cast(x, default_float()) if x.dtype.kind in "iu" else x
 
 
 def mean(x: Array, /, axis: Axis = None, *, keepdims: _bool = False) -> Array:
     """Return the arithmetic mean over axes (default: all), summed in the tree of ``sum``.
 
-    The result has the dtype of a floating or complex ``x``; integers are converted to float64. The
-    mean of no elements is NaN.
+    The result has the dtype of a floating or complex ``x``; integers are converted to the default
+    float. The mean of no elements is NaN.
     The rounding error grows with the logarithm of the number of elements (Higham 2002, 4.2).
 
     Raises:
         IndexError: an axis that is not there.
         ValueError: an axis named twice.
         TypeError: no array, or booleans.
+
+    Examples:
+        >>> print(px.mean(px.asarray([[1, 2], [3, 5]]), axis=0))
+        [2.  3.5]
     """
     x = _floating(x, "mean")
     result: Array = reduce("mean", x, axis, keepdims, x.dtype)
@@ -105,24 +132,32 @@ def var(
     """Return the variance over axes (default: all): squared deviations over n - ``correction``.
 
     It takes two passes, the mean first. The result has the dtype of a floating ``x``, of which
-    float16 and bfloat16 are computed in float32; integers are converted to float64. Where n is not
-    greater than ``correction`` it is NaN or infinite.
+    float16 and bfloat16 are computed in float32; integers are converted to the default float. Where
+    n is not greater than ``correction`` it is NaN or infinite.
 
     Raises:
         IndexError: an axis that is not there.
         ValueError: an axis named twice.
         TypeError: no array, or one of booleans or complex numbers.
+
+    Examples:
+        >>> x = px.asarray([1.0, 2.0, 3.0, 6.0])
+        >>> float(px.var(x)), float(px.var(x[:3], correction=1))  # the latter over n - 1
+        (3.5, 1.0)
     """
     x = _floating(x, "var")
     if x.dtype.kind == "c":
-        raise TypeError("var is not defined for complex arrays")
-    wide = cast(x, float32) if x.dtype.itemsize == 2 else x
-    deviation = wide - mean(wide, axis=axis, keepdims=True)
-    total = sum(deviation * deviation, axis=axis, keepdims=keepdims)
+        raise TypeError(
+            f"var is not defined for {x.dtype}; use phalanx.real(x) and phalanx.imag(x)"
+        )
+    need_real(correction, "var: correction")
     axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
     n = 1
     for a in axes:
         n *= x.shape[normal_axis(a, x, "var")]
+    wide = cast(x, float32) if x.dtype.itemsize == 2 else x
+    deviation = wide - mean(wide, axis=axis, keepdims=True)
+    total = sum(deviation * deviation, axis=axis, keepdims=keepdims)
     # Without enough elements the result is NaN or infinite, as IEEE division has it.
     divisor = builtins.max(n - correction, 0.0)
     result = total / float(divisor)
@@ -135,17 +170,31 @@ def std(
     """Return the standard deviation over axes (default: all), the square root of ``var``.
 
     Dtypes and errors are those of ``var``.
+
+    Examples:
+        >>> float(px.std(px.asarray([2, 4, 4, 4, 5, 5, 7, 9])))
+        2.0
     """
     from .elementwise import sqrt
 
     return sqrt(var(x, axis=axis, correction=correction, keepdims=keepdims))
 
 
+def _need_order(x: Array, op: str, otherwise: str) -> None:
+    if x.dtype.kind not in "iuf":
+        use = otherwise if x.dtype.kind == "b" else "phalanx.abs(x) or phalanx.real(x)"
+        raise TypeError(f"{op} is not defined for {x.dtype.name}: it has no order; use {use}")
+
+
 def _extreme(x: Array, axis: Axis, keepdims: _bool, op: str) -> Array:
     need_array(x, op)
+    if isinstance(axis, Array):
+        raise TypeError(
+            f"{op}: axis takes an int, a tuple of ints or None, got an array; for the {op} of two "
+            f"arrays write phalanx.{op}imum(x, y)"
+        )
     _need_elements(x, axis, op)
-    if x.dtype.kind not in "iuf":
-        raise TypeError(f"{op} is not defined for {x.dtype.name}: it has no order")
+    _need_order(x, op, "phalanx.any(x)" if op == "max" else "phalanx.all(x)")
     result: Array = reduce(op, x, axis, keepdims, x.dtype)
     return result
 
@@ -159,6 +208,10 @@ def max(x: Array, /, axis: Axis = None, *, keepdims: _bool = False) -> Array:
         IndexError: an axis that is not there.
         TypeError: booleans and complex numbers, which have no order.
         ValueError: no elements, or an axis named twice.
+
+    Examples:
+        >>> print(px.max(px.asarray([[1, 5], [7, 3]]), axis=1), px.max(px.asarray([1.0, px.nan])))
+        [5 7] nan
     """
     return _extreme(x, axis, keepdims, "max")
 
@@ -172,6 +225,10 @@ def min(x: Array, /, axis: Axis = None, *, keepdims: _bool = False) -> Array:
         IndexError: an axis that is not there.
         TypeError: booleans and complex numbers, which have no order.
         ValueError: no elements, or an axis named twice.
+
+    Examples:
+        >>> print(px.min(px.asarray([[1, 5], [7, 3]]), axis=0, keepdims=True))
+        [[1 3]]
     """
     return _extreme(x, axis, keepdims, "min")
 
@@ -181,8 +238,7 @@ def _place(x: Array, axis: int | None, keepdims: _bool, op: str) -> Array:
     if isinstance(axis, tuple | list):
         raise TypeError(f"{op}: axis takes an int or None, got {axis}")
     _need_elements(x, axis, op)
-    if x.dtype.kind not in "iuf":
-        raise TypeError(f"{op} is not defined for {x.dtype.name}: it has no order")
+    _need_order(x, op, "phalanx.astype(x, phalanx.uint8)")
     result: Array = reduce(op, x, axis, keepdims, int64)
     return result
 
@@ -196,6 +252,11 @@ def argmax(x: Array, /, axis: int | None = None, *, keepdims: _bool = False) -> 
         IndexError: an axis that is not there.
         TypeError: booleans and complex numbers, or a tuple of axes.
         ValueError: no elements.
+
+    Examples:
+        >>> x = px.asarray([[1, 7], [7, 3]])
+        >>> int(px.argmax(x)), px.argmax(x, axis=1).tolist()
+        (1, [1, 0])
     """
     return _place(x, axis, keepdims, "argmax")
 
@@ -209,6 +270,10 @@ def argmin(x: Array, /, axis: int | None = None, *, keepdims: _bool = False) -> 
         IndexError: an axis that is not there.
         TypeError: booleans and complex numbers, or a tuple of axes.
         ValueError: no elements.
+
+    Examples:
+        >>> print(px.argmin(px.asarray([[4, 1], [1, px.nan]]), axis=1))  # the NaN is first
+        [1 1]
     """
     return _place(x, axis, keepdims, "argmin")
 
@@ -222,6 +287,10 @@ def any(x: Array, /, axis: Axis = None, *, keepdims: _bool = False) -> Array:
         IndexError: an axis that is not there.
         TypeError: no array.
         ValueError: an axis named twice.
+
+    Examples:
+        >>> print(px.any(px.asarray([[0, 0], [0, 2]]), axis=1))
+        [False  True]
     """
     need_array(x, "any")
     result: Array = reduce("any", x, axis, keepdims, bool_)
@@ -237,6 +306,10 @@ def all(x: Array, /, axis: Axis = None, *, keepdims: _bool = False) -> Array:
         IndexError: an axis that is not there.
         TypeError: no array.
         ValueError: an axis named twice.
+
+    Examples:
+        >>> print(px.all(px.asarray([[1, 0], [px.nan, 2]]), axis=1))
+        [False  True]
     """
     need_array(x, "all")
     result: Array = reduce("all", x, axis, keepdims, bool_)
@@ -250,6 +323,10 @@ def count_nonzero(x: Array, /, axis: Axis = None, *, keepdims: _bool = False) ->
         IndexError: an axis that is not there.
         TypeError: no array.
         ValueError: an axis named twice.
+
+    Examples:
+        >>> print(px.count_nonzero(px.asarray([[0, 1], [2, 3]]), axis=0))
+        [1 2]
     """
     need_array(x, "count_nonzero")
     result: Array = reduce("count_nonzero", x, axis, keepdims, int64)
@@ -264,7 +341,7 @@ def _cumulative(
         raise ValueError(f"{op} needs at least one axis, got a 0-d array")
     if axis is None:
         if x.ndim != 1:
-            raise ValueError(f"{op} needs an axis for shape {x.shape}")
+            raise ValueError(f"{op} needs an axis for shape {x.shape}; write axis=0, for example")
         axis = 0
     axis = normal_axis(axis, x, op)
     target = as_dtype(dtype) or {"i": int64, "u": uint64, "b": int64}.get(x.dtype.kind, x.dtype)
@@ -299,6 +376,10 @@ def cumulative_sum(
     Raises:
         IndexError: an axis that is not there.
         ValueError: a 0-d array, or no ``axis`` for several.
+
+    Examples:
+        >>> print(px.cumulative_sum(px.asarray([1, 2, 3]), include_initial=True))
+        [0 1 3 6]
     """
     return _cumulative(x, axis, dtype, include_initial, "cumulative_sum")
 
@@ -314,6 +395,11 @@ def cumulative_prod(
     """Return the running product along an axis, multiplied in the blocks of ``cumulative_sum``.
 
     Dtypes and errors are those of ``cumulative_sum``. With ``include_initial`` a 1 comes first.
+
+    Examples:
+        >>> print(px.cumulative_prod(px.asarray([[1, 2], [3, 4]]), axis=0))
+        [[1 2]
+         [3 8]]
     """
     return _cumulative(x, axis, dtype, include_initial, "cumulative_prod")
 
@@ -322,17 +408,21 @@ def softmax(x: Array, /, axis: int = -1) -> Array:
     """Return exp(x) over its sum along an axis, shifted by the maximum so that nothing overflows.
 
     The result has the dtype of a floating ``x``, of which float16 and bfloat16 are computed in
-    float32; integers are converted to float64. The exponential is within 1 ulp in float32, and
-    the sum is that of ``sum``.
+    float32; integers are converted to the default float. The exponential is within 1 ulp in
+    float32, and the sum is that of ``sum``.
 
     Raises:
         IndexError: an axis that is not there.
         TypeError: no array, or one of booleans or complex numbers.
         ValueError: a 0-d array.
+
+    Examples:
+        >>> print(px.softmax(px.asarray([1000.0, 1000.0, 999.0])))
+        [0.4223188 0.4223188 0.1553624]
     """
     x = _floating(x, "softmax")
     if x.dtype.kind == "c":
-        raise TypeError("softmax is not defined for complex arrays")
+        raise TypeError(f"softmax is not defined for {x.dtype}; use phalanx.abs(x)")
     if x.ndim == 0:
         raise ValueError("softmax needs at least one axis, got a 0-d array")
     return along_axis("softmax", x, normal_axis(axis, x, "softmax"), x.dtype)
@@ -354,14 +444,22 @@ def diff(
 
     Raises:
         ValueError: a negative ``n``.
+
+    Examples:
+        >>> x = px.asarray([1, 4, 9, 16])
+        >>> print(px.diff(x, n=2), px.diff(x, prepend=px.asarray([0])))
+        [2 2] [1 3 5 7]
     """
     from .elementwise import not_equal, subtract
 
     need_array(x, "diff")
-    if n < 0:
+    if need_int(n, "diff: n") < 0:
         raise ValueError(f"diff takes n >= 0, got {n}")
     axis = normal_axis(axis, x, "diff")
     parts = [p for p in (prepend, x, append) if p is not None]
+    for part, name in ((prepend, "prepend"), (append, "append")):
+        if part is not None:
+            need_array(part, f"diff: {name}")
     if len(parts) > 1:
         from .manipulation import concat
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Literal
 
 from phalanx._warm import Array, cast, empty, launch, places_of, plain_search
+from phalanx.arrays.checks import as_operand, need_array, need_one_device
 from phalanx.arrays.data_types import bool as bool_
 from phalanx.arrays.data_types import int64, result_type
 from phalanx.arrays.indexing import unravel
-from phalanx.errors import DeviceMismatchError
 
 from .taking import take
 
@@ -17,12 +17,17 @@ def nonzero(x: Array, /) -> tuple[Array, ...]:
     """Return the index arrays (int64, one per axis) of the elements that are not zero, in C order.
 
     Raises:
+        TypeError: ``x`` is no array.
         ValueError: a 0-d array, which has no axis.
+
+    Examples:
+        >>> rows, columns = px.nonzero(px.asarray([[0, 7], [8, 9]]))
+        >>> print(rows, columns)
+        [0 1 1] [1 0 1]
     """
-    if not isinstance(x, Array):
-        raise TypeError(f"nonzero takes a phalanx array, got {type(x).__name__}")
+    need_array(x, "nonzero")
     if x.ndim == 0:
-        raise ValueError("nonzero needs at least one axis, got a 0-d array")
+        raise ValueError("nonzero needs at least one axis, got a 0-d array; write x != 0")
     return tuple(unravel(places_of(cast(x, bool_)), x.shape))
 
 
@@ -43,14 +48,28 @@ def searchsorted(
         sorter: indices that sort ``x1``.
 
     Raises:
+        DeviceMismatchError: the arrays lie on two devices.
+        TypeError: booleans and complex numbers, which have no order.
         ValueError: ``x1`` is not 1-d, or another ``side``.
+
+    Examples:
+        >>> x = px.asarray([10, 20, 20, 30])
+        >>> print(px.searchsorted(x, px.asarray([5, 20])), px.searchsorted(x, 20, side="right"))
+        [0 1] 3
     """
     if sorter is None and side in ("left", "right"):
         plain: Array | None = plain_search(x1, x2, side == "right")
         if plain is not None:
             return plain
     if not isinstance(x1, Array) or x1.ndim != 1:
-        raise ValueError("searchsorted: x1 is a sorted 1-d array")
+        got = f"shape {x1.shape}" if isinstance(x1, Array) else type(x1).__name__
+        raise ValueError(f"searchsorted: x1 is a sorted 1-d array, got {got}")
+    x2 = as_operand(x2)
+    if not isinstance(x2, Array | int | float | complex):
+        raise TypeError(
+            f"searchsorted: x2 is an array or a number, got {type(x2).__name__}; use "
+            "phalanx.asarray"
+        )
     if side not in ("left", "right"):
         raise ValueError(f'searchsorted: side is "left" or "right", got {side!r}')
     dtype = result_type(x1, x2)
@@ -60,9 +79,14 @@ def searchsorted(
         from .conversion import asarray
 
         x2 = asarray(x2, dtype=dtype, device=x1.device)
-    if x2.device is not x1.device:
-        raise DeviceMismatchError(f"searchsorted: arrays on {x1.device} and {x2.device}")
+    need_one_device("searchsorted", x1, x2)
     if sorter is not None:
+        need_array(sorter, "searchsorted: sorter")
+        if sorter.shape != x1.shape:
+            raise ValueError(
+                f"searchsorted: a sorter of shape {sorter.shape} does not order x1 of shape "
+                f"{x1.shape}"
+            )
         x1 = take(x1, sorter)
     result = empty(x2.shape, int64, x1.device)
     if result.size:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from phalanx._warm import Array, cast, empty, launch, launch_elementwise, places_of, view
+from phalanx.arrays.checks import as_operand, need_array, need_one_device
 from phalanx.arrays.data_types import bool as bool_
 from phalanx.arrays.data_types import int64, result_type
 from phalanx.arrays.indexing import getitem
-from phalanx.errors import DeviceMismatchError
 
 from .conversion import asarray
 from .creation import full
@@ -44,8 +44,7 @@ class UniqueInverseResult(NamedTuple):
 
 
 def _flat(x: Array, op: str) -> Array:
-    if not isinstance(x, Array):
-        raise TypeError(f"{op} takes a phalanx array, got {type(x).__name__}")
+    need_array(x, op)
     return reshape(x, (x.size,))
 
 
@@ -75,6 +74,10 @@ def unique_values(x: Array, /) -> Array:
 
     Raises:
         TypeError: ``x`` is no array.
+
+    Examples:
+        >>> print(px.unique_values(px.asarray([[3.0, px.nan], [1.0, 3.0]])))
+        [ 1.  3. nan]
     """
     flat = _flat(x, "unique_values")
     ordered = take(flat, _order(flat)) if x.dtype.kind == "c" else sort(flat)
@@ -106,10 +109,15 @@ def _inverse(x: Array, order: Array, mask: Array) -> Array:
 
 
 def unique_counts(x: Array, /) -> UniqueCountsResult:
-    """Return the distinct values in ascending order and how often each occurs.
+    """Return the distinct values in ascending order and how often each occurs, as int64.
 
     Raises:
         TypeError: ``x`` is no array.
+
+    Examples:
+        >>> values, counts = px.unique_counts(px.asarray([30, 10, 30]))
+        >>> print(values, counts)
+        [10 30] [1 2]
     """
     order, _, firsts, counts = _runs(x, "unique_counts")
     return UniqueCountsResult(take(_flat(x, "unique_counts"), take(order, firsts)), counts)
@@ -118,8 +126,15 @@ def unique_counts(x: Array, /) -> UniqueCountsResult:
 def unique_inverse(x: Array, /) -> UniqueInverseResult:
     """Return the distinct values in ascending order and for each element the place of its value.
 
+    The places are int64, in the shape of ``x``: ``take(values, inverse_indices)`` gives ``x`` back.
+
     Raises:
         TypeError: ``x`` is no array.
+
+    Examples:
+        >>> values, inverse = px.unique_inverse(px.asarray([30, 10, 30]))
+        >>> print(inverse, px.take(values, inverse))
+        [1 0 1] [30 10 30]
     """
     order, mask, firsts, _ = _runs(x, "unique_inverse")
     values = take(_flat(x, "unique_inverse"), take(order, firsts))
@@ -129,8 +144,14 @@ def unique_inverse(x: Array, /) -> UniqueInverseResult:
 def unique_all(x: Array, /) -> UniqueAllResult:
     """Return values, first occurrences (in the flattened array), the way back, and counts.
 
+    All but the values are int64.
+
     Raises:
         TypeError: ``x`` is no array.
+
+    Examples:
+        >>> print(px.unique_all(px.asarray([30, 10, 30])).indices)
+        [1 0]
     """
     order, mask, firsts, counts = _runs(x, "unique_all")
     indices = take(order, firsts)  # the order is stable: the first of a run is the first at all
@@ -139,21 +160,27 @@ def unique_all(x: Array, /) -> UniqueAllResult:
 
 
 def isin(x1: Array | int, x2: Array | int, /, *, invert: bool = False) -> Array:
-    """Return for each element of ``x1`` whether it is among the elements of ``x2``.
+    """Return for each element of ``x1`` whether it is among the elements of ``x2``, as bool.
 
     Raises:
         TypeError: no array at all, or no common dtype.
         DeviceMismatchError: arrays of two devices.
+
+    Examples:
+        >>> print(px.isin(px.asarray([[1, 2], [3, 4]]), px.asarray([2, 3]), invert=True))
+        [[ True False]
+         [False  True]]
     """
+    x1, x2 = as_operand(x1), as_operand(x2)
     known = x1 if isinstance(x1, Array) else x2
     if not isinstance(known, Array):
         raise TypeError("isin needs at least one phalanx array")
     for other in (x1, x2):
-        if isinstance(other, Array) and other.device is not known.device:
-            raise DeviceMismatchError(
-                f"isin of arrays on {known.device} and {other.device}: "
-                f'move one, for example with y.to_device("{known.device}")'
+        if not isinstance(other, Array | bool | int | float | complex):
+            raise TypeError(
+                f"isin takes arrays and numbers, got {type(other).__name__}; use phalanx.asarray"
             )
+    need_one_device("isin", known, *(x for x in (x1, x2) if isinstance(x, Array)))
     dtype = result_type(x1, x2)
     elements = asarray(x1, dtype=dtype, device=known.device)
     among = _flat(asarray(x2, dtype=dtype, device=known.device), "isin")

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from phalanx._warm import Array, along_axis, normal_axis
 from phalanx._warm import copy as copy_array
+from phalanx.arrays.checks import need_array
 from phalanx.arrays.data_types import int64
 
 
 def _checked(x: Array, axis: int, op: str) -> int:
-    if not isinstance(x, Array):
-        raise TypeError(f"{op} takes a phalanx array, got {type(x).__name__}")
+    need_array(x, op)
     if x.dtype.kind == "c":
-        raise TypeError(f"{op} is not defined for complex arrays: they have no order")
+        raise TypeError(
+            f"{op} is not defined for {x.dtype}: complex numbers have no order; use phalanx.abs(x) "
+            "or phalanx.real(x)"
+        )
     if x.ndim == 0:
         raise ValueError(f"{op} needs at least one axis, got a 0-d array")
     place: int = normal_axis(axis, x, op)
@@ -27,6 +30,10 @@ def sort(x: Array, /, axis: int = -1, *, descending: bool = False, stable: bool 
         IndexError: an axis that is not there.
         TypeError: complex numbers, which have no order.
         ValueError: a 0-d array.
+
+    Examples:
+        >>> print(px.sort(px.asarray([2.0, px.nan, 1.0])))
+        [ 1.  2. nan]
     """
     del stable  # a stable order is a legal unstable one
     axis = _checked(x, axis, "sort")
@@ -39,6 +46,10 @@ def argsort(x: Array, /, axis: int = -1, *, descending: bool = False, stable: bo
     """Return the places that sort an axis, as int64; order and errors are those of ``sort``.
 
     ``take_along_axis(x, argsort(x, axis=axis), axis=axis)`` is ``sort(x, axis=axis)``.
+
+    Examples:
+        >>> print(px.argsort(px.asarray([20, 10, 20]), descending=True))  # stable
+        [0 2 1]
     """
     del stable
     return along_axis("argsort", x, _checked(x, axis, "argsort"), int64, (int(descending),))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from phalanx._warm import Array, cast, normal_axis, taken, view
+from phalanx.arrays.checks import need_array
 from phalanx.arrays.data_types import int64
 from phalanx.arrays.indexing import getitem
 
 from .creation import arange
-from .manipulation import broadcast_shapes, broadcast_to, need_array
+from .manipulation import broadcast_shapes, broadcast_to
 
 
 def take(x: Array, indices: Array, /, axis: int | None = None) -> Array:
@@ -19,19 +22,35 @@ def take(x: Array, indices: Array, /, axis: int | None = None) -> Array:
         IndexError: an index out of range.
         TypeError: ``x`` is no array, or ``indices`` no integer array.
         ValueError: no axis given for several.
+
+    Examples:
+        >>> print(px.take(px.asarray([[1, 2, 3], [4, 5, 6]]), px.asarray([0, -1]), axis=1))
+        [[1 3]
+         [4 6]]
     """
     need_array(x, "take")
     if axis is None:
         if x.ndim != 1:
-            raise ValueError(f"take needs an axis for shape {x.shape}")
+            raise ValueError(f"take needs an axis for shape {x.shape}; write axis=0, for example")
         axis = 0
     axis = normal_axis(axis, x, "take")
-    if not isinstance(indices, Array) or indices.dtype.kind not in "iu":
-        raise TypeError("take: indices are an integer array")
+    _need_indices(indices, "take")
     if indices.device is not x.device:
         return getitem(x, (*[slice(None)] * axis, indices))  # which says what to do
     result: Array = taken(x, indices, axis)
     return result
+
+
+def _need_indices(indices: Any, op: str) -> None:
+    if not isinstance(indices, Array):
+        raise TypeError(
+            f"{op}: indices are an integer array, got {type(indices).__name__}; use phalanx.asarray"
+        )
+    if indices.dtype.kind not in "iu":
+        raise TypeError(
+            f"{op}: indices are an integer array, got {indices.dtype}; convert with "
+            "phalanx.astype(indices, phalanx.int64)"
+        )
 
 
 def take_along_axis(x: Array, indices: Array, /, axis: int = -1) -> Array:
@@ -43,12 +62,20 @@ def take_along_axis(x: Array, indices: Array, /, axis: int = -1) -> Array:
         IndexError: an index out of range.
         TypeError: ``x`` is no array, or ``indices`` no integer array.
         ValueError: another number of axes.
+
+    Examples:
+        >>> x = px.asarray([[1, 5], [7, 3]])
+        >>> print(px.take_along_axis(x, px.argmax(x, axis=1, keepdims=True), axis=1))
+        [[5]
+         [7]]
     """
     need_array(x, "take_along_axis")
-    if not isinstance(indices, Array) or indices.dtype.kind not in "iu":
-        raise TypeError("take_along_axis: indices are an integer array")
+    _need_indices(indices, "take_along_axis")
     if x.ndim != indices.ndim:
-        raise ValueError(f"take_along_axis: {indices.ndim} axes of indices for shape {x.shape}")
+        raise ValueError(
+            f"take_along_axis takes indices with as many axes as x, got shapes {indices.shape} "
+            f"and {x.shape}"
+        )
     axis = normal_axis(axis, x, "take_along_axis")
     if x.ndim == 1 and indices.device is x.device:
         result: Array = taken(x, indices, 0)

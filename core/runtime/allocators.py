@@ -17,7 +17,16 @@ from .locks import ForkSafeLock
 
 
 class Allocator(ABC):
-    """Gives buffers; taking them back is the buffer's own business when it dies."""
+    """Gives buffers; taking them back is the buffer's own business when it dies.
+
+    Examples:
+        >>> class Rounding(px.Allocator):
+        ...     def allocate(self, size, *, stream):
+        ...         return self.upstream.allocate(-(-size // 4096) * 4096, stream=stream)
+        >>> stream = px.current_stream()
+        >>> Rounding(stream.device.pool).allocate(100, stream=stream).size
+        4096
+    """
 
     def __init__(self, upstream: Allocator | Pool) -> None:
         self.upstream = upstream
@@ -32,9 +41,22 @@ class Allocator(ABC):
 
 
 def set_allocator(allocator: Allocator | None, device: str | Device) -> Allocator | None:
-    """Let a device allocate through an adaptor, or ``None``: from its pool; return the former."""
+    """Let a device allocate through an adaptor, or ``None``: from its pool; return the former.
+
+    Examples:
+        >>> device = px.current_stream().device
+        >>> counting = px.StatisticsAllocator(device.pool)
+        >>> former = px.set_allocator(counting, device)
+        >>> x = px.zeros(100, dtype=px.float32)
+        >>> px.set_allocator(former, device) is counting, counting.statistics.used
+        (True, 400)
+    """
     from phalanx.discovery.devices import find_device
 
+    if allocator is not None and not isinstance(allocator, Allocator):
+        raise TypeError(
+            f"an allocator is a phalanx.Allocator or None, got {type(allocator).__name__}"
+        )
     where = find_device(device)
     where.ensure_open()
     former: Allocator | None = where.allocator
@@ -43,10 +65,21 @@ def set_allocator(allocator: Allocator | None, device: str | Device) -> Allocato
 
 
 class LimitAllocator(Allocator):
-    """Refuses to have more than ``limit`` bytes in use at once through this adaptor."""
+    """Refuses to have more than ``limit`` bytes in use at once through this adaptor.
+
+    Examples:
+        >>> stream = px.current_stream()
+        >>> limited = px.LimitAllocator(stream.device.pool, limit=1000)
+        >>> buffer = limited.allocate(800, stream=stream)
+        >>> limited.allocate(800, stream=stream)
+        Traceback (most recent call last):
+        phalanx.errors.OutOfMemoryError: ... 800 bytes do not fit: 800 of 1000 bytes are in use ...
+    """
 
     def __init__(self, upstream: Allocator | Pool, limit: int) -> None:
         super().__init__(upstream)
+        if isinstance(limit, bool) or not isinstance(limit, int):
+            raise TypeError(f"a limit is a number of bytes, got {limit!r}")
         if limit <= 0:
             raise ValueError(f"a limit is a positive number of bytes, got {limit}")
         self.limit = limit
@@ -90,7 +123,15 @@ class Statistics:
 
 
 class StatisticsAllocator(Allocator):
-    """Counts what goes through it; read ``statistics``."""
+    """Counts what goes through it; read ``statistics``.
+
+    Examples:
+        >>> stream = px.current_stream()
+        >>> counting = px.StatisticsAllocator(stream.device.pool)
+        >>> buffer = counting.allocate(800, stream=stream)
+        >>> counting.statistics
+        Statistics(used=800, peak=800, total=800, allocations=1, releases=0, failures=0)
+    """
 
     def __init__(self, upstream: Allocator | Pool) -> None:
         super().__init__(upstream)
@@ -117,7 +158,15 @@ class StatisticsAllocator(Allocator):
 
 
 class TrackingAllocator(Allocator):
-    """Remembers where each live buffer was allocated; ``report()`` names the leaks."""
+    """Remembers where each live buffer was allocated; ``report()`` names the leaks.
+
+    Examples:
+        >>> stream = px.current_stream()
+        >>> tracking = px.TrackingAllocator(stream.device.pool)
+        >>> leak = tracking.allocate(800, stream=stream)
+        >>> [size for size, stack in tracking.report()]
+        [800]
+    """
 
     def __init__(self, upstream: Allocator | Pool, *, depth: int = 8) -> None:
         super().__init__(upstream)
@@ -143,7 +192,16 @@ class TrackingAllocator(Allocator):
 
 
 class FaultInjectionAllocator(Allocator):
-    """Fails on purpose, to test how a program survives: the n-th allocation and then every m-th."""
+    """Fails on purpose, to test how a program survives: the n-th allocation and then every m-th.
+
+    Examples:
+        >>> stream = px.current_stream()
+        >>> faulty = px.FaultInjectionAllocator(stream.device.pool, first=2)
+        >>> buffer = faulty.allocate(800, stream=stream)
+        >>> faulty.allocate(800, stream=stream)
+        Traceback (most recent call last):
+        phalanx.errors.OutOfMemoryError: ... allocation 2 of 800 bytes fails on purpose ...
+    """
 
     def __init__(self, upstream: Allocator | Pool, *, first: int, every: int = 0) -> None:
         super().__init__(upstream)

@@ -24,18 +24,37 @@ def memory_stats(device: str | Device | None = None) -> dict[str, Any]:
     what the driver gave, each with its ``_peak``; ``pending`` waits for streams; ``allocs`` and
     ``frees`` count calls; ``largest_free`` is the largest free block and ``fragmentation`` is
     1 - largest_free / free.
+
+    Examples:
+        >>> x = px.zeros(1000)
+        >>> px.memory_stats()["requested"] >= x.nbytes
+        True
     """
     stats: dict[str, Any] = _device(device).pool.stats()
     return stats
 
 
 def reset_peak_memory_stats(device: str | Device | None = None) -> None:
-    """Set the peaks of ``memory_stats`` to the present values."""
+    """Set the peaks of ``memory_stats`` to the present values.
+
+    Examples:
+        >>> px.reset_peak_memory_stats()
+        >>> stats = px.memory_stats()
+        >>> stats["requested_peak"] == stats["requested"]
+        True
+    """
     _device(device).pool.reset_peaks()
 
 
 def empty_cache(device: str | Device | None = None) -> int:
-    """Give cached memory that nobody uses back to the driver; return the bytes given back."""
+    """Give cached memory that nobody uses back to the driver; return the bytes given back.
+
+    Examples:
+        >>> before = px.memory_stats()["reserved"]
+        >>> released = px.empty_cache()
+        >>> px.memory_stats()["reserved"] == before - released
+        True
+    """
     where = _device(device)
     released: int = where.pool.trim()
     return released
@@ -48,8 +67,19 @@ def set_memory_limit(size: int | str | None, device: str | Device | None = None)
 
     Raises:
         ValueError: a limit that is not positive, or no number of bytes.
+
+    Examples:
+        >>> px.set_memory_limit("512 MiB")
+        >>> px.memory_stats()["limit"]
+        536870912
+        >>> px.set_memory_limit(None)
     """
     limit = parse_size(size) if isinstance(size, str) else size
+    if limit is not None and (isinstance(limit, bool) or not hasattr(limit, "__index__")):
+        raise TypeError(
+            "a memory limit is a number of bytes, a text such as '512 MiB' or None, got "
+            f"{type(size).__name__}"
+        )
     if limit is not None and limit <= 0:
         raise ValueError(f"a memory limit is a positive number of bytes or None, got {size}")
     _device(device).pool.set_limit(limit or 0)
@@ -90,7 +120,14 @@ _ROWS = (
 
 
 def memory_summary(device: str | Device | None = None) -> str:
-    """Return a table of the pool's state and a line per segment, for people to read."""
+    """Return a table of the pool's state and a line per segment, for people to read.
+
+    Examples:
+        >>> print(px.memory_summary("cpu:0"))
+        Memory of cpu:0 ...
+                                           now        peak
+        requested by callers ...
+    """
     where = _device(device)
     stats = where.pool.stats()
     limit = format_size(stats["limit"]) if stats["limit"] else "none"
@@ -148,7 +185,7 @@ def out_of_memory(device: Device, size: int, verdict: str) -> OutOfMemoryError:
     }[verdict]
     message = (
         f"{device} cannot allocate {format_size(size)} ({size} bytes): {verdict}: {advice}.\n"
-        f"device: {format_size(free)} of {format_size(total)} free; pool: "
+        f"device: {_free_of(free, total)}; pool: "
         f"{format_size(stats['allocated'])} allocated, {format_size(stats['reserved'])} reserved, "
         f"largest free block {format_size(stats['largest_free'])}, "
         f"{format_size(stats['pending'])} waiting for streams, "
@@ -157,6 +194,12 @@ def out_of_memory(device: Device, size: int, verdict: str) -> OutOfMemoryError:
     return OutOfMemoryError(
         "\n".join([message, *_segment_lines(device, 4)]), size=size, verdict=verdict
     )
+
+
+def _free_of(free: int, total: int) -> str:
+    if total == 0:
+        return "its driver does not tell how much is free"
+    return f"{format_size(free)} of {format_size(total)} free"
 
 
 def _verdict(size: int, stats: dict[str, Any], free: int, total: int) -> str:

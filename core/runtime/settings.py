@@ -10,7 +10,7 @@ from weakref import ref
 
 from .locks import ForkSafeLock
 
-T = TypeVar("T", bound=str)
+T = TypeVar("T")
 
 
 class Change(AbstractContextManager["Change[T]"], Generic[T]):
@@ -33,7 +33,7 @@ class Change(AbstractContextManager["Change[T]"], Generic[T]):
 
 
 class Setting(Generic[T]):
-    """One value for the process, and others inside the blocks of threads and tasks.
+    """One value for the process, and others inside the blocks of threads and tasks; none is false.
 
     Args:
         name: of the context variable.

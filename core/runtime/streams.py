@@ -6,6 +6,7 @@ from typing import Literal
 
 from phalanx._warm import Device, ask_for_hazards
 from phalanx.runtime.settings import Change, Setting
+from phalanx.runtime.waiting import check_timeout
 
 Hazards = Literal["auto", "manual"]
 
@@ -23,6 +24,14 @@ def hazards(mode: Hazards) -> Change[Hazards]:
 
     Raises:
         ValueError: another mode.
+
+    Examples:
+        >>> x, stream = px.zeros(3), px.Stream()
+        >>> written = px.current_stream().record()
+        >>> with px.hazards("manual"), stream:
+        ...     stream.wait(written)  # which "auto" does by itself
+        ...     print(x + 1)
+        [1. 1. 1.]
     """
     if mode not in ("auto", "manual"):
         raise ValueError(f'unknown hazard mode {mode!r}; use "auto" or "manual"')
@@ -40,8 +49,15 @@ def synchronize(device: str | Device | None = None, timeout: float | None = None
 
     Raises:
         LaunchError: an asynchronous launch failed; the message names it.
+
+    Examples:
+        >>> x = px.ones(1000) + 1
+        >>> px.synchronize(timeout=60)
+        >>> px.current_stream().query()  # nothing is left to do
+        True
     """
     from phalanx.discovery.devices import find_device, get_device
 
+    check_timeout(timeout)
     where = get_device() if device is None else find_device(device)
     where.synchronize(timeout)

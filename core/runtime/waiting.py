@@ -12,7 +12,9 @@ _NAP_PART = 16
 
 
 def check_timeout(timeout: float | None) -> None:
-    """Raise ValueError for what is not a time to wait."""
+    """Raise TypeError or ValueError for what is not a time to wait."""
+    if timeout is not None and not hasattr(timeout, "__float__"):
+        raise TypeError(f"a timeout is a number of seconds from 0 up or None, not {timeout!r}")
     if timeout is not None and (math.isnan(timeout) or timeout < 0):
         raise ValueError(f"a timeout is a number of seconds from 0 up or None, not {timeout!r}")
 

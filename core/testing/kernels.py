@@ -208,7 +208,11 @@ def _wrap_index(
     outside = (x < -n) | (x >= n)
     out[...] = NO_PLACE if outside.any() else np.where(x < 0, x + n, x) * stride
     if outside.any():
-        raise IndexError(f"index {x[outside][0]} is out of range for an axis of {n} elements")
+        place = int(np.flatnonzero(outside)[0])
+        raise IndexError(
+            f"index {x.flat[place]} at place {place} is out of range for an axis of extent {n}; "
+            f"valid indices are in [{-n}, {n})"
+        )
 
 
 def _arange(op: str, inputs: Sequence[HostArray], out: HostArray, params: tuple[int, ...]) -> None:

@@ -8,6 +8,14 @@ cdef class Array:
 
     Implements the array object of the Python Array API standard 2025.12. Views share memory.
     Arrays of different devices do not mix: move one with ``to_device``.
+
+    Examples:
+        >>> x = px.asarray([[1, 2, 3], [4, 5, 6]])
+        >>> column = x[:, 1]  # a view
+        >>> column += 10
+        >>> print(x)
+        [[ 1 12  3]
+         [ 4 15  6]]
     """
 
     cdef DLTensor t
@@ -275,13 +283,22 @@ cdef class Array:
 
         Raises:
             ValueError: the array has not exactly one element.
+
+        Examples:
+            >>> px.asarray([[2.5]]).item()
+            2.5
         """
         from .arrays import transfer
 
         return transfer.item(self)
 
     def tolist(self):
-        """Return the elements as nested Python lists, or a number for 0-d; waits for the device."""
+        """Return the elements as nested Python lists, or a number for 0-d; waits for the device.
+
+        Examples:
+            >>> px.asarray([[1, 2], [3, 4]], dtype=px.float16).tolist()
+            [[1.0, 2.0], [3.0, 4.0]]
+        """
         from .arrays import transfer
 
         return transfer.tolist(self)
@@ -324,7 +341,8 @@ cdef class Array:
     def __contains__(self, item):
         from .namespace import reductions
 
-        return bool(reductions.any(self == item))
+        found = self == item
+        return isinstance(found, Array) and bool(reductions.any(found))
 
     def __getattr__(self, name):
         from .namespace import namesakes
@@ -352,6 +370,12 @@ cdef class Array:
         """Return the array on a device: itself if it is there already, else a copy.
 
         ``stream`` is a ``Stream`` of the target that takes the copy (default: the current one).
+
+        Examples:
+            >>> x = px.asarray([1, 2])
+            >>> y = x.to_device("cpu:0")
+            >>> y.device == "cpu:0", y.to_device("cpu:0") is y
+            (True, True)
         """
         from .arrays import transfer
 

@@ -1,5 +1,9 @@
 # Public elementwise functions and operators.
 
+# The rows of the table of entries: the elementwise functions, then cast by source dtype.
+_FUNCTION_ROWS = tuple(row for row in OPS.values() if row.structure == "elementwise")
+cdef size_t _N_ENTRIES = (len(_FUNCTION_ROWS) + N_DTYPES) * N_DTYPES
+
 cdef int _N_FUNCTIONS = len(_FUNCTION_ROWS)
 cdef dict _FUNCTION_INDEX = {row.name: i for i, row in enumerate(_FUNCTION_ROWS)}
 
@@ -43,7 +47,7 @@ cdef DType computed(Function f, DType key):
     if defined_for(f, key):
         return key
     if key.kind in "iu" and defined_for(f, <DType>_dtypes[FLOAT64]):
-        return <DType>_dtypes[FLOAT64]
+        return default_float()
     names = [(<DType>_dtypes[i]).name for i in range(N_DTYPES)
              if (<list>_SIGNATURES[f.index])[i] is not None]
     raise TypeError(f"{f.name} is not defined for {key.name}; it takes {', '.join(names)}")
@@ -228,6 +232,8 @@ cdef object in_place(Function f, Array x, object other):
         if common is not x.dtype and defined_for(f, common) and is_same_kind(common, x.dtype):
             assign(x, binary(f, x, b))
             return x
+        if common is x.dtype:
+            computed(f, x.dtype)  # explains what is not defined
         if common is not x.dtype or not defined_for(f, x.dtype):
             raise TypeError(f"{f.name} in place: {b.dtype.name} does not go into {x.dtype.name} without a "
                             "cast; write x = x op y, or convert the operand")

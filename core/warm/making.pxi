@@ -48,8 +48,8 @@ def plain_array(shape, object value, object dtype, object device):
     cdef Device where
     cdef Array out
     if dtype is None and value is not None:
-        dtype = <object>_dtypes[
-            INT64 if type(value) is int else FLOAT64 if type(value) is float else BOOL]
+        dtype = default_float() if type(value) is float else <object>_dtypes[
+            INT64 if type(value) is int else BOOL]
     if type(dtype) is not DType or (
             value is not None and type(value) not in (int, float, bool)):
         return None

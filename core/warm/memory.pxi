@@ -79,6 +79,11 @@ cdef class Buffer:
         device: where it lies.
         size: bytes.
         readonly: whether writing is refused (memory of another library).
+
+    Examples:
+        >>> x = px.zeros((2, 3))
+        >>> x.buffer is x[1, :].buffer, x.buffer.size
+        (True, 48)
     """
 
     cdef void *base

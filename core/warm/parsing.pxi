@@ -63,11 +63,11 @@ def nested_array(object data not None, object dtype, Device device not None):
 
 
 cdef DType number_kind(int seen):
-    """The dtype of Python numbers of the kinds that were seen; of none, float64."""
+    """The dtype of Python numbers of the kinds that were seen; of none, the default float."""
     if seen >= SAW_COMPLEX:
-        return <DType>_dtypes[COMPLEX128]
+        return default_complex()
     if seen >= SAW_FLOAT or seen == 0:
-        return <DType>_dtypes[FLOAT64]
+        return default_float()
     return <DType>_dtypes[INT64 if seen >= SAW_INT else BOOL]
 
 

@@ -54,6 +54,29 @@ def no_common_dtype(DType a not None, DType b not None):
             'phalanx.promotion("mixed")')
 
 
+cdef bint _is_default_set = False
+
+
+def ask_default_dtype():
+    """Look from now on which dtype ``phalanx.set_default_dtype`` has set."""
+    global _is_default_set
+    _is_default_set = True
+
+
+cpdef DType default_float():
+    """The dtype of Python floats on their own."""
+    if not _is_default_set:
+        return <DType>_dtypes[FLOAT64]
+    from .arrays.data_types import get_default_dtype
+
+    return get_default_dtype()
+
+
+cpdef DType default_complex():
+    """The dtype of Python's complex numbers on their own."""
+    return <DType>_dtypes[COMPLEX128 if default_float().code == FLOAT64 else COMPLEX64]
+
+
 cpdef DType number_dtype(DType dtype, object value):
     """The dtype that an array of ``dtype`` and a Python number have in common; None if there is none."""
     kind = dtype.kind
@@ -64,14 +87,14 @@ cpdef DType number_dtype(DType dtype, object value):
     if isinstance(value, float):
         if kind in "fc":
             return dtype
-        return <DType>_dtypes[FLOAT64] if kind != "b" or mixes() else None
+        return default_float() if kind != "b" or mixes() else None
     if not isinstance(value, complex):
         return None
     if kind == "c":
         return dtype
     if kind == "f":
         return <DType>_dtypes[COMPLEX128 if dtype.code == FLOAT64 else COMPLEX64]
-    return <DType>_dtypes[COMPLEX128] if mixes() else None
+    return default_complex() if mixes() else None
 
 
 cpdef object foreign_number(object value):

@@ -16,7 +16,7 @@ cdef uint64_t reduced_axes(Array x, object axis, str op) except? 0xFFFFFFFFFFFFF
 cdef int _normal_axis(object axis, Array x, str op) except -1:
     try:
         i = axis.__index__()
-    except AttributeError:
+    except (AttributeError, TypeError):
         raise TypeError(f"{op}: axis takes an int, a tuple of ints or None, got {axis!r}") from None
     if not -x.t.ndim <= i < x.t.ndim:
         raise IndexError(f"{op}: axis {i} is out of range for shape {x.shape}")

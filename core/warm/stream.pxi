@@ -28,6 +28,14 @@ cdef class Stream:
     Raises:
         DeviceNotFoundError: no such device.
         ClosedError: on use after ``close()``.
+
+    Examples:
+        >>> x = px.ones(3)
+        >>> with px.Stream() as stream:
+        ...     y = x + 1
+        >>> stream.synchronize(timeout=60)
+        >>> print(y)
+        [2. 2. 2.]
     """
 
     cdef readonly Timeline timeline
@@ -198,6 +206,16 @@ cdef class Event:
     Made by ``stream.record()``, or ``Event(device)`` and ``event.record(stream)``; recording again
     moves it, and whoever waits already waits for the former point. Without ``timing`` it has no
     time: a driver may have to note the times of all later work of the stream for one that has.
+
+    Examples:
+        >>> stream = px.Stream()
+        >>> start = stream.record()
+        >>> with stream:
+        ...     x = px.ones(1000) * 2
+        >>> end = stream.record()
+        >>> end.synchronize()
+        >>> start.elapsed_time(end) >= 0  # seconds
+        True
     """
 
     cdef readonly Device device
@@ -289,11 +307,16 @@ cdef class Event:
         """Return the seconds from this event to ``end``; both must have been passed.
 
         Raises:
+            DeviceMismatchError: the events are of two devices.
             ValueError: an event has no ``timing``, was not recorded or not passed yet.
             NotImplementedError: the driver cannot time events.
         """
         self.check()
         end.check()
+        if end.device is not self.device:
+            raise errors.DeviceMismatchError(
+                f"elapsed_time of events of {self.device} and {end.device}",
+                remedy="time both on one device")
         cdef Mark first = self.mark
         cdef Mark last = end.mark
         for event in (self, end):
@@ -327,7 +350,13 @@ cdef Stream current_stream_of(Device device):
 
 
 def current_stream(device=None):
-    """Return the stream that takes this context's work on a device (default: the current one)."""
+    """Return the stream that takes this context's work on a device (default: the current one).
+
+    Examples:
+        >>> with px.Stream() as stream:
+        ...     px.current_stream() is stream, px.current_stream().is_default
+        (True, False)
+    """
     from .discovery.devices import find_device, get_device
 
     cdef Device d = get_device() if device is None else find_device(device)

@@ -20,7 +20,12 @@ cdef extern from "phalanx.h" nogil:
 
 @cython.final
 cdef class DType:
-    """A data type: ``name``, ``kind`` (one of ``b i u f c``), ``itemsize`` in bytes, ABI ``code``."""
+    """A data type: ``name``, ``kind`` (one of ``b i u f c``), ``itemsize`` in bytes, ABI ``code``.
+
+    Examples:
+        >>> px.float32.kind, px.float32.itemsize, px.float32 == "float32"
+        ('f', 4, True)
+    """
 
     cdef readonly str name
     cdef readonly str kind
@@ -101,6 +106,11 @@ cdef class Kernel:
     the result, negative if not stated; ``provider`` is the distribution it comes from. ``handle``
     belongs to the driver; ``run`` and ``native`` are the addresses of a ``phx_run_fn`` and of its
     ``phx_kernel``, 0 for kernels that ``OpenDevice.launch`` runs.
+
+    Examples:
+        >>> kernel = px.kernels("exp", "cpu:0")[0]
+        >>> kernel.dtypes, kernel.determinism, kernel.error_bound
+        (('float16', 'float16'), 'bitwise', 0.5)
     """
 
     cdef readonly str op
@@ -200,6 +210,11 @@ cdef class Device:
         driver: the ``Driver`` that reaches it.
         index: its number within the driver.
         info: what the driver tells of it, a ``DeviceInfo``.
+
+    Examples:
+        >>> device = px.devices("cpu")[0]
+        >>> device.name, device.kind, device == "cpu:0"
+        ('cpu:0', <DeviceKind.CPU: 'cpu'>, True)
     """
 
     cdef readonly object driver
@@ -480,8 +495,3 @@ cdef int warn_of_failure(Timeline t) except -1:
             f"work of a stream of {t.device} that was dropped without close() failed: {failure}",
             ResourceWarning)
     return 0
-
-
-# The rows of the table of entries: the elementwise functions, then cast by source dtype.
-_FUNCTION_ROWS = tuple(row for row in OPS.values() if row.structure == "elementwise")
-cdef size_t _N_ENTRIES = (len(_FUNCTION_ROWS) + N_DTYPES) * N_DTYPES

@@ -157,7 +157,7 @@ def empty(tuple shape, DType dtype not None, Device device not None, Stream stre
     for i in range(n):
         extent = shape[i]
         if extent < 0:
-            raise ValueError(f"negative extent in shape {shape}")
+            raise ValueError(f"negative extent in shape {shape}: extents are 0 or more")
         if extent > _MAX_COUNT:
             raise errors.OutOfMemoryError(
                 f"an array of shape {shape} and dtype {dtype} on {device} cannot be addressed",

@@ -229,7 +229,7 @@ class TestTransfer:
         moved = px.arange(5).to_device("fakestream:1", stream=stream)
         assert px.asnumpy(moved + 1).tolist() == [1, 2, 3, 4, 5]
         with pytest.raises(
-            px.DeviceMismatchError, match="stream of fakestream:1 for a copy to fake:0"
+            px.DeviceMismatchError, match="stream of fakestream:1 does not serve a copy to fake:0"
         ):
             px.arange(5).to_device("fake:0", stream=stream)
         with pytest.raises(TypeError, match="got int"):

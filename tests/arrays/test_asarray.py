@@ -160,11 +160,11 @@ def test_integers_out_of_range(device: px.Device) -> None:
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda: px.asarray([[1, 2], [3]]), ValueError, "asarray: .*inhomogeneous"),
-        (lambda: px.asarray("abc"), TypeError, "asarray takes numbers, got str"),
-        (lambda: px.asarray(["a"]), TypeError, "asarray takes numbers, got list of <U1"),
+        (lambda: px.asarray([[1, 2], [3]]), ValueError, "asarray: the sequence is ragged"),
+        (lambda: px.asarray("abc"), TypeError, "asarray takes numbers, got the text 'abc'"),
+        (lambda: px.asarray(["a"]), TypeError, "asarray takes numbers, got the text 'a'"),
         (lambda: px.asarray(b"abc"), TypeError, "asarray takes numbers, got bytes"),
-        (lambda: px.asarray(None), TypeError, "asarray takes numbers, got NoneType"),
+        (lambda: px.asarray(None), TypeError, "asarray takes numbers, got None"),
         (lambda: px.asarray([None]), TypeError, "asarray takes numbers"),
         (lambda: px.asarray({1: 2}), TypeError, "asarray takes numbers, got dict"),
         (lambda: px.asarray(decimal.Decimal(1)), TypeError, "asarray takes numbers, got Decimal"),
@@ -183,7 +183,7 @@ def test_integers_out_of_range(device: px.Device) -> None:
         (
             lambda: px.asarray([1], dtype="float31"),
             TypeError,
-            "unknown dtype 'float31'; the",
+            r"unknown dtype 'float31'; did you mean 'float\d+'\? The",
         ),
         (lambda: px.asarray([1], dtype=[np.float32]), TypeError, "dtype takes a phalanx dtype"),
         (lambda: px.asarray([1], device="nowhere:0"), px.DeviceNotFoundError, "'nowhere:0'"),

@@ -116,7 +116,7 @@ class TestGroup:
             (["abi-check", "/nowhere/lib.so"], "does not exist"),
             (["why", "gpu:x"], "numbers are 0, 1, 2"),
             (["why", ""], "not a device name"),
-            (["devices", "cpu:0"], "find_device"),
+            (["devices", "cpu:0"], "leave the number out"),
             (["devices", "CPU"], "did you mean 'cpu'"),
         ],
     )
@@ -134,7 +134,7 @@ class TestGroup:
 
 class TestDevices:
     def test_a_table(self, site: Path) -> None:
-        done = phalanx("devices", site=site, plugins="acme,broken")
+        done = phalanx("devices", site=site, plugins="acme,broken", COLUMNS="80")
         assert done.returncode == 0, done.stderr
         assert "acme:0" in done.stdout
         assert "Acme Model T" in done.stdout
@@ -143,6 +143,11 @@ class TestDevices:
             done.stdout.split()
         )
         assert max(map(len, done.stdout.splitlines())) <= 80
+
+    def test_in_a_pipe_each_finding_is_one_line(self, site: Path) -> None:
+        lines = phalanx("devices", site=site, plugins="acme,broken").stdout.splitlines()
+        assert [line for line in lines if line.startswith("acme:0") and "acme-dist 3.1" in line]
+        assert "  broken (acme-dist 3.1, broken): RuntimeError: no licence file" in lines
 
     def test_json(self, site: Path) -> None:
         data = parsed(phalanx("devices", "--json", site=site, plugins="acme-count"))
@@ -189,8 +194,15 @@ class TestWhy:
     def test_not_usable(self, site: Path) -> None:
         done = phalanx("why", "gpu:0", site=site, plugins="acme")
         assert done.returncode == 1
+        (line,) = [line for line in done.stdout.splitlines() if "no plugin has a device" in line]
+        assert "PHALANX_GPU=cpu:0" in line  # in a pipe it does not wrap
+
+    @pytest.mark.parametrize("width", [60, 100])
+    def test_it_takes_the_width_there_is(self, site: Path, width: int) -> None:
+        done = phalanx("why", "gpu:0", site=site, plugins="acme", COLUMNS=str(width))
+        longest = max(map(len, done.stdout.splitlines()))
+        assert width - 25 < longest <= width
         assert "what it has: acme:0 (accelerator)" in " ".join(done.stdout.split())
-        assert max(map(len, done.stdout.splitlines())) <= 80
 
     def test_json(self, site: Path) -> None:
         done = phalanx("why", "acme", "--json", site=site, plugins="acme-table")
@@ -222,7 +234,7 @@ class TestDoctor:
         return found
 
     def test_all_is_well(self, site: Path) -> None:
-        done = phalanx("doctor", site=site, plugins="acme")
+        done = phalanx("doctor", site=site, plugins="acme", COLUMNS="80")
         assert done.returncode == 0, done.stdout
         assert "Verdict: ok" in done.stdout
         assert "acme:0" in done.stdout

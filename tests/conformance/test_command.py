@@ -124,7 +124,7 @@ def test_the_missing_extra_says_what_to_install(
     ("device", "env", "words"),
     [
         ("nosuch:0", {}, "no installed plugin offers a driver 'nosuch'"),
-        ("cpu:9", {}, "numbered from 0 to 0"),
+        ("cpu:9", {}, "driver 'cpu' has 1 device"),
         ("cpu:0", {"PHALANX_PLUGINS": "none"}, "PHALANX_PLUGINS='none'"),
         ("gpu:0", {"PHALANX_PLUGINS": "cpu"}, "no plugin has a device of kind 'gpu'"),
     ],

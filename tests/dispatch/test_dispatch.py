@@ -73,7 +73,7 @@ class TestEveryFunction:
         assert "broadcast" in px.add.__doc__
         assert "NaN propagates" in px.maximum.__doc__
         assert "is bool." in px.less.__doc__
-        assert "integers are converted to float64" in px.exp.__doc__
+        assert "integers are converted to the default float" in px.exp.__doc__
         assert (px.exp.__name__, px.exp.__qualname__, repr(px.exp)) == (
             "exp",
             "exp",

@@ -405,7 +405,7 @@ def test_clip(device: px.Device) -> None:
         (
             lambda: px.where(px.asarray([1]), 1, 2),
             TypeError,
-            r"boolean condition; write where\(x != 0",
+            r"boolean condition, got int64; write where\(x != 0",
         ),
         (lambda: px.where(True, px.ones(1), 2), TypeError, "boolean condition"),
         (

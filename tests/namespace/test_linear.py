@@ -271,7 +271,7 @@ def test_tensordot(name: str, device: px.Device) -> None:
         (
             lambda: px.asarray([[True]]) @ px.asarray([[True]]),
             TypeError,
-            "matmul is not defined for bool; convert with phalanx.astype",
+            "matmul is not defined for bool; use phalanx.astype",
         ),
         (
             lambda: px.ones((2, 2)) @ px.ones((2, 2), dtype=px.int32),
@@ -288,7 +288,7 @@ def test_tensordot(name: str, device: px.Device) -> None:
             ValueError,
             "vecdot: axis counts from the end",
         ),
-        (lambda: px.vecdot(px.ones(3), px.ones(1)), ValueError, "vecdot: extents 3 and 1 differ"),
+        (lambda: px.vecdot(px.ones(3), px.ones(1)), ValueError, "the extents 3 and 1 along"),
         (
             lambda: px.vecdot(px.ones(3), [1, 2, 3]),
             TypeError,
@@ -297,17 +297,17 @@ def test_tensordot(name: str, device: px.Device) -> None:
         (
             lambda: px.tensordot(px.ones((2, 3)), px.ones((2, 3))[0], axes=2),
             ValueError,
-            "tensordot: 2 axes of shapes",
+            "tensordot: axes is a number from 0 to 1 for shapes",
         ),
         (
             lambda: px.tensordot(px.ones((2, 3)), px.ones((2, 3)), axes=1),
             ValueError,
-            "tensordot: axes .* differ",
+            "tensordot: the extents of axes .* differ",
         ),
         (
             lambda: px.tensordot(px.ones((2, 3)), px.ones((2, 3)), axes=-1),
             ValueError,
-            "tensordot: -1 axes",
+            "tensordot: axes is a number from 0 to .*, got -1",
         ),
         (
             lambda: px.tensordot(px.ones((2, 3)), px.ones((2, 3)), axes=((0,), (5,))),

@@ -413,7 +413,7 @@ def test_every_dtype_moves(name: str, device: px.Device) -> None:
         (
             lambda: px.repeat(px.ones(2), [1, 2]),
             TypeError,
-            "repeat takes a phalanx array, got list",
+            "repeat: the counts are an int or an integer array, got list",
         ),
         (lambda: px.tile(px.ones(2), (-1,)), ValueError, "repetitions must not be negative"),
         (lambda: px.tile(px.ones(2), (1.5,)), TypeError, "tile takes an int or a tuple of ints"),

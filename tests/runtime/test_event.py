@@ -37,6 +37,14 @@ class TestEvents:
         end = stream.record()
         assert 0.01 <= begin.elapsed_time(end) < 5
 
+    def test_elapsed_between_two_devices(
+        self, fake: px.Device, make_driver: Callable[..., ReferenceDriver]
+    ) -> None:
+        make_driver()
+        events = [px.Stream("own:0").record(), px.Stream().record()]
+        with pytest.raises(px.DeviceMismatchError, match=f"events of own:0 and {fake}"):
+            events[0].elapsed_time(events[1])
+
     def test_elapsed_of_an_event_that_is_not_passed(self, asynchronous: px.Device) -> None:
         stream = px.Stream()
         begin = stream.record()

@@ -9,7 +9,7 @@ from itertools import pairwise
 import phalanx as px
 import pytest
 from phalanx.runtime.memory import format_size
-from phalanx.testing import ReferenceDriver
+from phalanx.testing import ReferenceDevice, ReferenceDriver
 
 MIB = 1 << 20
 Make = Callable[..., ReferenceDriver]
@@ -413,3 +413,12 @@ class TestAbsurdRequests:
         assert buffer.size == 0
         assert px.empty((0, 5)).nbytes == 0
         assert "0 bytes" in repr(buffer)
+
+
+def test_a_driver_that_does_not_tell_its_memory(
+    fake: px.Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ReferenceDevice, "memory_info", lambda _: (0, 0))
+    with pytest.raises(px.OutOfMemoryError) as caught:
+        px.empty(2**50, dtype="uint8", device=fake)
+    assert "device: its driver does not tell how much is free; pool: " in str(caught.value)

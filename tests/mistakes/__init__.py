@@ -1,0 +1,1 @@
+"""What people type wrong, subject by subject, and the whole message that answers."""
