@@ -12,7 +12,7 @@ ifneq ($(SUFFIX),)
 export PHALANX_DELAYS := 1
 endif
 BIN := $(VENV)/bin
-SOURCES := $(shell find core kernels_cpu kernels_cuda kernels_opencl device_plugins benchmarks conformance -type f \
+SOURCES := $(shell find core kernels_cpu kernels_cuda kernels_opencl device_plugins benchmarks conformance examples -type f \
 	\( -name '*.py' -o -name '*.pyi' -o -name '*.pyx' -o -name '*.pxi' -o -name '*.c' -o -name '*.h' -o -name '*.json' -o -name '*.cl' -o -name '*.cuh' -o -name '*.j2' -o -name '*.ini' \))
 # Both OpenCL runtimes that the tests use, and caches that go with the environment.
 RUNTIMES = $(BIN)/python tests/opencl/set_up_runtimes.py $(VENV)/opencl
@@ -98,21 +98,23 @@ test-all: ## all tests, all devices, sanitizers, Oclgrind, the model, all texts 
 	cd tests && ../$(BIN)/python -m opencl.races
 	$(MAKE) stress MINUTES=60
 
-compatibility: $(VENV)/.test ## the array API tests of SciPy and scikit-learn; ARGS=--help; writes docs/compatibility.md
+compatibility: $(VENV)/.test ## others' libraries on top, and their tests, on cpu:0 and opencl:1; ARGS=--help; writes docs/compatibility.md
 	$(PYTHON) -m venv $(VENV)-compatibility
-	$(VENV)-compatibility/bin/python -m pip install --quiet dist/phalanx-*.whl scipy scikit-learn pooch \
-		array-api-compat pytest pytest-timeout pytest-xdist hypothesis
-	$(VENV)-compatibility/bin/python -m pip install --quiet --force-reinstall --no-deps dist/phalanx-*.whl
-	PYTHONPATH=tests $(VENV)-compatibility/bin/python -m compatibility --write docs/compatibility.md \
+	$(VENV)-compatibility/bin/python -m pip install --quiet "$$(ls $(DIST)/phalanx-*.whl)[opencl]"
+	$(VENV)-compatibility/bin/python -m pip install --quiet --force-reinstall --no-deps $(DIST)/phalanx-*.whl
+	$(VENV)-compatibility/bin/python tests/opencl/set_up_runtimes.py $(VENV)-compatibility/opencl
+	XDG_CACHE_HOME=$(CURDIR)/$(VENV)-compatibility/cache OCL_ICD_VENDORS=$(CURDIR)/$(VENV)-compatibility/opencl \
+		PYTHONPATH=tests $(VENV)-compatibility/bin/python -m compatibility --write docs/compatibility.md \
 		$(ARGS) -- -n $(JOBS)
 
 gpu: $(if $(GPU_PYTHON),,$(VENV)/.test) ## prove and measure a CUDA device; resumes; ARGS=--help; GPU_PYTHON= takes another environment
 	PYTHONPATH=tests $(or $(GPU_PYTHON),$(BIN)/python) -m gpu $(ARGS)
 
-bench: $(VENV)/.test ## ratios of speed against NumPy, PyTorch and pyopencl
-	$(BIN)/python -c 'import mako, torch' 2>/dev/null || $(BIN)/python -m pip install --quiet mako '$(TORCH)'
+bench: $(VENV)/.test ## ratios of speed against NumPy, PyTorch and pyopencl; ARGS=--programs, ARGS=--help
+	$(BIN)/python -c 'import array_api_compat, mako, torch' 2>/dev/null || \
+		$(BIN)/python -m pip install --quiet array-api-compat mako '$(TORCH)'
 	$(RUNTIMES)
-	$(RUN) $(BIN)/phalanx bench --json out/bench.json
+	$(RUN) $(BIN)/phalanx bench --json out/bench.json $(ARGS)
 
 lint: $(VENV)/.dev ## style of Python, Cython, C, OpenCL C and CUDA C
 	$(BIN)/ruff check .

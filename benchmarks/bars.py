@@ -32,7 +32,7 @@ def _is_matmul_2048(case: Case) -> bool:
 class Bar:
     """A least ratio over a peer, in each case or in the geometric mean.
 
-    It holds on devices of a ``kind``, empty for all.
+    It holds on devices of a ``kind`` and of a ``driver``, empty for all.
     """
 
     text: str
@@ -41,6 +41,12 @@ class Bar:
     applies: Callable[[Case], bool]
     in_the_mean: bool = False
     kind: str = "cpu"
+    driver: str = ""
+
+    def holds_on(self, about: dict[str, str]) -> bool:
+        """Tell whether a device is meant, of which this is told."""
+        drivers = ("", about.get("driver", "").partition(" ")[0])
+        return self.kind in ("", about.get("kind")) and self.driver in drivers
 
 
 #: The bars for two cores.
@@ -80,7 +86,12 @@ CUDA_BARS = (
         kind="",
     ),
 )
-_BARS = {"host": BARS, "opencl": OPENCL_BARS, "cuda": CUDA_BARS}
+#: The bars for whole programs.
+PROGRAM_BARS = (
+    Bar("each program", "numpy", 1.0 / 1.1, lambda _: True, driver="cpu"),
+    Bar("each program", "numpy", 1.0 / 3.0, lambda _: True, driver="opencl"),
+)
+_BARS = {"host": BARS, "opencl": OPENCL_BARS, "cuda": CUDA_BARS, "programs": PROGRAM_BARS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +131,7 @@ def judge(run: Run) -> list[Verdict]:
         for bar in _BARS[run.suite]:
             cases = [case for case in run.cases if bar.applies(case)]
             has_peer = bar.peer in run.peers or (bar.peer == FASTEST and run.peers)
-            if cases and has_peer and bar.kind in ("", about.get("kind")):
+            if cases and has_peer and bar.holds_on(about):
                 verdicts.append(_judge(bar, device, cases, list(run.peers)))
     return verdicts
 
@@ -136,8 +147,12 @@ def _judge(bar: Bar, device: str, cases: list[Case], peers: list[str]) -> Verdic
 
 
 def means(run: Run) -> dict[str, dict[str, float | None]]:
-    """Return the geometric means of the large cases by device, then by peer and ``FASTEST``."""
-    peers, cases = list(run.peers), [case for case in run.cases if is_large(case)]
+    """Return the geometric means of the large cases by device, then by peer and ``FASTEST``.
+
+    Of programs all count.
+    """
+    peers = list(run.peers)
+    cases = [case for case in run.cases if run.suite == "programs" or is_large(case)]
     return {
         device: {
             peer: geometric_mean(

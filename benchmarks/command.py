@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import sys
 import time
-from dataclasses import asdict, replace
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,11 +23,21 @@ from .suites import OWN_PEERS, Suite, choose_suites
 from .workloads import WORKLOADS, Workload, chosen, size_text
 
 if TYPE_CHECKING:
-    from .results import Run
-
-Cases = list[tuple[Workload, int]]
+    from .results import Case, Run
 
 _QUICK = Plan(repeats=7, least_repeats=3, sample_seconds=3e-4, case_seconds=1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A case to come; ``effort`` says about how long it lasts, in units of the smallest.
+
+    ``measure`` takes contestants, a plan, and ``advance``, and returns the case.
+    """
+
+    label: str
+    effort: float
+    measure: Callable[..., Case]
 
 
 def _size(text: str) -> int:
@@ -50,10 +62,13 @@ Examples:
   phalanx bench --size 2^22 -k add
   phalanx bench --device gpu:0 --device cpu:0 --peer numpy
   phalanx bench --device opencl:0 --peer hand-written
+  phalanx bench --programs               whole programs, on all devices
+  phalanx bench --programs -k kmeans -d opencl:0
   phalanx bench --json new.json --compare old.json
 
 \b
-Exit code: 0, or 2 for wrong usage, 1 if the device does not work.
+Exit code: 0, or 2 for wrong usage, 1 if the device does not work, if a
+program has other bits than on cpu:0, or if its data are not installed.
 A missed bar is shown and is no error: timings belong to the machine.
 """
 )
@@ -62,7 +77,7 @@ A missed bar is shown and is no error: timings belong to the machine.
     "-d",
     "devices",
     multiple=True,
-    help="Default: the current device and all OpenCL and CUDA devices.",
+    help="Default: the current device and all OpenCL and CUDA devices; for programs all.",
 )
 @click.option(
     "--peer",
@@ -71,7 +86,9 @@ A missed bar is shown and is no error: timings belong to the machine.
     type=click.Choice([*PEERS, *(name for own in OWN_PEERS.values() for name in own.names)]),
     help="Compare with this.  [default: all that are installed]",
 )
-@click.option("--workload", "-k", "names", multiple=True, help="A part of a workload's name.")
+@click.option(
+    "--workload", "-k", "names", multiple=True, help="A part of a workload's or program's name."
+)
 @click.option(
     "--size", "sizes", multiple=True, type=_size, metavar="N", help="Elements, or rows of a matrix."
 )
@@ -79,6 +96,9 @@ A missed bar is shown and is no error: timings belong to the machine.
 @click.option("--quick", is_flag=True, help="Two sizes, few repeats: an impression.")
 @click.option(
     "--all", "with_functions", is_flag=True, help="Also each function, with 1, 100, 10000 elements."
+)
+@click.option(
+    "--programs", "with_programs", is_flag=True, help="The programs of phalanx.examples instead."
 )
 @click.option("--json", "out", metavar="FILE", help="Save everything; - prints it to stdout.")
 @click.option(
@@ -97,20 +117,70 @@ def bench(
     repeats: int | None,
     quick: bool,
     with_functions: bool,
+    with_programs: bool,
     out: str | None,
     old: Path | None,
 ) -> None:
     """Measure Phalanx against NumPy and PyTorch, side by side in one run.
 
     OpenCL devices are measured against pyopencl.array and hand-written kernels on the same device,
-    CUDA devices against CuPy and PyTorch.
+    CUDA devices against CuPy and PyTorch. Whole programs run on all devices, against NumPy and
+    PyTorch on the CPU.
 
     Every contestant computes the same values, which is checked first; then all take turns, and the
     table shows the ratios of the medians. Making the result's memory and releasing it counts.
     """
     former = _read(old) if old else []
+    plan = _QUICK if quick else Plan()
+    if repeats is not None:
+        least = min(plan.least_repeats, repeats)
+        plan = replace(plan, repeats=repeats, least_repeats=least)
+    if with_programs:
+        if sizes or with_functions:
+            raise click.UsageError("--programs does not go with --size or --all")
+        runs = [_run_programs(devices, peers, names, plan)]
+    else:
+        on_host = (*WORKLOADS, *FUNCTIONS) if with_functions else WORKLOADS
+        runs = _run_workloads(devices, peers, names, sizes, quick, on_host, plan)
+    console = Console(stderr=out == "-", highlight=False)
+    _report(runs, former, console)
+    if out:
+        _save(runs, out, console)
+    if any(run.other_bits() for run in runs):
+        click.get_current_context().exit(1)
+
+
+def _run_programs(
+    devices: tuple[str, ...], peers: tuple[str, ...], names: tuple[str, ...], plan: Plan
+) -> Run:
+    from phalanx.examples import PROGRAMS
+
+    from .programs import chosen_programs, measure_program, program_suite
+
+    found = chosen_programs(names)
+    if not found:
+        raise click.UsageError(f"no program has this name; there are: {', '.join(PROGRAMS)}")
+    if strangers := [name for name in peers if name not in PEERS]:
+        raise click.UsageError(
+            f"programs are compared with {' and '.join(PEERS)}, not {', '.join(strangers)}"
+        )
+    jobs = [Job(name, 1.0, partial(measure_program, name)) for name in found]
+    try:
+        return _measure(program_suite(devices, peers), jobs, plan, is_named=bool(peers))
+    except ImportError as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _run_workloads(
+    devices: tuple[str, ...],
+    peers: tuple[str, ...],
+    names: tuple[str, ...],
+    sizes: tuple[int, ...],
+    quick: bool,
+    on_host: tuple[Workload, ...],
+    plan: Plan,
+) -> list[Run]:
     own = [work for each in OWN_PEERS.values() for work in each.workloads]
-    on_host = (*WORKLOADS, *FUNCTIONS) if with_functions else WORKLOADS
     rows = {work.name: work for work in (*on_host, *own)}
     if not chosen(names, sizes, quick, rows.values()):
         known = ", ".join(rows)
@@ -119,19 +189,13 @@ def bench(
     suites[0].workloads = on_host
     if not any(suite.devices for suite in suites):
         raise click.UsageError(_no_device(suites[0], devices, peers))
-    plan = _QUICK if quick else Plan()
-    if repeats is not None:
-        least = min(plan.least_repeats, repeats)
-        plan = replace(plan, repeats=repeats, least_repeats=least)
-    console = Console(stderr=out == "-", highlight=False)
     runs = []
     for suite in suites:
         cases = chosen(names, sizes, quick, suite.workloads) if suite.devices else []
         if cases or suite is suites[0]:
-            runs.append(_measure(suite, cases, _plan_of(suite, plan), is_named=bool(peers)))
-    _report(runs, former, console)
-    if out:
-        _save(runs, out, console)
+            jobs = [_job(*case) for case in cases]
+            runs.append(_measure(suite, jobs, _plan_of(suite, plan), is_named=bool(peers)))
+    return runs
 
 
 def _plan_of(suite: Suite, plan: Plan) -> Plan:
@@ -158,16 +222,18 @@ def _read(path: Path) -> list[Run]:
         raise click.BadParameter(f"{path}: {error}", param_hint="--compare") from error
 
 
-def _effort(work: Workload, size: int) -> float:
-    """Return about how long a case lasts, in units of the smallest."""
-    return 1.0 + (size**3 / 2**29 if work.is_matrix else size / 2**20)
+def _job(work: Workload, size: int) -> Job:
+    from .results import measure_case
+
+    effort = 1.0 + (size**3 / 2**29 if work.is_matrix else size / 2**20)
+    return Job(f"{work.name} {size_text(size)}", effort, partial(measure_case, work, size))
 
 
-def _measure(suite: Suite, cases: Cases, plan: Plan, *, is_named: bool) -> Run:
+def _measure(suite: Suite, jobs: list[Job], plan: Plan, *, is_named: bool) -> Run:
     from .machine import describe
-    from .results import Run, measure_case
+    from .results import Run
 
-    runners, rivals = suite.open() if cases else ([], [])
+    runners, rivals = suite.open() if jobs else ([], [])
     for name, reason in suite.missing.items() if is_named else ():
         raise click.BadParameter(f"{name} is not installed: {reason}", param_hint="--peer")
     run = Run(
@@ -186,17 +252,16 @@ def _measure(suite: Suite, cases: Cases, plan: Plan, *, is_named: bool) -> Run:
     )
     begin = time.perf_counter()
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("", total=sum(_effort(*case) for case in cases))
+        task = progress.add_task("", total=sum(job.effort for job in jobs))
         done = 0.0
-        for work, size in cases:
-            progress.update(task, description=f"{work.name} {size_text(size)}")
-            effort = _effort(work, size)
+        for job in jobs:
+            progress.update(task, description=job.label)
 
-            def advance(share: float, effort: float = effort) -> None:
+            def advance(share: float, effort: float = job.effort) -> None:
                 progress.advance(task, share * effort)
 
-            run.cases.append(measure_case(work, size, [*runners, *rivals], plan, advance=advance))
-            done += effort
+            run.cases.append(job.measure([*runners, *rivals], plan, advance=advance))
+            done += job.effort
             progress.update(task, completed=done)
     run.settings["seconds"] = round(time.perf_counter() - begin, 1)
     return run

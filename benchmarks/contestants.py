@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -152,12 +152,12 @@ class TorchPeer(Contestant):
         Raises:
             ImportError: it is not installed, or does not load.
         """
-        self.xp = import_module("torch")
-        self.xp.set_num_threads(usable_cores())
+        self.xp = self.torch = import_module("torch")
+        self.torch.set_num_threads(usable_cores())
 
     def array(self, host: HostArray) -> Any:
         """Copy into memory aligned by PyTorch."""
-        return self.xp.tensor(host)
+        return self.torch.tensor(host)
 
     def to_numpy(self, result: Any) -> HostArray:
         """View the result."""
@@ -166,25 +166,26 @@ class TorchPeer(Contestant):
     def about(self) -> dict[str, str]:
         """Return version, threads and instruction set."""
         return {
-            "version": self.xp.__version__,
-            "threads": str(self.xp.get_num_threads()),
-            "isa": str(self.xp.backends.cpu.get_cpu_capability()),
+            "version": self.torch.__version__,
+            "threads": str(self.torch.get_num_threads()),
+            "isa": str(self.torch.backends.cpu.get_cpu_capability()),
         }
 
 
+Known: TypeAlias = "dict[str, tuple[Callable[[], Contestant], str]]"
 #: Peers by name, each with what installs it; all that are installed take part by default.
-PEERS: dict[str, tuple[Callable[[], Contestant], str]] = {
+PEERS: Known = {
     "numpy": (NumpyPeer, "pip install numpy"),
     "torch": (TorchPeer, 'pip install "phalanx[bench]"'),
 }
 
 
-def open_peers(names: list[str]) -> tuple[list[Contestant], dict[str, str]]:
+def open_peers(names: list[str], known: Known = PEERS) -> tuple[list[Contestant], dict[str, str]]:
     """Return the peers that are installed, and for each other the reason with the remedy."""
     present: list[Contestant] = []
     missing: dict[str, str] = {}
     for name in names:
-        make, remedy = PEERS[name]
+        make, remedy = known[name]
         try:
             present.append(make())
         except ImportError as error:

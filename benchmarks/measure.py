@@ -134,15 +134,20 @@ def prepare(work: Workload, contestant: Contestant, operands: Operands, clock: C
     return Entry(contestant, names["once"], names["sample"])
 
 
-def fault(got: HostArray, want: HostArray, has_values: bool = True) -> str:
+def fault(
+    got: HostArray,
+    want: HostArray,
+    has_values: bool = True,
+    tolerance: tuple[float, float] = TOLERANCE,
+) -> str:
     """Return what is wrong with a result, empty if nothing is."""
     if got.shape != want.shape:
         return f"shape {got.shape}, expected {want.shape}"
     if got.dtype != want.dtype:
         return f"dtype {got.dtype}, expected {want.dtype}"
-    if not has_values or np.allclose(got, want, *TOLERANCE, equal_nan=True):
+    if not has_values or np.allclose(got, want, *tolerance, equal_nan=True):
         return ""
-    far = np.abs(got - want) - TOLERANCE[0] * np.abs(want)
+    far = np.abs(got - 1.0 * want) - tolerance[0] * np.abs(want)
     far[np.isnan(far)] = np.inf
     place = np.unravel_index(int(np.argmax(far)), far.shape)
     index = [int(i) for i in place]

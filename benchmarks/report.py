@@ -21,6 +21,8 @@ NOISY = 0.15
 BUSY = 0.25
 #: With more peers than this, their times would not fit into 80 columns; the JSON has them.
 _PEERS_WITH_TIMES = 2
+#: Whether a device has another one's bits.
+_BITS = {True: "[green]same[/]", False: "[bold red]differ[/]", None: "-"}
 
 
 def seconds_text(seconds: float | None) -> str:
@@ -41,12 +43,14 @@ def show(runs: Sequence[Run], console: Console) -> None:
         for device in run.devices:
             console.print(_ratios(run, device, _marks(run, device)))
             _reasons(run, device, console)
+    with_bits = [run for run in runs if run.suite == "programs" and run.devices]
     noisy = any(case.spread > NOISY for run in runs for case in run.cases)
     console.print(
         "Medians. A ratio is the peer's time by the device's: above 1 the device is faster. "
         + ("Best: the faster peer. " if any(map(_best, runs)) else "")
         + "!: below the bar."
         + (" ~ noisy: samples differ widely." if noisy else "")
+        + "".join(f" Bits: whether they are {next(iter(r.devices))}'s." for r in with_bits)
     )
     for _, group in groupby(runs, lambda run: run.suite):
         measured = [run for run in group if run.cases]
@@ -111,13 +115,20 @@ def _ratios(run: Run, device: str, marks: set[tuple[str, str, int]]) -> Table:
     timed = peers if len(peers) <= _PEERS_WITH_TIMES else []
     best = _best(run)
     ratio_headers = (f"/ {_header(name)}" for name in peers)
-    headers = ["Workload", "Size", device, *map(_header, timed), *ratio_headers]
-    made = _table(f"Speed of {device}", [*headers, *("/ best" for _ in best)])
+    of_programs, first = run.suite == "programs", next(iter(run.devices))
+    headers = ["Program"] if of_programs else ["Workload", "Size"]
+    headers += [device, *map(_header, timed), *ratio_headers, *("/ best" for _ in best)]
+    made = _table(f"Speed of {device}", [*headers, "Bits"] if of_programs else headers)
     last = ""
     for case in run.cases:
         ratios = [_ratio(case, device, peer, peers, marks) for peer in (*peers, *best)]
         times = [_time(case, name) for name in (device, *timed)]
-        size = size_text(case.size) + ("~" if case.spread > NOISY else " ")
+        mark = "~" if case.spread > NOISY else " "
+        if of_programs:
+            bits = _BITS[case.has_bits_of(device, first)]
+            made.add_row(case.workload + mark, *times, *ratios, bits)
+            continue
+        size = size_text(case.size) + mark
         made.add_row(case.workload if case.workload != last else "", size, *times, *ratios)
         last = case.workload
     return made
@@ -167,7 +178,8 @@ def _best(run: Run) -> list[str]:
 
 def _means(runs: Sequence[Run]) -> Table:
     names = list(dict.fromkeys(name for run in runs for name in (*run.peers, *_best(run))))
-    headers = ["From 2^16 elements up", *(f"/ {n}".replace(FASTEST, "best") for n in names)]
+    what = "All programs" if runs[0].suite == "programs" else "From 2^16 elements up"
+    headers = [what, *(f"/ {n}".replace(FASTEST, "best") for n in names)]
     made = _table("Geometric means", headers)
     for run in runs:
         for device, found in means(run).items():

@@ -43,12 +43,16 @@ class Outcome:
     status: str
     reason: str = ""
     timing: Timing | None = None
+    #: The SHA-256 of a program's results on a device, empty elsewhere.
+    digest: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data; times are seconds per call."""
         found: dict[str, Any] = {"status": self.status}
         if self.reason:
             found["reason"] = self.reason
+        if self.digest:
+            found["digest"] = self.digest
         if self.timing is not None:
             found |= {
                 "median": self.timing.median,
@@ -82,6 +86,11 @@ class Case:
         times = [t for name in names if (t := self.seconds(name)) is not None]
         return min(times) / own if own and times else None
 
+    def has_bits_of(self, device: str, other: str) -> bool | None:
+        """Tell whether two devices computed the same bits, ``None`` where that is not known."""
+        digests = [self.outcomes[name].digest for name in (device, other) if name in self.outcomes]
+        return digests[0] == digests[-1] if len(digests) == 2 and all(digests) else None
+
     @property
     def spread(self) -> float:
         """The largest spread of any contestant."""
@@ -98,8 +107,19 @@ class Run:
     machine: dict[str, Any] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
     cases: list[Case] = field(default_factory=list)
-    #: Which bars count: those of ``"host"`` libraries, or of the peers on a device of a driver.
+    #: Which bars count: those of ``"host"`` libraries, of the peers on a device of a driver, or of
+    #: ``"programs"``.
     suite: str = "host"
+
+    def other_bits(self) -> list[tuple[str, str]]:
+        """Return where a device's bits are not the first one's: workload and device."""
+        first = next(iter(self.devices), "")
+        return [
+            (case.workload, device)
+            for case in self.cases
+            for device in self.devices
+            if case.has_bits_of(device, first) is False
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form: raw samples, and the ratios drawn from them."""
@@ -177,7 +197,8 @@ def _outcome(data: dict[str, Any]) -> Outcome:
     timing = None
     if data.get("samples"):
         timing = Timing(int(data["calls"]), tuple(float(s) for s in data["samples"]))
-    return Outcome(str(data["status"]), str(data.get("reason", "")), timing)
+    reason, digest = (str(data.get(key, "")) for key in ("reason", "digest"))
+    return Outcome(str(data["status"]), reason, timing, digest)
 
 
 def geometric_mean(values: Iterable[float]) -> float | None:
@@ -212,14 +233,14 @@ def measure_case(
         else:
             outcomes[contestant.name] = admitted
     del operands, want
-    outcomes |= _run_race(entries, plan, rest, advance)
+    outcomes |= run_race(entries, plan, rest, advance)
     gc.collect()
     for contestant in contestants:
         contestant.release()
     return Case(work.name, size, work.elements(size), work.expression, outcomes)
 
 
-def _run_race(
+def run_race(
     entries: list[Entry],
     plan: Plan,
     rest: Callable[[], None],
@@ -231,7 +252,7 @@ def _run_race(
         try:
             timings = race(entries, plan, rest, advance)
         except LostRaceError as lost:
-            outcomes[lost.name] = Outcome("failed", _line(lost.__cause__ or lost))
+            outcomes[lost.name] = Outcome("failed", line_of(lost.__cause__ or lost))
             entries[:] = [entry for entry in entries if entry.contestant.name != lost.name]
             continue
         outcomes |= {name: Outcome("ok", timing=timing) for name, timing in timings.items()}
@@ -248,12 +269,13 @@ def _admit(
         with contestant.scope():
             got = contestant.to_numpy(entry.once())
     except NotImplementedError as error:
-        return Outcome("unsupported", _line(error))
+        return Outcome("unsupported", line_of(error))
     except FAILURES as error:
-        return Outcome("failed", _line(error))
+        return Outcome("failed", line_of(error))
     wrong = fault(got, want, work.has_values)
     return Outcome("wrong", wrong) if wrong else entry
 
 
-def _line(error: BaseException) -> str:
+def line_of(error: BaseException) -> str:
+    """Return an error in one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())

@@ -20,7 +20,8 @@ from .workloads import WORKLOADS, Workload
 if TYPE_CHECKING:
     from phalanx import Device
 
-Opened: TypeAlias = "tuple[list[Contestant], dict[str, str]]"
+Opened: TypeAlias = "tuple[list[PhalanxContestant], list[Contestant]]"
+Found: TypeAlias = "tuple[list[Contestant], dict[str, str]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class OwnPeers:
 
     names: tuple[str, ...]
     workloads: tuple[Workload, ...]
-    open: Callable[[Device, Sequence[str]], Opened]
+    open: Callable[[Device, Sequence[str]], Found]
     why_none: Callable[[], str]
 
 
@@ -48,16 +49,16 @@ OWN_PEERS: Mapping[str, OwnPeers] = {
 class Suite:
     """Devices, their peers, the reasons for missing peers, and the workloads that all of them do.
 
-    ``name`` is ``"host"``, or that of a driver in `OWN_PEERS`.
+    ``name`` is ``"host"``, ``"programs"``, or that of a driver in `OWN_PEERS`.
     """
 
     name: str
     devices: list[Device]
     peers: list[str]
-    workloads: tuple[Workload, ...]
+    workloads: tuple[Workload, ...] = ()
     missing: dict[str, str] = field(default_factory=dict)
 
-    def open(self) -> tuple[list[PhalanxContestant], list[Contestant]]:
+    def open(self) -> Opened:
         """Open devices and peers; tells in ``missing`` which peers there are not.
 
         Raises:

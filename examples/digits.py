@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -93,7 +95,7 @@ def gradients(weights: list[px.Array], x: px.Array, y: px.Array) -> tuple[px.Arr
     return loss, [g for a, d in pairs for g in (a.T @ d, px.sum(d, axis=0))]
 
 
-def train(device: str, data: Data, epochs: int, seed: int, step: object) -> Run:
+def train(device: str, data: Data, epochs: int, seed: int, step: Callable[[], None]) -> Run:
     """Train by stochastic gradient descent with momentum on one device."""
     px.set_device(device)
     px.fallback_report(reset=True)
@@ -205,9 +207,8 @@ def main() -> int:
     with Progress(*columns, console=console) as progress:
         for name in names:
             task = progress.add_task(name, total=options.epochs)
-            runs.append(
-                train(name, data, options.epochs, options.seed, lambda t=task: progress.advance(t))
-            )
+            step = partial(progress.advance, task)
+            runs.append(train(name, data, options.epochs, options.seed, step))
     show(runs, console)
     plot(runs, options.plot)
     console.print(f"loss curves: {options.plot}")
