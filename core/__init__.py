@@ -224,6 +224,7 @@ from .runtime.memory import (
     set_memory_limit,
 )
 from .runtime.streams import hazards, synchronize
+from .runtime.threads import get_num_threads, set_num_threads
 from .version import __version__
 
 if TYPE_CHECKING:
@@ -347,6 +348,7 @@ __all__ = [
     "full_like",
     "get_default_dtype",
     "get_device",
+    "get_num_threads",
     "get_printoptions",
     "greater",
     "greater_equal",
@@ -422,6 +424,7 @@ __all__ = [
     "set_default_dtype",
     "set_device",
     "set_memory_limit",
+    "set_num_threads",
     "set_printoptions",
     "sign",
     "signbit",

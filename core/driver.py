@@ -43,6 +43,7 @@ class Capability(IntFlag):
     STREAMS = 1
     EVENT_TIMING = 2
     TRIM = 4
+    THREADS = 8
 
 
 class Layout(IntEnum):
@@ -380,6 +381,15 @@ class OpenDevice(ABC):
 
     def trim(self) -> None:
         """Give memory that the driver keeps for itself back to the system."""
+        raise NotImplementedError
+
+    # Capability.THREADS
+
+    def threads(self, count: int | None = None) -> int:
+        """Return how many threads of this process a kernel uses at most.
+
+        A ``count`` sets it for the kernels that begin later; 0 is one for each usable core.
+        """
         raise NotImplementedError
 
 

@@ -37,6 +37,7 @@ from phalanx.vendor import (
 )
 
 _FOREVER = 2**64 - 1
+_PER_CORE = 2**32 - 1  # PHX_THREADS_PER_CORE
 _KINDS = (DeviceKind.CPU, DeviceKind.GPU, DeviceKind.ACCELERATOR)
 _Table = dict[tuple[str, tuple[str, ...], Layout], Kernel]
 _FAULT = "this is a fault of the plugin"
@@ -351,3 +352,10 @@ class NativeDevice(OpenDevice):
     def trim(self) -> None:
         """Let the library give unused memory back to the system."""
         self._call("device_trim", self._device)
+
+    def threads(self, count: int | None = None) -> int:
+        """Set and return how many threads a kernel uses at most."""
+        out = ffi().new("uint32_t *")
+        wanted = 0 if count is None else count or _PER_CORE
+        self._call("device_threads", self._device, wanted, out)
+        return int(out[0])

@@ -47,6 +47,15 @@ class TrimStatedButMissing(SoundDevice):
 
 
 @driver_fault("runtime")
+class ThreadsStatedButMissing(SoundDevice):
+    """The bit for numbers of threads is set, but the call is not there."""
+
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
+        self.capabilities |= Capability.THREADS
+
+
+@driver_fault("runtime")
 class StreamsThereButNotStated(SoundDevice):
     """The bit for streams is clear, but the calls are there and work."""
 

@@ -68,6 +68,7 @@ OPTIONAL = {
     ),
     Capability.EVENT_TIMING: ("event_elapsed",),
     Capability.TRIM: ("device_trim",),
+    Capability.THREADS: ("device_threads",),
 }
 
 _ffi_lock = ForkSafeLock()

@@ -77,6 +77,8 @@ typedef struct {
 #define PHX_CAP_STREAMS 1       /* stream_create ... stream_wait_event, event_create ... event_synchronize */
 #define PHX_CAP_EVENT_TIMING 2  /* event_elapsed */
 #define PHX_CAP_TRIM 4          /* device_trim */
+#define PHX_CAP_THREADS 8       /* device_threads */
+#define PHX_THREADS_PER_CORE 0xffffffffu /* for device_threads */
 
 /* Device features. */
 #define PHX_FEATURE_HOST_ADDRESSABLE 1 /* handles are host pointers that the host may read and write */
@@ -260,6 +262,9 @@ typedef struct {
     phx_error *(*event_synchronize)(phx_event *event, uint64_t timeout_ns);
     phx_error *(*event_elapsed)(phx_event *begin, phx_event *end, uint64_t *out_ns); /* PHX_CAP_EVENT_TIMING */
     phx_error *(*device_trim)(phx_device *device); /* PHX_CAP_TRIM: give unused memory back to the system */
+    /* PHX_CAP_THREADS: how many threads of this process a kernel uses at most; `count` sets it for the kernels that
+     * begin later, unless it is 0. PHX_THREADS_PER_CORE is one for each usable core. */
+    phx_error *(*device_threads)(phx_device *device, uint32_t count, uint32_t *out_count);
 } phx_api;
 /* cffi: end */
 

@@ -310,12 +310,17 @@ cdef int check_writable(Array x) except -1:
     return 0
 
 
+cdef bint is_same_place(Array a, Array b):
+    """Whether elements of equal size lie at the same places, in the same order."""
+    return (uses_of(a.buffer) is uses_of(b.buffer)
+            and <char *>a.t.data + a.t.byte_offset == <char *>b.t.data + b.t.byte_offset
+            and a.dtype.itemsize == b.dtype.itemsize and same_shape(a, b)
+            and memcmp(a.t.strides, b.t.strides, b.t.ndim * sizeof(int64_t)) == 0)
+
+
 cdef Array separate(Array source, Array target):
     """``source``, or a copy of it if it overlaps ``target`` in another order than its own."""
-    if uses_of(source.buffer) is not uses_of(target.buffer) or (
-            <char *>source.t.data + source.t.byte_offset == <char *>target.t.data + target.t.byte_offset
-            and source.dtype.itemsize == target.dtype.itemsize and same_shape(source, target)
-            and memcmp(source.t.strides, target.t.strides, target.t.ndim * sizeof(int64_t)) == 0):
+    if uses_of(source.buffer) is not uses_of(target.buffer) or is_same_place(source, target):
         return source
     return unary(_copy, source)
 
@@ -361,6 +366,8 @@ def assign(Array target not None, Array source not None):
     check_writable(target)
     if source.device is not target.device:
         raise_device_mismatch(_copy, target, source)
+    if source.dtype is target.dtype and is_same_place(source, target):
+        return  # as Python ends x[i] += y
     source = separate(source, target)
     if source.dtype is not target.dtype:
         run_cast(source, target.dtype, target)

@@ -59,6 +59,27 @@ def test_trim_bit(case: Case) -> None:
         opened.trim()
 
 
+def test_threads_bit(case: Case) -> None:
+    """With THREADS a number of threads can be set, with equal results; without, it is refused."""
+    opened = case.device.ensure_open()
+    if Capability.THREADS not in opened.capabilities:
+        with pytest.raises((NotImplementedError, px.UnsupportedOpError)):
+            opened.threads(1)
+        return
+    before = opened.threads()
+    x = px.asarray(np.arange(200_000, dtype=np.float32) / 7)
+    found = set()
+    try:
+        for count in (1, 2, 3):
+            assert opened.threads(count) == count
+            assert opened.threads() == count
+            found.add(px.asnumpy(px.cumulative_sum(x)).tobytes() + px.asnumpy(px.exp(-x)).tobytes())
+        assert opened.threads(0) >= 1
+    finally:
+        opened.threads(before)
+    assert len(found) == 1
+
+
 def test_host_addressable_feature(case: Case) -> None:
     """HOST_ADDRESSABLE memory can be read and written by the host at its handle."""
     if Feature.HOST_ADDRESSABLE not in case.device.info.features:

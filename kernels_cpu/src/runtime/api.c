@@ -55,7 +55,7 @@ static const phx_api api = {
     .built_abi_major = PHX_ABI_MAJOR,
     .built_abi_minor = PHX_ABI_MINOR,
     .min_host_abi_minor = OLDEST_HOST_MINOR,
-    .capabilities = PHX_CAP_STREAMS | PHX_CAP_EVENT_TIMING | PHX_CAP_TRIM,
+    .capabilities = PHX_CAP_STREAMS | PHX_CAP_EVENT_TIMING | PHX_CAP_TRIM | PHX_CAP_THREADS,
     .plugin_info = plugin_info,
     .plugin_score = plugin_score,
     .device_count = cpu_device_count,
@@ -80,6 +80,7 @@ static const phx_api api = {
     .event_synchronize = cpu_event_synchronize,
     .event_elapsed = cpu_event_elapsed,
     .device_trim = cpu_trim,
+    .device_threads = cpu_device_threads,
 };
 
 PHX_EXPORT phx_error *phalanx_plugin_get_api(uint32_t host_abi_major, uint32_t host_abi_minor,

@@ -54,6 +54,7 @@ static struct {
     pthread_mutex_t mutex;
     pthread_cond_t work, done;
     int workers; /* started; the owner of the slot writes it */
+    atomic_int helpers; /* workers with numbers below it take chunks */
     int apart_from; /* the core that workers were last kept off, plus 1 */
     bool may_spin;
 } pool = {
@@ -64,9 +65,11 @@ static struct {
 };
 
 static pthread_once_t size_once = PTHREAD_ONCE_INIT;
-static int thread_count = 1;
+static atomic_int thread_count = 1;
+static int core_count = 1;
 static const char *refused;       /* what PHALANX_NUM_THREADS holds if it is not a number */
 static _Thread_local bool inside; /* this thread runs a chunk */
+static _Thread_local int own_number = -1; /* of a worker */
 
 #ifdef __linux__
 /* Where few cores share a cache, Linux wakes a worker on the core of whoever wakes it, even if another one is
@@ -129,13 +132,26 @@ static void read_size(void) {
         else
             refused = text;
     }
+    core_count = (int)(cores > MAX_THREADS ? MAX_THREADS : cores);
     thread_count = (int)(n > MAX_THREADS ? MAX_THREADS : n);
     pool.may_spin = cores > 1;
 }
 
 int phx_num_threads(void) {
     pthread_once(&size_once, read_size);
-    return thread_count;
+    return atomic_load_explicit(&thread_count, memory_order_relaxed);
+}
+
+phx_error *cpu_device_threads(phx_device *device, uint32_t count, uint32_t *out_count) {
+    phx_error *error = cpu_check_device(device, "device_threads");
+    if (error != NULL) return error;
+    pthread_once(&size_once, read_size);
+    if (count == PHX_THREADS_PER_CORE)
+        thread_count = core_count;
+    else if (count != 0)
+        thread_count = (int)(count > MAX_THREADS ? MAX_THREADS : count);
+    if (out_count != NULL) *out_count = (uint32_t)thread_count;
+    return NULL;
 }
 
 phx_error *cpu_pool_check(void) {
@@ -190,9 +206,10 @@ static bool spin_until(bool (*ready)(void), uint64_t patience) {
     return ready();
 }
 
+/* Whether there are chunks that this thread may take. */
 static bool has_chunks(void) {
     const uint64_t gate = atomic_load_explicit(&pool.gate, memory_order_relaxed);
-    return FRONT(gate) < BACK(gate);
+    return FRONT(gate) < BACK(gate) && own_number < atomic_load_explicit(&pool.helpers, memory_order_relaxed);
 }
 
 static bool is_finished(void) { return WORKING(atomic_load(&pool.gate)) == 0; }
@@ -218,10 +235,11 @@ static void leave(void) {
 
 static void *worker(void *number) {
     note_place((uintptr_t)number);
-    const bool from_back = (uintptr_t)number % 2 == 0;
+    own_number = (int)(uintptr_t)number;
+    const bool from_back = own_number % 2 == 0;
     uint64_t patience = SPIN_MOST_NS;
     for (;;) {
-        const int64_t k = take_chunk(from_back, true);
+        const int64_t k = has_chunks() ? take_chunk(from_back, true) : -1;
         if (k >= 0) {
             run_chunks(k, from_back);
             leave();
@@ -252,7 +270,7 @@ static void wake_workers(int64_t wanted) {
     if (atomic_load(&pool.sleepers) == 0) return;
     pthread_mutex_lock(&pool.mutex);
     const int64_t asleep = atomic_load(&pool.sleepers);
-    if (wanted < asleep)
+    if (wanted < asleep && pool.workers <= atomic_load(&pool.helpers)) /* else a signal may meet another one */
         for (int64_t i = 0; i < wanted; i++) pthread_cond_signal(&pool.work);
     else
         pthread_cond_broadcast(&pool.work);
@@ -309,6 +327,7 @@ void phx_parallel_for(int64_t count, int64_t grain, phx_task_fn fn, void *ctx) {
     pool.count = count;
     pool.chunk = chunk_size(count, grain, threads);
     pool.chunks = (count + pool.chunk - 1) / pool.chunk;
+    atomic_store(&pool.helpers, threads - 1);
     atomic_store(&pool.gate, ONE_FRONT + (uint64_t)pool.chunks * ONE_BACK + 1);
     run_first_chunk(pool.chunks < threads ? pool.chunks - 1 : threads - 1, count / grain >= LONG_JOB);
     run_chunks(take_chunk(false, false), false);

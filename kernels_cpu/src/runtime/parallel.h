@@ -13,7 +13,8 @@ typedef void (*phx_task_fn)(void *ctx, int64_t begin, int64_t end);
  * once; else only when the pace of the first chunk says that it pays. */
 void phx_parallel_for(int64_t count, int64_t grain, phx_task_fn fn, void *ctx);
 
-/* The number of threads that phx_parallel_for may use, the caller among them (PHALANX_NUM_THREADS). */
+/* The number of threads that phx_parallel_for may use, the caller among them (PHALANX_NUM_THREADS,
+ * device_threads). */
 int phx_num_threads(void);
 
 #endif

@@ -40,6 +40,7 @@ phx_error *cpu_alloc(phx_device *device, uint64_t size, uint64_t alignment, void
 phx_error *cpu_free(phx_device *device, void *handle);
 phx_error *cpu_copy(phx_device *device, phx_stream *stream, phx_place dst, phx_place src, uint64_t size);
 phx_error *cpu_trim(phx_device *device);
+phx_error *cpu_device_threads(phx_device *device, uint32_t count, uint32_t *out_count);
 void cpu_copy_bytes(char *dst, const char *src, uint64_t size);
 
 /* device.c */
