@@ -30,19 +30,22 @@ help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
 
 $(BIN)/python:
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip setuptools wheel 'cython>=3.1' 'cffi>=2.0'
+	@echo "Making an environment in $(VENV) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --upgrade pip setuptools wheel 'cython>=3.1' 'cffi>=2.0'
 
 # The wheel is built once for everything; setuptools builds again only what changed.
 $(DIST)/.stamp: $(BIN)/python pyproject.toml setup.py $(SOURCES)
-	rm -rf $(DIST)/*.whl $(BUILD)/lib*/phalanx/*.py
-	$(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir $(DIST) .
-	touch $@
+	@echo "Building Phalanx: the core, and kernels for three instruction sets (two to four minutes the first time) ..."
+	@rm -rf $(DIST)/*.whl $(BUILD)/lib*/phalanx/*.py
+	@$(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir $(DIST) .
+	@touch $@
 
 $(VENV)/.%: $(DIST)/.stamp
-	$(BIN)/python -m pip install --quiet "$$(ls $(DIST)/phalanx-*.whl)[$*]"
-	$(BIN)/python -m pip install --quiet --force-reinstall --no-deps $(DIST)/phalanx-*.whl
-	touch $@
+	@echo "Installing it with what \`$*\` needs ..."
+	@$(BIN)/python -m pip install --quiet "$$(ls $(DIST)/phalanx-*.whl)[$*]"
+	@$(BIN)/python -m pip install --quiet --force-reinstall --no-deps $(DIST)/phalanx-*.whl
+	@touch $@
 
 # Another environment, so that it never stands in the way of the wheel's.
 edit: .venv-edit/bin/phalanx ## .venv-edit works on these files: Python counts at once, C and Cython after `make edit`

@@ -100,7 +100,14 @@ A missed bar is shown and is no error: timings belong to the machine.
 @click.option(
     "--programs", "with_programs", is_flag=True, help="The programs of phalanx.examples instead."
 )
-@click.option("--json", "out", metavar="FILE", help="Save everything; - prints it to stdout.")
+@click.option(
+    "--json",
+    "out",
+    metavar="[FILE]",
+    is_flag=False,
+    flag_value="-",
+    help="Save everything; alone or with '-', print it to stdout.",
+)
 @click.option(
     "--compare",
     "old",

@@ -8,9 +8,13 @@ host's, over that memory; elsewhere it is refused: nothing is brought to the hos
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from phalanx._warm import Array
+
+from . import numpy_nan
+from .data_types import as_dtype
 
 #: Names of NumPy's for what the standard calls otherwise, where the arguments are the same.
 _STANDARD_NAMES = {
@@ -44,6 +48,10 @@ def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], keywords: dict
         return getattr(ufunc, method)(
             *_on_host(inputs, "numpy", name), **_on_host(keywords, "numpy", name)
         )
+    dtype = as_dtype(keywords.get("dtype"))
+    if dtype is not None and dtype.kind != "b":
+        keywords = {name: value for name, value in keywords.items() if name != "dtype"}
+        inputs = tuple(x.astype(dtype) if isinstance(x, Array) else x for x in inputs)
     if keywords:
         raise TypeError(
             f"numpy.{name} with {', '.join(keywords)} does not take phalanx arrays; write "
@@ -64,8 +72,8 @@ def array_function(function: Any, args: tuple[Any, ...], keywords: dict[str, Any
     if module == "numpy" and isinstance(first, Array):
         if name in _ATTRIBUTES and len(args) == 1 and not keywords:
             return getattr(first, name)
-        if name == "where":
-            return _where(*args)
+        if name in _AS_NUMPY:
+            return _AS_NUMPY[name](*args, **keywords)
         method = getattr(Array, name, None)
         if callable(method) and name != "sort":  # the method sorts in place
             return method(*args, **keywords)
@@ -75,6 +83,20 @@ def array_function(function: Any, args: tuple[Any, ...], keywords: dict[str, Any
     return ours(*args, **keywords)
 
 
+def _like(name: str, x: Array, *args: Any, shape: Any = None, **options: Any) -> Any:
+    """``numpy.zeros_like(x, shape=...)`` and the like: dtype and device are those of ``x``."""
+    import phalanx
+
+    if shape is None:
+        return getattr(phalanx, f"{name}_like")(x, *args, **options)
+    given = {key: value for key, value in options.items() if value is not None}
+    return getattr(phalanx, name)(shape, *args, **{"dtype": x.dtype, "device": x.device, **given})
+
+
+def _transpose(x: Array, axes: Any = None) -> Any:
+    return x.transpose(axes)
+
+
 def _where(condition: Array, *values: Any) -> Any:
     """``numpy.where``, which takes any condition, also nothing else."""
     from phalanx.namespace.elementwise import where
@@ -82,6 +104,15 @@ def _where(condition: Array, *values: Any) -> Any:
 
     truth = condition if condition.dtype.kind == "b" else condition != 0
     return where(truth, *values) if values else nonzero(truth)
+
+
+#: Functions whose arguments are NumPy's, where the namespace's or the methods are others.
+_AS_NUMPY: dict[str, Callable[..., Any]] = {
+    "transpose": _transpose,
+    "where": _where,
+    **{f"{name}_like": partial(_like, name) for name in ("empty", "full", "ones", "zeros")},
+    **numpy_nan.FUNCTIONS,
+}
 
 
 def _on_host(value: Any, module: str, name: str) -> Any:

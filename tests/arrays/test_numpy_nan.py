@@ -1,0 +1,73 @@
+"""NumPy's reductions that leave NaN out, on the device: ``core/arrays/numpy_nan.py``."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import phalanx as px
+import pytest
+
+REDUCTIONS = ("nansum", "nanprod", "nanmax", "nanmin", "nanmean", "nanvar", "nanstd")
+SCANS = ("nancumsum", "nancumprod")
+rng = np.random.default_rng(0)
+SOME = rng.random((5, 4, 3))
+SOME[SOME < 0.3] = np.nan
+SOME[:, 0, 0] = np.nan
+DATA = {"some": SOME, "none": SOME * 0 + 3, "ints": np.arange(60).reshape(5, 4, 3)}
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # NumPy tells of rows without numbers
+        yield
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1, (0, 2)], ids=str)
+@pytest.mark.parametrize("data", DATA)
+@pytest.mark.parametrize("name", [*REDUCTIONS, *SCANS])
+def test_as_numpy_has_it(device: px.Device, name: str, data: str, axis: Any) -> None:
+    if name in SCANS and isinstance(axis, tuple):
+        return
+    source = DATA[data]
+    found = getattr(np, name)(px.asarray(source), axis=axis)
+    want = getattr(np, name)(source, axis=axis)
+    assert isinstance(found, px.Array)
+    assert found.device == device
+    assert found.shape == want.shape
+    np.testing.assert_allclose(px.asnumpy(found), want, rtol=1e-13)
+
+
+def test_many_elements_in_few_bits(fake: px.Device) -> None:
+    data = np.ones(70_000, np.float16)
+    data[::2] = np.nan
+    x = px.asarray(data)
+    assert np.nanmean(x).item() == 1.0
+    assert np.nanmean(x).dtype is px.float16
+    assert np.nanvar(x).item() == 0.0
+    assert np.nanmean(x, dtype=np.float32).dtype is px.float32
+
+
+def test_options(fake: px.Device) -> None:
+    x = px.asarray(SOME)
+    want = np.nanstd(SOME, axis=0, ddof=1, keepdims=True)
+    found = np.nanstd(x, axis=0, ddof=1, keepdims=True)
+    np.testing.assert_allclose(px.asnumpy(found), want)
+    with pytest.raises(TypeError, match="var is not defined for complex"):
+        np.nanvar(px.asarray([1j, 2.0]))
+
+
+def test_functions_with_numpys_arguments(device: px.Device) -> None:
+    x = px.asarray(SOME)
+    assert np.transpose(x, axes=(2, 0, 1)).shape == (3, 5, 4)
+    assert np.transpose(x).shape == (3, 4, 5)
+    assert np.transpose(x, (1, 0, 2)).shape == (4, 5, 3)
+    made = np.zeros_like(x, shape=(2, 2), dtype="int32")
+    assert (made.shape, made.dtype, made.device) == ((2, 2), px.int32, x.device)
+    assert np.full_like(x, 3, shape=(2,)).tolist() == [3, 3]
+    assert np.ones_like(x).shape == x.shape
+    assert np.add(px.arange(3), 1, dtype=np.float32).dtype is px.float32
+    assert np.less(px.arange(3), 1, dtype=bool).tolist() == [True, False, False]
