@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: Work-items of a group, and the most of one where they are turns of a loop.
 _GROUP, _MOST_GROUP = 256, 1024
+#: Elements that are worth a work-item where these are cores, and such work-items for each core.
+_CHUNK, _CHUNKS_PER_CORE = 4096, 4
 #: Work-items that look for the first index out of range.
 _SEEKERS = 64
 #: Indices that one group checks alone, so that its flag needs no clearing.
@@ -36,22 +38,22 @@ def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Re
     if needs_fp64(dtypes) and not traits.fp64:
         return None
     if op == "wrap_index":
-        wrap = Programs("wrap_index.h", "")
+        wrap = Programs("wrap_index.h", "", traits)
         return Recipe((wrap.first,), wrap_launch(wrap), error_bound=0.0)
     item = BITS[ITEMSIZE[dtypes[0]]]
     if op == "gather":
-        programs = Programs("gather.h", item)
+        programs = Programs("gather.h", item, traits)
         return Recipe((programs.first,), gather_launch(programs), error_bound=0.0)
-    programs = Programs("scatter.h", item)
+    programs = Programs("scatter.h", item, traits)
     return Recipe((programs.first,), scatter_launch(programs), error_bound=0.0)
 
 
 class Programs:
     """The programs of one text by what they are made for: rank, width and the axis of rows."""
 
-    def __init__(self, name: str, item: str) -> None:
+    def __init__(self, name: str, item: str, traits: Traits) -> None:
         self._source = template(name)
-        self._item = item
+        self._names = f"#define CHUNKS {int(traits.is_cpu)}\n#define T {item}\n"
         self._made: dict[tuple[int, bool, int], Program] = {}
         #: For contiguous operands, the most frequent ones.
         self.first = self._get(1, wide=False, rows=0)
@@ -64,11 +66,16 @@ class Programs:
         key = (rank, wide, rows)
         program = self._made.get(key)
         if program is None:
-            names = f"#define ROWS {rows}\n#define T {self._item}\n#define GROUP {_MOST_GROUP}\n"
+            names = f"{self._names}#define ROWS {rows}\n#define GROUP {_MOST_GROUP}\n"
             names += f"#define NO_PLACE ({NO_PLACE}l)\n#define IS_PLACE(o) ((o) >= NO_PLACE / 2)\n"
             source = names + text(2, rank, wide=wide) + self._source
             program = self._made.setdefault(key, Program(source))
         return program
+
+
+def _chunks(env: Env, count: int) -> int:
+    """Return how many work-items share elements where each is a core."""
+    return min(divide_up(count, _CHUNK), _CHUNKS_PER_CORE * env.traits.compute_units)
 
 
 def wrap_launch(programs: Programs) -> Any:
@@ -81,7 +88,8 @@ def wrap_launch(programs: Programs) -> Any:
         if not out.size:
             return
         n, stride = params
-        group = min(_GROUP, env.traits.max_work_group)
+        is_cpu = env.traits.is_cpu
+        group = 1 if is_cpu else min(_GROUP, env.traits.max_work_group)
         lanes = min(_SEEKERS, env.traits.max_work_group)
         begin = 0
         for axes in pieces(merged(out.shape, x.strides, out.strides)):
@@ -91,7 +99,7 @@ def wrap_launch(programs: Programs) -> Any:
             groups = 1
             if count > _FEW:
                 most = min(32 * env.traits.compute_units, env.traits.most_groups)
-                groups = min(divide_up(count, group), most)
+                groups = _chunks(env, count) if is_cpu else min(divide_up(count, group), most)
                 env.enqueue(env.kernel(program, "clear"), (1,), (1,), flag)
             size = (groups * group,)
             wrap, culprit = env.kernel(program, "wrap"), env.kernel(program, "culprit")
@@ -150,6 +158,11 @@ def gather_launch(programs: Programs) -> Any:
         if not out.size:
             return
         m = out.shape[0]
+        if env.traits.is_cpu and x.size == 1:
+            kernel = env.kernel(programs.first, "gather_chunks")
+            steps = (offsets.strides[0], out.strides[0])
+            env.enqueue(kernel, (_chunks(env, m),), (1,), x, offsets, out, m, *steps)
+            return
         for axes in pieces(merged(x.shape, x.strides, out.strides[1:])):
             rows, size, group = _grid(env, axes, m, out.strides[0], 1)
             kernel = env.kernel(programs.get(axes, rows), "gather")
