@@ -13,6 +13,8 @@ from typing import Any
 
 from phalanx._warm import Array
 
+from .data_types import float32
+
 
 def _split(x: Array, neutral: float) -> tuple[Array, Array | None]:
     """The array with ``neutral`` for NaN, and what is none; ``None`` for dtypes without NaN."""
@@ -42,7 +44,7 @@ def _extreme(name: str, neutral: float, x: Array, axis: Any = None, **options: A
 def _wide(x: Array, dtype: Any) -> Array:
     """The array in the dtype to compute in: float32 for dtypes of 16 bits, which count to 2048."""
     x = x if dtype is None else x.astype(dtype)
-    return x.astype("float32") if x.dtype.kind == "f" and x.dtype.itemsize == 2 else x
+    return x.astype(float32) if x.dtype.kind == "f" and x.dtype.itemsize == 2 else x
 
 
 def _mean(x: Array, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Array:

@@ -9,7 +9,7 @@ PHX_KERNEL(GROUP) clear(PHX_OUTPUT(i32, flag)) { PHX_DATA(flag)[0] = 0; }
 
 #if CHUNKS
 /* Work-items are cores: each takes neighbouring indices, in groups of its own. */
-PHX_KERNEL(1) wrap(PHX_INPUT(i64, x), PHX_OUTPUT(i64, o), PHX_OUTPUT(i32, flag), const axes a,
+PHX_KERNEL(1) wrap(PHX_INPUT(i64, x), PHX_OUTPUT( i64, o), PHX_OUTPUT( i32, flag), const axes a,
         const u64 count, const u64 n, const u64 stride) {
     const u64 per = (count + PHX_GLOBAL_SIZE(0) - 1) / PHX_GLOBAL_SIZE(0), begin = PHX_GLOBAL_ID(0) * per;
     const u64 end = PHX_MIN(begin + per, count);
@@ -20,9 +20,10 @@ PHX_KERNEL(1) wrap(PHX_INPUT(i64, x), PHX_OUTPUT(i64, o), PHX_OUTPUT(i32, flag),
         walk(&a, (place)i, at);
         const int outside = is_outside(PHX_DATA(x)[at[0]], n, &wrapped);
         bad |= outside;
-        PHX_DATA(o)[at[1]] = outside ? NO_PLACE : (i64)(wrapped * stride);
+        PHX_DATA(
+        o)[at[1]] = outside ? NO_PLACE : (i64)(wrapped * stride);
     }
-    if (bad || PHX_GROUPS(0) == 1) PHX_DATA(flag)[0] = bad;
+    if (bad || PHX_GROUPS(0) == 1) PHX_DATA( flag)[0] = bad;
 }
 #else
 PHX_KERNEL(GROUP) wrap(PHX_INPUT(i64, x), PHX_OUTPUT(i64, o), PHX_OUTPUT(i32, flag), const axes a,
