@@ -258,10 +258,22 @@ class Array:
     ) -> Array: ...
     def mean(self, /, axis: _Axis = None, *, keepdims: bool = False) -> Array: ...
     def var(
-        self, /, axis: _Axis = None, *, correction: float = 0.0, keepdims: bool = False
+        self,
+        /,
+        axis: _Axis = None,
+        *,
+        correction: float = 0.0,
+        ddof: float | None = None,
+        keepdims: bool = False,
     ) -> Array: ...
     def std(
-        self, /, axis: _Axis = None, *, correction: float = 0.0, keepdims: bool = False
+        self,
+        /,
+        axis: _Axis = None,
+        *,
+        correction: float = 0.0,
+        ddof: float | None = None,
+        keepdims: bool = False,
     ) -> Array: ...
     def min(self, /, axis: _Axis = None, *, keepdims: bool = False) -> Array: ...
     def max(self, /, axis: _Axis = None, *, keepdims: bool = False) -> Array: ...

@@ -56,9 +56,9 @@ MISTAKES = (
         "'2022.12', '2023.12', '2024.12', '2025.12')",
     ),
     Mistake(
-        'np.exp(x, dtype="float32")',
+        "np.exp(x, where=x > 0)",
         TypeError,
-        "numpy.exp with dtype does not take phalanx arrays; write phalanx.exp(...) without",
+        "numpy.exp with where does not take phalanx arrays; write phalanx.exp(...) without",
     ),
     Mistake(
         "np.concatenate([x, other])",

@@ -35,6 +35,11 @@ MISTAKES = (
         "var is not defined for complex128; use phalanx.real(x) and phalanx.imag(x)",
     ),
     Mistake('px.std(x, correction="1")', TypeError, "var: correction is a number, got '1'"),
+    Mistake(
+        "x.std(correction=1, ddof=1)",
+        TypeError,
+        "std takes correction or ddof, not both: they are the same",
+    ),
     Mistake("px.var(m, axis=5)", IndexError, "var: axis 5 is out of range for shape (2, 3)"),
     Mistake(
         "px.max(px.zeros(0))",
