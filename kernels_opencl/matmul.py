@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from phalanx.device_code.matmul import WRAPPING, Chains, Tile, Type, define, recipe
-from phalanx.device_code.recipe import Recipe, Traits
+from phalanx.device_code.recipe import Recipe, Traits, divide_up
 
-from .cores import template
+from .cores import GRAIN, items, template
 
 if TYPE_CHECKING:
-    from phalanx.vendor import Layout
+    from phalanx.device_code.axes import Axes
+    from phalanx.device_code.env import Env
+    from phalanx.vendor import Array, Layout
+
+#: Chains of a line, and the least of them that are worth one.
+_LINE, _FEW = 32, 8
 
 
 def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Recipe | None:
@@ -33,12 +39,33 @@ class LaneChains(Chains):
         width = min(16, max(4, self.traits.vector_width))
         lanes = 4 * width // kind.size
         rows, vectors = (12 if width == 16 else 6), 2 // kind.parts
-        names = define(ROWS=rows, VECTORS=vectors, LANES=lanes)
+        names = define(ROWS=rows, VECTORS=vectors, LANES=lanes, LINE=_LINE)
         return (Tile(rows, vectors * lanes, 1, names + _registers(kind, rows, vectors, lanes)),)
 
     def source(self) -> str:
         """Return the kernels that pack and multiply."""
         return template("matmul_lanes.cl")
+
+    def _plain(self, env: Env, axes: Axes, a: Array, b: Array, o: Array) -> None:
+        """Enqueue products with few rows or columns: lines along the longest of three axes."""
+        (m, k), n = a.shape, b.shape[1]
+        batch = (*axes.shape, 1)[0], *((*steps, 0)[0] for steps in axes.steps)
+        rows = m, a.strides[0], 0, o.strides[0]
+        columns = n, 0, b.strides[1], o.strides[1]
+        lanes, *others = sorted((rows, columns, batch), key=itemgetter(0), reverse=True)
+        if len(axes.shape) > 1 or self.kind.parts == 2 or lanes[0] < _FEW:
+            super()._plain(env, axes, a, b, o)
+            return
+        tasks = divide_up(lanes[0], _LINE) * others[0][0] * others[1][0]
+        strides = (*lanes[1:], *others[0][1:], *others[1][1:])
+        worth = divide_up(tasks * _LINE * k, GRAIN)
+        env.enqueue(
+            env.kernel(self.program(1), "lines"),
+            (min(tasks, worth, items(self.traits)),),
+            (1,),
+            *(a, b, o, tasks, lanes[0], others[0][0], k, a.strides[1], b.strides[0]),
+            *strides,
+        )
 
     def packers(self, tile: Tile) -> tuple[int, int]:
         """Return the work-items of a group that packs, each of which takes one step of k."""

@@ -74,3 +74,43 @@ __kernel void tile(PHX_INPUT(A, a), PHX_INPUT(A, b), PHX_OUTPUT(O, o), const axe
                 z[(r * o_row + s * o_column) * PARTS + part] =
                     STORE(sums[(part * ROWS + r) * COLUMNS + s]);
 }
+
+#if PARTS == 1
+/* Products with few rows or columns, straight from memory: LINE chains along one axis side by side. A
+ * work-item takes tasks, each a line at one place of the two other axes, `u` and `v`. */
+#define CHAIN(X, Y)                                         \
+    for (u64 p = 0; p < k; p++, x += a_step, y += b_step) { \
+        PHX_INDEPENDENT                                     \
+        for (int l = 0; l < LINE; l++)                      \
+            sums[l] = MAC(LOAD(X), LOAD(Y), sums[l]);       \
+    }
+
+__kernel void lines(PHX_INPUT(S, a), PHX_INPUT(S, b), PHX_OUTPUT(O, o), const u64 tasks, const u64 lanes,
+                    const u64 us, const u64 k, const i64 a_step, const i64 b_step, const i64 a_lane,
+                    const i64 b_lane, const i64 o_lane, const i64 a_u, const i64 b_u, const i64 o_u,
+                    const i64 a_v, const i64 b_v, const i64 o_v) {
+    const u64 per = (tasks + get_global_size(0) - 1) / get_global_size(0);
+    const u64 begin = get_global_id(0) * per, end = min(begin + per, tasks);
+    const u64 count = (lanes + LINE - 1) / LINE;
+    for (u64 task = begin; task < end; task++) {
+        const u64 rest = task / count, first = (task - rest * count) * LINE;
+        const i64 v = (i64)(rest / us), u = (i64)(rest % us);
+        __global const S *x = FIRST(a) + (i64)first * a_lane + u * a_u + v * a_v;
+        __global const S *y = FIRST(b) + (i64)first * b_lane + u * b_u + v * b_v;
+        __global O *z = FIRST(o) + (i64)first * o_lane + u * o_u + v * o_v;
+        const int own = (int)min((u64)LINE, lanes - first);
+        A sums[LINE];
+        for (int l = 0; l < LINE; l++) sums[l] = 0;
+        if (own < LINE)
+            for (u64 p = 0; p < k; p++, x += a_step, y += b_step)
+                for (int l = 0; l < own; l++) sums[l] = MAC(LOAD(x[l * a_lane]), LOAD(y[l * b_lane]), sums[l]);
+        else if (a_lane == 1 && b_lane == 0)
+            CHAIN(x[l], y[0])
+        else if (a_lane == 0 && b_lane == 1)
+            CHAIN(x[0], y[l])
+        else
+            CHAIN(x[l * a_lane], y[l * b_lane])
+        for (int l = 0; l < own; l++) z[l * o_lane] = STORE(sums[l]);
+    }
+}
+#endif

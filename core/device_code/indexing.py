@@ -35,25 +35,32 @@ _MOST_SLICES = 2**30
 def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Recipe | None:
     """Return the recipe of an indexing op; ``layout`` does not matter."""
     del layout
+    return recipe(op, dtypes, traits)
+
+
+def recipe(op: str, dtypes: tuple[str, ...], traits: Traits, cores: str = "") -> Recipe | None:
+    """Return the recipe of an indexing op.
+
+    For devices whose work-items are cores, ``cores`` is a text with the kernel ``wrap_cores`` or
+    ``gather_cores``, whose work-items take neighbours: parameters are those of ``wrap``, and of
+    ``gather`` without the axes.
+    """
     if needs_fp64(dtypes) and not traits.fp64:
         return None
-    if op == "wrap_index":
-        wrap = Programs("wrap_index.h", "", traits)
-        return Recipe((wrap.first,), wrap_launch(wrap), error_bound=0.0)
-    item = BITS[ITEMSIZE[dtypes[0]]]
-    if op == "gather":
-        programs = Programs("gather.h", item, traits)
-        return Recipe((programs.first,), gather_launch(programs), error_bound=0.0)
-    programs = Programs("scatter.h", item, traits)
-    return Recipe((programs.first,), scatter_launch(programs), error_bound=0.0)
+    item = "" if op == "wrap_index" else BITS[ITEMSIZE[dtypes[0]]]
+    programs = Programs(f"{op}.h", item, cores)
+    launch = {"wrap_index": wrap_launch, "gather": gather_launch, "scatter": scatter_launch}[op]
+    return Recipe((programs.first,), launch(programs), error_bound=0.0)
 
 
 class Programs:
     """The programs of one text by what they are made for: rank, width and the axis of rows."""
 
-    def __init__(self, name: str, item: str, traits: Traits) -> None:
-        self._source = template(name)
-        self._names = f"#define CHUNKS {int(traits.is_cpu)}\n#define T {item}\n"
+    def __init__(self, name: str, item: str, cores: str = "") -> None:
+        self._source = template(name) + cores
+        self._item = item
+        #: Whether there are kernels for work-items that are cores.
+        self.for_cores = cores != ""
         self._made: dict[tuple[int, bool, int], Program] = {}
         #: For contiguous operands, the most frequent ones.
         self.first = self._get(1, wide=False, rows=0)
@@ -66,7 +73,7 @@ class Programs:
         key = (rank, wide, rows)
         program = self._made.get(key)
         if program is None:
-            names = f"{self._names}#define ROWS {rows}\n#define GROUP {_MOST_GROUP}\n"
+            names = f"#define ROWS {rows}\n#define T {self._item}\n#define GROUP {_MOST_GROUP}\n"
             names += f"#define NO_PLACE ({NO_PLACE}l)\n#define IS_PLACE(o) ((o) >= NO_PLACE / 2)\n"
             source = names + text(2, rank, wide=wide) + self._source
             program = self._made.setdefault(key, Program(source))
@@ -88,8 +95,8 @@ def wrap_launch(programs: Programs) -> Any:
         if not out.size:
             return
         n, stride = params
-        is_cpu = env.traits.is_cpu
-        group = 1 if is_cpu else min(_GROUP, env.traits.max_work_group)
+        name = "wrap_cores" if programs.for_cores else "wrap"
+        group = 1 if programs.for_cores else min(_GROUP, env.traits.max_work_group)
         lanes = min(_SEEKERS, env.traits.max_work_group)
         begin = 0
         for axes in pieces(merged(out.shape, x.strides, out.strides)):
@@ -99,10 +106,11 @@ def wrap_launch(programs: Programs) -> Any:
             groups = 1
             if count > _FEW:
                 most = min(32 * env.traits.compute_units, env.traits.most_groups)
-                groups = _chunks(env, count) if is_cpu else min(divide_up(count, group), most)
+                groups = min(divide_up(count, group), most)
+                groups = _chunks(env, count) if programs.for_cores else groups
                 env.enqueue(env.kernel(program, "clear"), (1,), (1,), flag)
             size = (groups * group,)
-            wrap, culprit = env.kernel(program, "wrap"), env.kernel(program, "culprit")
+            wrap, culprit = env.kernel(program, name), env.kernel(program, "culprit")
             env.enqueue(wrap, size, (group,), *part, flag, axes.pack(), count, n, stride)
             env.enqueue(culprit, (lanes,), (lanes,), *part, flag, found, axes.pack(), count, n)
             env.check_later(found, partial(_out_of_range, begin, n))
@@ -158,8 +166,8 @@ def gather_launch(programs: Programs) -> Any:
         if not out.size:
             return
         m = out.shape[0]
-        if env.traits.is_cpu and x.size == 1:
-            kernel = env.kernel(programs.first, "gather_chunks")
+        if programs.for_cores and x.size == 1:
+            kernel = env.kernel(programs.first, "gather_cores")
             steps = (offsets.strides[0], out.strides[0])
             env.enqueue(kernel, (_chunks(env, m),), (1,), x, offsets, out, m, *steps)
             return

@@ -7,25 +7,6 @@ PHX_FN int is_outside(i64 x, u64 n, u64 *wrapped) {
 
 PHX_KERNEL(GROUP) clear(PHX_OUTPUT(i32, flag)) { PHX_DATA(flag)[0] = 0; }
 
-#if CHUNKS
-/* Work-items are cores: each takes neighbouring indices, in groups of its own. */
-PHX_KERNEL(1) wrap(PHX_INPUT(i64, x), PHX_OUTPUT( i64, o), PHX_OUTPUT( i32, flag), const axes a,
-        const u64 count, const u64 n, const u64 stride) {
-    const u64 per = (count + PHX_GLOBAL_SIZE(0) - 1) / PHX_GLOBAL_SIZE(0), begin = PHX_GLOBAL_ID(0) * per;
-    const u64 end = PHX_MIN(begin + per, count);
-    i32 bad = 0;
-    for (u64 i = begin; i < end; i++) {
-        i64 at[2] = {0, 0};
-        u64 wrapped;
-        walk(&a, (place)i, at);
-        const int outside = is_outside(PHX_DATA(x)[at[0]], n, &wrapped);
-        bad |= outside;
-        PHX_DATA(
-        o)[at[1]] = outside ? NO_PLACE : (i64)(wrapped * stride);
-    }
-    if (bad || PHX_GROUPS(0) == 1) PHX_DATA( flag)[0] = bad;
-}
-#else
 PHX_KERNEL(GROUP) wrap(PHX_INPUT(i64, x), PHX_OUTPUT(i64, o), PHX_OUTPUT(i32, flag), const axes a,
         const u64 count, const u64 n, const u64 stride) {
     PHX_LOCAL_ARRAY(u32, bad, 1);
@@ -47,7 +28,6 @@ PHX_KERNEL(GROUP) wrap(PHX_INPUT(i64, x), PHX_OUTPUT(i64, o), PHX_OUTPUT(i32, fl
             PHX_DATA(flag)[0] = 1;
     }
 }
-#endif
 
 /* One group: the first place that is out of range, and what stands there; -1 if there is none. Else all
  * offsets become no-place: one bad index refuses all. */

@@ -65,7 +65,7 @@ def test_a_set_capability_bit_means_functions(library):
     api = library.api
     assert api.struct_size == ffi.sizeof("phx_api")
     assert (api.built_abi_major, api.built_abi_minor) == (1, 0)
-    assert api.capabilities == 1 | 2 | 4
+    assert api.capabilities == 1 | 2 | 4 | 8
     table = ffi.typeof("phx_api").fields
     functions = [
         name for name, field in table if field.type.kind == "pointer" and name != "extensions"
