@@ -15,7 +15,7 @@ __kernel void wrap_cores(PHX_INPUT(i64, x), PHX_OUTPUT(i64, o), PHX_OUTPUT(i32, 
         [at[1]] = outside ? NO_PLACE : (i64)(wrapped * stride);
     }
     if (bad || get_num_groups(0) == 1) PHX_DATA(flag)
-                                       [0] = bad;
+    [0] = bad;
 }
 #else
 /* Slices of one element. */
