@@ -77,12 +77,25 @@ __kernel void tile(PHX_INPUT(A, a), PHX_INPUT(A, b), PHX_OUTPUT(O, o), const axe
 
 #if PARTS == 1
 /* Products with few rows or columns, straight from memory: LINE chains along one axis side by side. A
- * work-item takes tasks, each a line at one place of the two other axes, `u` and `v`. */
-#define CHAIN(X, Y)                                         \
+ * work-item takes tasks, each a line at one place of the two other axes, `u` and `v`.
+ *
+ * Neighbours in memory are vectors; others are taken a few at a time, whose sums are registers (vectors
+ * would be gathered, which takes longer). */
+#define TOGETHER(X, Y)                                      \
     for (u64 p = 0; p < k; p++, x += a_step, y += b_step) { \
         PHX_INDEPENDENT                                     \
         for (int l = 0; l < LINE; l++)                      \
             sums[l] = MAC(LOAD(X), LOAD(Y), sums[l]);       \
+    }
+#define APART(X, Y)                                                             \
+    for (int at = 0; at < LINE; at += 8, x += 8 * a_lane, y += 8 * b_lane) {    \
+        __global const S *xs = x, *ys = y;                                      \
+        A few[8] = {0, 0, 0, 0, 0, 0, 0, 0};                                    \
+        for (u64 p = 0; p < k; p++, xs += a_step, ys += b_step) {               \
+            PHX_UNROLL                                                          \
+            for (int l = 0; l < 8; l++) few[l] = MAC(LOAD(X), LOAD(Y), few[l]); \
+        }                                                                       \
+        for (int l = 0; l < 8; l++) sums[at + l] = few[l];                      \
     }
 
 __kernel void lines(PHX_INPUT(S, a), PHX_INPUT(S, b), PHX_OUTPUT(O, o), const u64 tasks, const u64 lanes,
@@ -105,11 +118,13 @@ __kernel void lines(PHX_INPUT(S, a), PHX_INPUT(S, b), PHX_OUTPUT(O, o), const u6
             for (u64 p = 0; p < k; p++, x += a_step, y += b_step)
                 for (int l = 0; l < own; l++) sums[l] = MAC(LOAD(x[l * a_lane]), LOAD(y[l * b_lane]), sums[l]);
         else if (a_lane == 1 && b_lane == 0)
-            CHAIN(x[l], y[0])
+            TOGETHER(x[l], y[0])
         else if (a_lane == 0 && b_lane == 1)
-            CHAIN(x[0], y[l])
+            TOGETHER(x[0], y[l])
+        else if (b_lane == 0)
+            APART(xs[l * a_lane], ys[0])
         else
-            CHAIN(x[l * a_lane], y[l * b_lane])
+            APART(xs[l * a_lane], ys[l * b_lane])
         for (int l = 0; l < own; l++) z[l * o_lane] = STORE(sums[l]);
     }
 }
