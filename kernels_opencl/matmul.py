@@ -58,7 +58,7 @@ class LaneChains(Chains):
             return
         tasks = divide_up(lanes[0], _LINE) * others[0][0] * others[1][0]
         strides = (*lanes[1:], *others[0][1:], *others[1][1:])
-        worth = divide_up(tasks * _LINE * k, GRAIN)
+        worth = max(1, divide_up(tasks * _LINE * k, GRAIN))
         env.enqueue(
             env.kernel(self.program(1), "lines"),
             (min(tasks, worth, items(self.traits)),),

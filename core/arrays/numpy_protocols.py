@@ -11,10 +11,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from phalanx._warm import Array
+from phalanx._warm import Array, DType
 
 from . import numpy_nan
+from .checks import as_operand
 from .data_types import as_dtype
+from .promotion import need_kept, need_number
 
 #: Names of NumPy's for what the standard calls otherwise, where the arguments are the same.
 _STANDARD_NAMES = {
@@ -51,7 +53,7 @@ def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], keywords: dict
     dtype = as_dtype(keywords.get("dtype"))
     if dtype is not None and dtype.kind != "b":
         keywords = {name: value for name, value in keywords.items() if name != "dtype"}
-        inputs = tuple(x.astype(dtype) if isinstance(x, Array) else x for x in inputs)
+        inputs = tuple(_converted(x, dtype, name) for x in inputs)
     if keywords:
         raise TypeError(
             f"numpy.{name} with {', '.join(keywords)} does not take phalanx arrays; write "
@@ -81,6 +83,16 @@ def array_function(function: Any, args: tuple[Any, ...], keywords: dict[str, Any
     if ours is None:
         return function(*_on_host(args, module, name), **_on_host(keywords, module, name))
     return ours(*args, **keywords)
+
+
+def _converted(value: Any, dtype: DType, name: str) -> Any:
+    """An operand in the dtype that NumPy's ``dtype=`` asks for, which must not cut it."""
+    if isinstance(value, Array):
+        need_kept(value, dtype, f"numpy.{name}: an operand")
+        return value.astype(dtype)
+    number = as_operand(value)
+    need_number(number, dtype, f"numpy.{name}")
+    return number
 
 
 def _like(name: str, x: Array, *args: Any, shape: Any = None, **options: Any) -> Any:

@@ -70,3 +70,12 @@ def test_functions_with_numpys_arguments(device: px.Device) -> None:
     assert np.full_like(x, 3, shape=(2,)).tolist() == [3, 3]
     assert np.ones_like(x).shape == x.shape
     assert np.add(px.arange(3), 1, dtype=np.float32).dtype is px.float32
+
+
+def test_a_dtype_does_not_cut_operands(device: px.Device) -> None:
+    with pytest.raises(TypeError, match=r"numpy\.add: an operand of float64 does not go"):
+        np.add(px.asarray([1.7, np.nan]), 1, dtype=np.int32)
+    with pytest.raises(TypeError, match=r"the float 0\.5 does not go into int32"):
+        np.add(px.arange(3), 0.5, dtype=np.int32)
+    assert np.add(px.arange(2), np.int8(1), dtype=np.float32).tolist() == [1.0, 2.0]
+    assert np.add(px.asarray([1.5]), 1, dtype=np.complex64).dtype is px.complex64
