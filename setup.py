@@ -1,4 +1,4 @@
-"""The compiled parts: the warm path, and one CPU kernel library per instruction set.
+"""The compiled parts: the warm path, repeated launches, one CPU kernel library per instruction set.
 
 Everything else stands in pyproject.toml.
 """
@@ -37,6 +37,12 @@ WARM = Extension(
     extra_compile_args=["-O3", "-g0", "-std=gnu11", "-fvisibility=hidden", "-pthread"],
     # For stress tests: random delays where the GIL is released or a driver is called.
     define_macros=[("PHALANX_DELAYS", "1")] if os.environ.get("PHALANX_DELAYS") else [],
+)
+
+OPENCL_LAUNCHES = Extension(
+    "phalanx.device_plugins.opencl._prepared",
+    ["device_plugins/opencl/_prepared.pyx"],
+    extra_compile_args=["-O2", "-g0", "-std=gnu11", "-fvisibility=hidden"],
 )
 
 
@@ -79,7 +85,9 @@ def _is_current(target: Path, listed: Path) -> bool:
 
 setup(
     cmdclass={"build_ext": BuildChanged},
-    ext_modules=cythonize([WARM], build_dir=f"{BUILD}/cython", language_level=3, quiet=True),
+    ext_modules=cythonize(
+        [WARM, OPENCL_LAUNCHES], build_dir=f"{BUILD}/cython", language_level=3, quiet=True
+    ),
     cffi_modules=[
         "core/abi/build.py:builder",
         *runpy.run_path(str(ROOT / "kernels_cpu" / "build.py"))["ffibuilders"],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag, StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 #: What a kernel takes: an array, or a number for a scalar operand.
 Operand: TypeAlias = "Array | bool | int | float | complex"
+
+#: A launch that a driver has prepared; see `OpenDevice.prepare`.
+PreparedLaunch: TypeAlias = "Callable[[bytes, Stream], None]"
 
 
 class DeviceKind(StrEnum):
@@ -259,6 +262,26 @@ class OpenDevice(ABC):
             CompileError: with log and source.
         """
         raise NotImplementedError(f"{type(self).__qualname__} cannot launch its own {kernel}")
+
+    def prepare(
+        self,
+        kernel: Kernel,
+        inputs: Sequence[Operand],
+        outputs: Sequence[Array],
+        params: tuple[int, ...],
+        *,
+        stream: Stream,
+    ) -> PreparedLaunch | None:
+        """Return what takes the place of ``launch`` for operands like these; enqueues nothing.
+
+        The core asks when a launch comes again: with arrays of the same shapes and strides, whose
+        handles and offsets are the same modulo 16, and the same numbers and ``params``. From then
+        on it calls ``prepared(places, stream)`` for all such operands, in any thread: ``places``
+        has the handle and the offset in bytes of each array, inputs first, as 64-bit words of the
+        host. ``None``, the default: such launches go through ``launch``. So do all launches of a
+        subclass that has a ``launch`` of its own.
+        """
+        return None
 
     def compile_ahead(self, kernel: Kernel) -> tuple[int, int] | None:
         """Compile what a kernel needs in the commonest case, for ``phalanx warm``; blocks.

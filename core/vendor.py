@@ -36,6 +36,7 @@ from .driver import (
     OpenDevice,
     Operand,
     Place,
+    PreparedLaunch,
     Refusal,
     alignment_problem,
 )
@@ -64,6 +65,7 @@ __all__ = [
     "OpenDevice",
     "Operand",
     "Place",
+    "PreparedLaunch",
     "Refusal",
     "Slot",
     "Staging",

@@ -16,6 +16,7 @@ from . import (
     launches,
     memory,
     ordering,
+    prepared,
     reductions,
     threads,
 )
@@ -26,7 +27,7 @@ __all__ = ["FAULTS", "NONE", "Fault", "SoundDriver", "register"]
 #: The files whose import fills ``FAULTS``.
 _KINDS = (
     *(arithmetic, capabilities, conversions, events, launches),
-    *(memory, ordering, reductions, threads),
+    *(memory, ordering, prepared, reductions, threads),
 )
 
 

@@ -5,12 +5,20 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from phalanx._warm import Array, Kernel, Stream
-from phalanx.driver import Capability, Layout, OpenDevice, Operand, Place, Refusal
+from phalanx.driver import (
+    Capability,
+    Layout,
+    OpenDevice,
+    Operand,
+    Place,
+    PreparedLaunch,
+    Refusal,
+)
 from phalanx.errors import ClosedError, DeviceLostError, LaunchError, OutOfMemoryError
 from phalanx.optable import OPS, Structure
 from phalanx.optable.structured import NO_PLACE
@@ -42,6 +50,10 @@ class Tensor:
     dtype: str
 
 
+#: What the queue carries for the operands of a launch, inputs then outputs.
+Operands: TypeAlias = "tuple[Tensor | HostArray, ...]"
+
+
 @dataclass(slots=True)
 class Work:
     """An op with its operands as NumPy views of the device's memory, in their canonical form.
@@ -57,7 +69,7 @@ class Work:
     outputs: list[HostArray]
     params: tuple[int, ...]
     number: int
-    operands: tuple[Tensor | HostArray, ...]
+    operands: Operands
 
     @property
     def elementwise(self) -> bool:
@@ -236,20 +248,60 @@ class ReferenceDevice(OpenDevice):
         stream: Stream,
     ) -> None:
         """Enqueue a kernel."""
-        self.check()
-        op, dtypes = kernel.handle
         arrays = [x for x in (*inputs, *outputs) if isinstance(x, Array)]
-        assert all(x.device is stream.device for x in arrays), f"{op}: operands of another device"
-        operands = tuple(
+        assert all(x.device is stream.device for x in arrays), (
+            f"{kernel.op}: operands of another device"
+        )
+        self.enqueue(kernel, self.operands(kernel, inputs, outputs), len(inputs), params, stream)
+
+    def prepare(
+        self,
+        kernel: Kernel,
+        inputs: Sequence[Operand],
+        outputs: Sequence[Array],
+        params: tuple[int, ...],
+        *,
+        stream: Stream,
+    ) -> PreparedLaunch:
+        """Return what launches a kernel on operands like these at other places."""
+        like = self.operands(kernel, inputs, outputs)
+        n = len(inputs)
+
+        def launch_at(places: bytes, stream: Stream) -> None:
+            words = iter(memoryview(places).cast("Q"))
+            operands = tuple(
+                replace(x, handle=next(words), offset=next(words)) if isinstance(x, Tensor) else x
+                for x in like
+            )
+            self.enqueue(kernel, operands, n, params, stream)
+
+        return launch_at
+
+    def operands(
+        self, kernel: Kernel, inputs: Sequence[Operand], outputs: Sequence[Array]
+    ) -> Operands:
+        """Return what the queue carries for the operands of a kernel."""
+        return tuple(
             self.tensor(x, name, kernel.layout)
             if isinstance(x, Array)
             else np.asarray(x, numpy_type(name))
-            for x, name in zip((*inputs, *outputs), dtypes, strict=True)
+            for x, name in zip((*inputs, *outputs), kernel.dtypes, strict=True)
         )
-        with self.driver.lock:
-            number = self.driver.note(self.index, kernel, tuple(x.shape for x in arrays))
 
-        n = len(inputs)  # the queue holds no array
+    def enqueue(
+        self,
+        kernel: Kernel,
+        operands: Operands,
+        n: int,
+        params: tuple[int, ...],
+        stream: Stream,
+    ) -> None:
+        """Put a launch into a stream's queue; the first ``n`` operands are the inputs."""
+        self.check()
+        op, dtypes = kernel.handle
+        shapes = tuple(x.shape for x in operands if isinstance(x, Tensor))
+        with self.driver.lock:
+            number = self.driver.note(self.index, kernel, shapes)
 
         def task() -> None:
             fault = self.driver.faults.launch.get(op)

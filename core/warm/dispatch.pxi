@@ -109,6 +109,30 @@ cdef inline bint is_own(Timeline t, void *array) noexcept:
     return (<Array>array).buffer.timeline is t and (<Array>array).buffer.readers is None
 
 
+cdef inline int depend_on_all(Timeline t, void **arrays, int n_inputs, int n_outputs) except -1:
+    """Wait for what arrays depend on, the inputs first. NULL arrays are scalars."""
+    cdef int i
+    for i in range(n_inputs + n_outputs):
+        if arrays[i] != NULL and not is_own(t, arrays[i]):
+            depend_on(t, (<Array>arrays[i]).buffer, i >= n_inputs)
+    return 0
+
+
+cdef inline int note_uses(Timeline t, void **arrays, int n_inputs, int n_outputs) except -1:
+    """Note the uses of arrays by the timeline's newest launch."""
+    cdef int i
+    for i in range(n_inputs + n_outputs):
+        if arrays[i] == NULL:
+            continue
+        if not is_own(t, arrays[i]):
+            note_use(t, (<Array>arrays[i]).buffer, i >= n_inputs)
+        elif i < n_inputs:
+            (<Array>arrays[i]).buffer.read_seq = t.seq
+        else:
+            (<Array>arrays[i]).buffer.write_seq = t.seq
+    return 0
+
+
 cdef inline int launch_native(Stream s, Kernel kernel, phx_run_fn run, const phx_kernel *row,
                               const DLTensor **tensors, void **arrays, int n_inputs, int n_outputs,
                               const int64_t *params, int n_params, uint32_t scalars,
@@ -118,7 +142,6 @@ cdef inline int launch_native(Stream s, Kernel kernel, phx_run_fn run, const phx
     cdef phx_call call
     cdef phx_error *error
     cdef phx_stream *queue
-    cdef int i
     call.struct_size = sizeof(phx_call)
     call.tensors = tensors
     call.params = params
@@ -126,9 +149,7 @@ cdef inline int launch_native(Stream s, Kernel kernel, phx_run_fn run, const phx
     call.n_outputs = n_outputs
     call.n_params = n_params
     call.scalars = scalars
-    for i in range(n_inputs + n_outputs):
-        if arrays[i] != NULL and not is_own(t, arrays[i]):
-            depend_on(t, (<Array>arrays[i]).buffer, i >= n_inputs)
+    depend_on_all(t, arrays, n_inputs, n_outputs)
     t.begin()
     if work < NOGIL_COUNT and not PHX_DELAYS:
         error = run(row, t.native, &call)
@@ -139,15 +160,7 @@ cdef inline int launch_native(Stream s, Kernel kernel, phx_run_fn run, const phx
             error = run(row, queue, &call)
             phx_delay()
     t.publish()
-    for i in range(n_inputs + n_outputs):
-        if arrays[i] == NULL:
-            continue
-        if not is_own(t, arrays[i]):
-            note_use(t, (<Array>arrays[i]).buffer, i >= n_inputs)
-        elif i < n_inputs:
-            (<Array>arrays[i]).buffer.read_seq = t.seq
-        else:
-            (<Array>arrays[i]).buffer.write_seq = t.seq
+    note_uses(t, arrays, n_inputs, n_outputs)
     t.leave()
     if error != NULL:
         raise_native(t.device, error, kernel)
@@ -254,28 +267,52 @@ cdef int launch_copied(Device device, Entry *e, str op, Stream s, int n, void **
 cdef int launch_python(Device device, Entry *e, str op, Stream s, int n, void **operands,
                        Launch *launch, Array out, Plan *p, bint linear) except -1:
     """Hand canonical views to a driver's own launch, or to decomposition and fallback."""
-    cdef list inputs = []
-    cdef Array a
-    cdef Array view
+    cdef Kernel kernel = None
+    cdef Signature g
+    cdef void *arrays[4]
+    cdef bytes key = None
+    cdef list inputs
     cdef int i
-    for i in range(n + 1):
-        if i < n and operands[i] == NULL:
-            inputs.append(scalar_value(&launch.scalar_tensors[i]))
-            continue
-        a = out if i == n else <Array>operands[i]
-        if linear and (p.ndim == 0 or p.strides[i][0] == 0) and (i < n or p.ndim == 0):
-            view = view_of(a, 0, p.shape, p.strides[i], 0)
-        else:
-            view = view_of(a, p.ndim, p.shape, p.strides[i], 0)
-        inputs.append(view)
-    view = inputs.pop()
     if e.state == ENTRY_DRIVER:
-        kernel = <object>(e.contiguous if linear else e.strided)
-        launch_with_driver(device, kernel, inputs, [view], (), s)
-    else:
+        kernel = <Kernel>(e.contiguous if linear else e.strided)
+    prepared = None
+    if kernel is not None and device.prepares:
+        g.n = g.n_places = 0
+        for i in range(n + 1):
+            arrays[i] = <void *>out if i == n else operands[i]
+            if arrays[i] == NULL:
+                sign_number(&g, &launch.scalar_tensors[i])
+            else:
+                sign_array(&g, <Array>arrays[i], canonical_ndim(p, i, n, linear), p.shape,
+                           p.strides[i])
+        key = key_of(&g)
+        if key is not None:
+            prepared = look_up_prepared(device, kernel, key)
+        if prepared is not None and prepared is not _seen:
+            return run_prepared(s, prepared, &g, arrays, n, 1)
+    inputs = []
+    for i in range(n):
+        if operands[i] == NULL:
+            inputs.append(scalar_value(&launch.scalar_tensors[i]))
+        else:
+            inputs.append(view_of(<Array>operands[i], canonical_ndim(p, i, n, linear), p.shape,
+                                  p.strides[i], 0))
+    view = view_of(out, p.ndim, p.shape, p.strides[n], 0)
+    if kernel is None:
         dtypes = tuple([(<DType>_dtypes[_code_of(operands, launch, i)]).name for i in range(n)])
         _dispatch_other(device, op, dtypes + (out.dtype.name,), inputs, [view], (), s)
+        return 0
+    if prepared is _seen:
+        prepared = prepare_launch(device, kernel, key, inputs, [view], (), s)
+        if prepared is not None:
+            return run_prepared(s, prepared, &g, arrays, n, 1)
+    launch_with_driver(device, kernel, inputs, [view], (), s)
     return 0
+
+
+cdef inline int canonical_ndim(Plan *p, int i, int n, bint linear) noexcept:
+    """The axes of an operand in canonical form: none where the layout is linear and it is repeated."""
+    return 0 if linear and i < n and p.ndim and p.strides[i][0] == 0 else p.ndim
 
 
 cdef int _code_of(void **operands, Launch *launch, int i):
@@ -293,95 +330,6 @@ cdef int launch_with_driver(Device device, Kernel kernel, list inputs, list outp
         [(<Array>x).buffer for x in outputs],
         device.calls().launch, (kernel, inputs, outputs, params))
     return 0
-
-
-cdef int run_transaction(Stream s, list read, list written, object call, tuple args) except -1:
-    """One launch through a driver in Python: depend, begin, the call, publish.
-
-    The uses are noted when the call raises too: part of its work may be in the queue.
-    """
-    cdef Timeline t = s.timeline
-    for buffer in read:
-        depend_on(t, <Buffer?>buffer, False)
-    for buffer in written:
-        depend_on(t, <Buffer?>buffer, True)
-    t.begin()
-    try:
-        delay()
-        call(*args, stream=s)
-        delay()
-    finally:
-        t.publish()
-        for buffer in read:
-            note_use(t, <Buffer>buffer, False)
-        for buffer in written:
-            note_use(t, <Buffer>buffer, True)
-        t.leave()
-    return 0
-
-
-cdef object place_of(object end, Device device, list buffers):
-    """Where a copy begins: at an array's first element, or at an address of the host."""
-    if not isinstance(end, Array):
-        return Place(None, end, 0)
-    cdef Array x = end
-    if x.device is device:
-        buffers.append(x.buffer)
-    return Place(x.device.opened, x.buffer.handle, x.offset)
-
-
-def enqueue_copy(Stream stream not None, target, source, size):
-    """Enqueue a copy of bytes through the driver, as a launch that reads and writes the arrays.
-
-    An end is a contiguous array of the stream's device, or an address of the host. The source may
-    be an array of another device that the stream's ``reaches``. Memory that is not the stream's
-    device's must be ready, and stay until the copy is done.
-    """
-    cdef Device device = stream.timeline.device
-    cdef list read = [], written = []
-    dst = place_of(target, device, written)
-    src = place_of(source, device, read)
-    run_transaction(stream, read, written, device.calls().copy, (dst, src, size))
-
-
-def begin_use(Stream stream not None, Buffer read, Buffer written):
-    """Let somebody else use buffers in a stream's queue, where his work goes next.
-
-    The queue waits for what they depend on, and the use counts as the stream's next launch.
-    """
-    cdef Timeline t = stream.timeline
-    if read is not None:
-        depend_on(t, read, False)
-    if written is not None:
-        depend_on(t, written, True)
-    t.begin()
-    t.publish()
-    if read is not None:
-        note_use(t, read, False)
-    if written is not None:
-        note_use(t, written, True)
-    t.leave()
-
-
-def let_queue_wait(Stream stream not None, object handle):
-    """Let a queue of the device, which may be somebody else's, wait for a stream's work so far."""
-    cdef Mark m = stream.opened().record()
-    if m is not None:
-        m.opened.stream_wait_event(handle, m.handle)
-
-
-def wait_for_host(Buffer buffer not None, bint write=False):
-    """Block until the host may read (or write) a buffer; raises what failed of the work on it."""
-    wait_on_host(buffer, write)
-
-
-def wait_for_others(Buffer buffer not None, Stream stream not None):
-    """Block until what another stream than this one wrote is there; raises what failed of it.
-
-    A copy that merely waits for the other stream's event would bring what failed work left.
-    """
-    if uses_of(buffer).timeline is not stream.timeline:
-        wait_on_host(buffer, False)
 
 
 cdef int _dispatch_other(Device device, str op, tuple dtypes, list inputs, list outputs,
@@ -418,7 +366,7 @@ def launch(str op not None, tuple inputs not None, tuple outputs not None, tuple
         _dispatch_other(device, op, names_of(key), list(inputs), list(outputs), params, s)
         return
     if kernel.run_fn == NULL:
-        launch_with_driver(device, kernel, list(inputs), list(outputs), params, s)
+        launch_arrays(device, kernel, list(inputs), list(outputs), params, s)
         return
     for i in range(n + m):
         a = inputs[i] if i < n else outputs[i - n]
@@ -429,6 +377,34 @@ def launch(str op not None, tuple inputs not None, tuple outputs not None, tuple
         native_params[i] = params[i]
     launch_native(s, kernel, kernel.run_fn, kernel.native_row, tensors, arrays, n, m, native_params,
                   k, 0, work)
+
+
+cdef int launch_arrays(Device device, Kernel kernel, list inputs, list outputs, tuple params,
+                       Stream s) except -1:
+    """Hand an op on arrays, 8 at most, to a driver's launch, or to what the driver prepared for it."""
+    cdef Signature g
+    cdef void *arrays[MOST_OPERANDS]
+    cdef Array a
+    cdef bytes key = None
+    cdef int i, n = len(inputs), m = len(outputs)
+    if device.prepares:
+        g.n = 1 + len(params)
+        g.n_places = 0
+        g.words[0] = len(params)
+        for i in range(1, g.n):
+            g.words[i] = params[i - 1]
+        for i in range(n + m):
+            a = <Array>(inputs[i] if i < n else outputs[i - n])
+            arrays[i] = <void *>a
+            sign_array(&g, a, a.t.ndim, a.t.shape, a.t.strides)
+        key = key_of(&g)
+        if key is not None:
+            prepared = look_up_prepared(device, kernel, key)
+            if prepared is _seen:
+                prepared = prepare_launch(device, kernel, key, inputs, outputs, params, s)
+            if prepared is not None:
+                return run_prepared(s, prepared, &g, arrays, n, m)
+    return launch_with_driver(device, kernel, inputs, outputs, params, s)
 
 
 cdef Kernel kernel_at(Device device, tuple key):

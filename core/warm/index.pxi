@@ -91,7 +91,7 @@ def matrix_product(x1, x2):
     shape[1] = b.t.shape[1]
     out = new_array(a.device, a.dtype, 2, shape, s)
     if kernel.run_fn == NULL:
-        launch_with_driver(a.device, kernel, [a, b], [out], (), s)
+        launch_arrays(a.device, kernel, [a, b], [out], (), s)
     else:
         tensors[0] = &a.t
         tensors[1] = &b.t

@@ -139,7 +139,7 @@ cdef int launch_along(str op, Array x, Array out, Plan *p, Stream s, const int64
         outputs = [view_of(out, p.ndim - 1, p.shape, strides, 0)]
         if kernel is None:
             return _dispatch_other(x.device, op, (x.dtype.name, out.dtype.name), inputs, outputs, (), s)
-        return launch_with_driver(x.device, kernel, inputs, outputs, (), s)
+        return launch_arrays(x.device, kernel, inputs, outputs, (), s)
     tensors[0] = x.t
     tensors[0].ndim = p.ndim
     tensors[0].shape = p.shape

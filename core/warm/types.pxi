@@ -123,6 +123,7 @@ cdef class Kernel:
     cdef readonly object handle
     cdef phx_run_fn run_fn
     cdef const phx_kernel *native_row
+    cdef PreparedLaunches prepared
 
     def __cinit__(self, str op, tuple dtypes, layout, *, str name="", str determinism="none",
                   double error_bound=-1.0, str provider="", handle=None, run=0, native=0):
@@ -225,6 +226,7 @@ cdef class Device:
     cdef readonly bint host_addressable
     cdef readonly bint has_streams
     cdef readonly bint synchronous
+    cdef bint prepares        # whether the driver prepares launches that repeat
     cdef readonly Stream default_stream
     cdef readonly Pool pool
     cdef public object allocator
@@ -283,6 +285,7 @@ cdef class Device:
                 self.default_stream = stream
                 self.pool = Pool(self)
                 phx_pool_add_stream(self.pool.pool, stream.timeline.id)
+                self.prepares = does_prepare(opened)
                 self.opened = opened
                 _opened.add(self)
             return self.opened

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from types import ModuleType
 from typing import Any
 
 from phalanx.device_code.cache import DiskCache
+from phalanx.device_code.late import Explain, LateCheck
 from phalanx.device_code.recipe import Program
+from phalanx.device_code.recording import record
 from phalanx.device_code.table import KernelTable
 from phalanx.device_plugins.cache_folder import default_folder
 from phalanx.device_plugins.listed import fork_error
@@ -35,6 +37,7 @@ from phalanx.vendor import (
     Stream,
 )
 
+from ._prepared import PreparedLaunch, Runtime
 from .errors import translate, translated
 from .launch import LaunchEnv
 from .listing import Found
@@ -56,10 +59,11 @@ _PROVIDER = "phalanx.kernels_opencl"
 class BoundKernel:
     """A kernel of a program with the calls that set its arguments."""
 
-    __slots__ = ("limit", "name", "raw", "set_arg", "set_bytes")
+    __slots__ = ("limit", "name", "program", "raw", "set_arg", "set_bytes")
 
-    def __init__(self, raw: Any, name: str, limit: int) -> None:
+    def __init__(self, raw: Any, program: Any, name: str, limit: int) -> None:
         self.raw = raw
+        self.program = program
         self.name = name
         self.limit = limit
         self.set_arg = raw.set_arg
@@ -81,6 +85,8 @@ class OpenCLDevice(OpenCLStreams):
         #: Held while a kernel's arguments are set and it is enqueued: they belong to the kernel.
         self.lock = ForkSafeLock()
         self.memory: dict[int, Any] = {}
+        #: Another number after each release: a handle may stand for another buffer from then on.
+        self.epoch = 1
         self.lost = ""
         self.is_closed = self.is_forked = False
         self._queues: weakref.WeakSet[Queue] = weakref.WeakSet()
@@ -241,6 +247,7 @@ class OpenCLDevice(OpenCLStreams):
         """
         if self.is_forked:
             return
+        self.epoch += 1
         self._host.release(handle, self.memory.pop(handle, None))
 
     def collect(self) -> None:
@@ -315,15 +322,16 @@ class OpenCLDevice(OpenCLStreams):
             return
         queue.put(what, copy, host, buffer, src_offset=src.offset, is_blocking=False)
 
-    def fetch_small(self, room: bytearray, src: Place, queue: Queue) -> None:
-        """Enqueue a copy to memory of the host's that no device uses; does not block."""
-        copy, buffer = self.cl.enqueue_copy, self.buffer(src.handle)
+    def check_later(self, queue: Queue, src: Place, size: int, explain: Explain) -> None:
+        """Look at int64 numbers behind a queue's work so far; see `Env.check_later`."""
+        copy, buffer, room = self.cl.enqueue_copy, self.buffer(src.handle), bytearray(size)
         try:
             queue.put(
                 "a check of indices", copy, room, buffer, src_offset=src.offset, is_blocking=False
             )
         except self.cl.Error as error:
             raise self.failure(error, "a check of indices") from error
+        queue.checks.add(LateCheck(lambda: memoryview(room).cast("q").tolist(), explain))
 
     def _seems_in_place(self, place: Place, address: int) -> bool:
         """Whether PoCL would leave a copy out: the host's end is where the buffer begins.
@@ -359,6 +367,29 @@ class OpenCLDevice(OpenCLStreams):
         env = LaunchEnv(self, stream.handle or self.queue, stream, kernel)
         kernel.handle.launch(env, inputs, outputs, params)
 
+    def prepare(
+        self,
+        kernel: Kernel,
+        inputs: Sequence[Operand],
+        outputs: Sequence[Array],
+        params: tuple[int, ...],
+        *,
+        stream: Stream,
+    ) -> PreparedLaunch | None:
+        """Return a launch for all operands like these; see `OpenDevice.prepare`."""
+        self.check()
+        runtime = _runtime(self.cl)
+        if runtime is None:
+            return None
+        recording = record(self, kernel, inputs, outputs, params, stream)
+        return PreparedLaunch(self, kernel, recording, runtime) if recording else None
+
+    def own_kernel(self, bound: BoundKernel) -> BoundKernel:
+        """Return a further kernel object, with arguments of its own."""
+        with translated(self.cl, self.name, f"the kernel {bound.name}"):
+            raw = self.cl.Kernel(bound.program, bound.name)
+        return BoundKernel(raw, bound.program, bound.name, bound.limit)
+
     def sources(self, kernel: Kernel) -> tuple[str, ...]:
         """Return the texts of a kernel's commonest programs."""
         return tuple(map(self.programs.text, kernel.handle.programs))
@@ -373,8 +404,19 @@ class OpenCLDevice(OpenCLStreams):
                 limit = raw.get_work_group_info(
                     self.cl.kernel_work_group_info.WORK_GROUP_SIZE, self.device
                 )
-            found = self.bound.setdefault((program, name), BoundKernel(raw, name, int(limit)))
+            found = self.bound.setdefault(
+                (program, name), BoundKernel(raw, built, name, int(limit))
+            )
         return found
+
+
+@lru_cache(maxsize=1)
+def _runtime(cl: ModuleType) -> Runtime | None:
+    """Return the functions of the runtime, ``None`` if pyopencl does not show where they are."""
+    try:
+        return Runtime(cl._cl.__file__)
+    except (AttributeError, OSError):
+        return None
 
 
 def _raw_queue(cl: ModuleType, context: Any, device: Any, priority: int, *, timed: bool) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from phalanx.device_code import launch
-from phalanx.device_code.late import Explain, LateCheck
+from phalanx.device_code.late import Explain
 from phalanx.vendor import Array, Place
 
 if TYPE_CHECKING:
@@ -56,10 +56,8 @@ class LaunchEnv(launch.LaunchEnv):
 
     def check_later(self, found: Array, explain: Explain) -> None:
         """Look at numbers behind the work so far; see `Env.check_later`."""
-        device, room = self._device, bytearray(found.nbytes)
-        place = Place(device, found.buffer.handle, found.offset)
-        device.fetch_small(room, place, self._queue)
-        self._queue.checks.add(LateCheck(lambda: memoryview(room).cast("q").tolist(), explain))
+        place = Place(self._device, found.buffer.handle, found.offset)
+        self._device.check_later(self._queue, place, found.nbytes, explain)
 
     def is_aligned(self, array: Array, size: int) -> bool:
         """Return whether an array's first element lies at a multiple of some bytes."""

@@ -29,12 +29,12 @@ class Queue:
         "_cl",
         "_device",
         "_forgetting",
-        "_look_at",
         "_make_timed",
-        "_order",
-        "_recent",
         "checks",
+        "look_at",
+        "order",
         "raw",
+        "recent",
     )
 
     def __init__(
@@ -46,10 +46,13 @@ class Queue:
         self.checks = LateChecks()
         self._cl = cl
         self._device = device
-        self._recent: deque[tuple[Any, Any]] = deque()
-        self._look_at = _LOOK_AFTER
+        #: The events of commands that may still run, with what they are; behind `order`.
+        self.recent: deque[tuple[Any, Any]] = deque()
+        #: How many there are when the finished ones are looked for.
+        self.look_at = _LOOK_AFTER
         self._forgetting = threading.Lock()  # only tried
-        self._order = ForkSafeLock()
+        #: Held while a command is enqueued and remembered.
+        self.order = ForkSafeLock()
 
     def put(self, label: Any, enqueue: Callable[..., Any], *args: Any, **options: Any) -> Any:
         """Enqueue a command, remember it with what it is, and let the device begin.
@@ -57,13 +60,12 @@ class Queue:
         Commands of several threads are remembered in the order of the queue: the last one that is
         done stands for all before it.
         """
-        with self._order:
+        with self.order:
             event = enqueue(self.raw, *args, **options)
-            self._recent.append((event, label))
+            self.recent.append((event, label))
         self.raw.flush()
-        if len(self._recent) >= self._look_at:
-            self._forget_finished()
-            self._look_at = len(self._recent) + _LOOK_AFTER
+        if len(self.recent) >= self.look_at:
+            self.forget_finished()
         return event
 
     def be_timed(self) -> None:
@@ -71,7 +73,7 @@ class Queue:
 
         So work goes on in another queue of the runtime's, which waits for the former one.
         """
-        with self._order:
+        with self.order:
             if self._make_timed is None:
                 return
             raw = self._make_timed()
@@ -80,21 +82,22 @@ class Queue:
             self._cl.enqueue_barrier(raw, wait_for=[before])
             self.raw, self._make_timed = raw, None
 
-    def _forget_finished(self) -> None:
+    def forget_finished(self) -> None:
         """Drop the finished commands; one that failed stays for the next wait to tell."""
         if not self._forgetting.acquire(blocking=False):
             return  # another thread does it: two would drop each other's first
         try:
-            recent = self._recent
+            recent = self.recent
             while recent and recent[0][0].command_execution_status == 0:
                 recent.popleft()
+            self.look_at = len(recent) + _LOOK_AFTER
         finally:
             self._forgetting.release()
 
     def _last(self) -> Any:
         """Return the event of the last command that is remembered, or ``None``."""
         try:
-            return self._recent[-1][0]
+            return self.recent[-1][0]
         except IndexError:
             return None
 
@@ -151,22 +154,22 @@ class Queue:
         self.checks.tell(checks)
 
     def _check_recent(self) -> None:
-        for event, _ in tuple(self._recent):
+        for event, _ in tuple(self.recent):
             status = event.command_execution_status
             if status < 0:
                 self.raise_failure(status)
-        self._forget_finished()
+        self.forget_finished()
 
     def raise_failure(self, code: int, error: BaseException | None = None) -> None:
         """Raise the error for a failed command, which is named if it is known, and forget it."""
         failure = self._failure(code, error)
-        self._recent.clear()
+        self.recent.clear()
         raise failure from error
 
     def _failure(self, code: int, error: BaseException | None = None) -> Exception:
         failed = [
             (event.command_execution_status, label)
-            for event, label in tuple(self._recent)
+            for event, label in tuple(self.recent)
             if event.command_execution_status < 0
         ]
         # -14: a command failed because one that it waits for did

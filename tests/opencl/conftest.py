@@ -19,6 +19,7 @@ if _HERE not in sys.path:  # the helpers beside the tests; last, as there is a c
 
 import phalanx as px  # noqa: E402 - the path is set first
 from phalanx.device_plugins.opencl import OpenCLDriver  # noqa: E402
+from phalanx.device_plugins.opencl.device import OpenCLDevice  # noqa: E402
 from phalanx.discovery.aliases import parse, why_missing  # noqa: E402
 from phalanx.discovery.plugins import host  # noqa: E402
 
@@ -67,3 +68,10 @@ def driver(device: px.Device) -> OpenCLDriver:
     found = host().drivers()["opencl"]
     assert isinstance(found, OpenCLDriver)
     return found
+
+
+@pytest.fixture
+def own(device: px.Device, driver: OpenCLDriver) -> OpenCLDevice:
+    """The device opened once more, so that faults stay there."""
+    found = driver._listed().devices[device.index]
+    return OpenCLDevice(driver._cl, found, "opencl:9")

@@ -161,13 +161,6 @@ class TestStreams:
         assert wrong == []
 
 
-@pytest.fixture
-def own(device: Device, driver: OpenCLDriver) -> OpenCLDevice:
-    """The device opened once more, so that faults stay there."""
-    found = driver._listed().devices[device.index]
-    return OpenCLDevice(driver._cl, found, "opencl:9")
-
-
 class FailedEvent:
     """A command that ended with an error."""
 

@@ -1,0 +1,117 @@
+"""Faults of prepared launches: what a launch that comes again keeps of those before it."""
+
+from __future__ import annotations
+
+import struct
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from phalanx.vendor import Array, Kernel, PreparedLaunch, Stream
+
+from .device import SoundDevice
+from .fault import driver_fault
+
+#: Seconds in which another thread may come in between.
+_WINDOW = 0.001
+
+
+class _PreparedWrongly(SoundDevice):
+    """``again`` gets the right launch, the places and the stream, and what it kept."""
+
+    def prepare(
+        self,
+        kernel: Kernel,
+        inputs: Sequence[Any],
+        outputs: Sequence[Array],
+        params: tuple[int, ...],
+        *,
+        stream: Stream,
+    ) -> PreparedLaunch:
+        right = super().prepare(kernel, inputs, outputs, params, stream=stream)
+        kept: dict[str, Any] = {}
+
+        def launch(places: bytes, stream: Stream) -> None:
+            words = list(memoryview(places).cast("Q"))
+            self.again(right, words, stream, kept)
+
+        return launch
+
+    def again(
+        self, right: PreparedLaunch, words: list[int], stream: Stream, kept: dict[str, Any]
+    ) -> None:
+        right(struct.pack(f"={len(words)}Q", *words), stream)
+
+
+@driver_fault("runtime")
+class PreparedOutputKept(_PreparedWrongly):
+    """A launch that comes again writes where the first one like it wrote."""
+
+    def again(
+        self, right: PreparedLaunch, words: list[int], stream: Stream, kept: dict[str, Any]
+    ) -> None:
+        words[-2:] = kept.setdefault("output", words[-2:])
+        super().again(right, words, stream, kept)
+
+
+@driver_fault("runtime")
+class PreparedInputKept(_PreparedWrongly):
+    """A launch that comes again reads its first input where the first one like it did."""
+
+    def again(
+        self, right: PreparedLaunch, words: list[int], stream: Stream, kept: dict[str, Any]
+    ) -> None:
+        if len(words) > 2:
+            words[:2] = kept.setdefault("input", words[:2])
+        super().again(right, words, stream, kept)
+
+
+@driver_fault("runtime")
+class PreparedOffsetSetByHandle(_PreparedWrongly):
+    """A launch that comes again takes over an offset only if the handle is another one, too."""
+
+    def again(
+        self, right: PreparedLaunch, words: list[int], stream: Stream, kept: dict[str, Any]
+    ) -> None:
+        before = kept.get("words", words)
+        for at in range(0, len(words), 2):
+            if words[at] == before[at]:
+                words[at + 1] = before[at + 1]
+        kept["words"] = words
+        super().again(right, words, stream, kept)
+
+
+@driver_fault("runtime")
+class PreparedOperandsTakenForOne(_PreparedWrongly):
+    """Where the operands of the first launch like it were one array, they are ever after."""
+
+    def again(
+        self, right: PreparedLaunch, words: list[int], stream: Stream, kept: dict[str, Any]
+    ) -> None:
+        if len(words) == 6 and kept.setdefault("one", words[:2] == words[2:4]):
+            words[2:4] = words[:2]
+        super().again(right, words, stream, kept)
+
+
+@driver_fault("runtime")
+class PreparedStreamKept(_PreparedWrongly):
+    """A launch that comes again goes into the stream of the first one like it."""
+
+    def again(
+        self, right: PreparedLaunch, words: list[int], stream: Stream, kept: dict[str, Any]
+    ) -> None:
+        first = kept.setdefault("stream", stream)
+        super().again(right, words, stream if first.closed else first, kept)
+
+
+@driver_fault("programs")
+class PreparedPlacesShared(_PreparedWrongly):
+    """Two threads that launch the same at once may launch with the later one's operands."""
+
+    def again(
+        self, right: PreparedLaunch, words: list[int], stream: Stream, kept: dict[str, Any]
+    ) -> None:
+        kept["words"] = words
+        if stream.handle is not None:
+            time.sleep(_WINDOW)
+        super().again(right, kept["words"], stream, kept)

@@ -1,0 +1,158 @@
+"""Launches that come again: a driver may prepare them, with nothing kept but what may be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import phalanx as px
+import pytest
+from phalanx.conformance.case import Case
+
+#: Rounds on the same signature: the first, the one that is prepared, and some behind it.
+_ROUNDS = 6
+_COUNT = 37
+
+_Function = Callable[..., Any]
+
+
+def _numbers(case: Case, seed: int, *shape: int) -> Any:
+    """Return small whole numbers, on which every order of evaluation is exact."""
+    return case.rng(seed).integers(-9, 10, shape).astype(np.float32)
+
+
+def _times(x: Any, y: Any) -> Any:
+    return x * y
+
+
+def _shifted(x: Any, y: Any) -> Any:
+    return x[:, 1:] + y[:, :-1]
+
+
+def _with_number(x: Any, y: Any) -> Any:
+    del y
+    return x * 3.0
+
+
+def _product(x: Any, y: Any) -> Any:
+    return x @ y.T
+
+
+def _sums(x: Any, y: Any) -> Any:
+    return px.sum(x, axis=0) if isinstance(x, px.Array) else np.sum(x + 0 * y, axis=0)
+
+
+def _taken(x: Any, y: Any) -> Any:
+    if isinstance(x, px.Array):
+        rows = px.asarray([2, 0, -1], dtype=px.int64, device=x.device)
+        return px.take(x, rows, axis=0) + px.take(y, rows, axis=0)
+    return x[[2, 0, -1]] + y[[2, 0, -1]]
+
+
+_F32 = "float32"
+_PRODUCT = ("multiply", (_F32, _F32, _F32))
+#: What is computed, and the kernels that it needs.
+_FORMS: dict[str, tuple[_Function, tuple[str, tuple[str, ...]]]] = {
+    "elementwise": (_times, _PRODUCT),
+    "strided": (_shifted, ("add", (_F32, _F32, _F32))),
+    "number": (_with_number, _PRODUCT),
+    "product": (_product, ("matmul", (_F32, _F32, _F32))),
+    "sum": (_sums, ("sum", (_F32, _F32))),
+    "take": (_taken, ("gather", (_F32, "int64", _F32))),
+}
+
+
+def _need(case: Case, overload: tuple[str, tuple[str, ...]]) -> None:
+    """Skip where the device launches nothing."""
+    if case.served[overload].how != "native":
+        pytest.skip(f"no kernel of its own for {overload[0]}")
+
+
+@pytest.mark.parametrize("form", _FORMS)
+def test_other_memory(case: Case, form: str) -> None:
+    """Each launch works on the memory that it is given; all former results stay."""
+    compute, overload = _FORMS[form]
+    _need(case, overload)
+    pairs = [[_numbers(case, 2 * i + k, 5, _COUNT) for k in (0, 1)] for i in range(_ROUNDS)]
+    arrays = [[px.asarray(x, device=case.device) for x in pair] for pair in pairs]
+    results = [compute(*pair) for pair in arrays]
+    results.append(compute(arrays[0][0], arrays[0][0]))
+    results.append(compute(arrays[1][0], arrays[0][1]))
+    pairs += [[pairs[0][0], pairs[0][0]], [pairs[1][0], pairs[0][1]]]
+    for number, (result, pair) in enumerate(zip(results, pairs, strict=True)):
+        assert (px.asnumpy(result) == compute(*pair)).all(), (
+            f"{form}: launch {number} of the same shapes computed something else"
+        )
+
+
+@pytest.mark.parametrize("same_first", [True, False])
+def test_one_array_twice(case: Case, same_first: bool) -> None:
+    """That both operands were one array, or were not, is no property of the shapes."""
+    _need(case, _PRODUCT)
+    # a size of its own, so that no other launch like these came before
+    hosts = [_numbers(case, i, 41 + same_first) for i in range(4)]
+    x, y, z, w = (px.asarray(h, device=case.device) for h in hosts)
+    pairs = [(0, 0)] * 3 + [(1, 2)] * 3
+    arrays = (x, y, z, w)
+    for i, k in pairs if same_first else reversed(pairs):
+        got = px.asnumpy(arrays[i] * arrays[k])
+        assert (got == hosts[i] * hosts[k]).all(), f"operands {i} and {k} were mixed up"
+
+
+def test_other_offsets(case: Case) -> None:
+    """Rows of one array lie in one block: only the offset differs."""
+    _need(case, _PRODUCT)
+    host = _numbers(case, 0, 8, 64)
+    x = px.asarray(host, device=case.device)
+    y = px.zeros((8, 64), dtype=px.float32, device=case.device)
+    for i in range(8):
+        px.multiply(x[i, :], x[7 - i, :])
+        y[i, :] = x[i, :] * x[7 - i, :]
+    assert (px.asnumpy(y) == host * host[::-1]).all(), "an offset was not taken over"
+
+
+def test_memory_given_back(case: Case) -> None:
+    """A handle that is used again may stand for other memory."""
+    _need(case, _PRODUCT)
+    for i in range(2 * _ROUNDS):
+        host = _numbers(case, i, 1 << (18 + i % 2))
+        x = px.asarray(host, device=case.device)
+        got = px.asnumpy(x * x)
+        del x
+        px.empty_cache(case.device)
+        assert (got == host * host).all(), f"launch {i} worked on other memory than its own"
+
+
+def test_other_streams(case: Case) -> None:
+    """A launch goes into the stream of its call: behind a long wait there, and not elsewhere."""
+    _need(case, _PRODUCT)
+    host = _numbers(case, 0, 43)
+    x = px.asarray(host, device=case.device)
+    for _ in range(3):
+        px.multiply(x, x)
+    px.synchronize(case.device)
+    for i in range(_ROUNDS):
+        with px.Stream(case.device) as stream:
+            y = x + float(i)
+            z = y * y
+        event = stream.record()
+        event.synchronize()
+        if case.device.has_streams:
+            # what was launched on the stream is done when the stream is
+            assert stream.query(), "a stream that was waited for is busy"
+        assert (px.asnumpy(z) == (host + np.float32(i)) ** 2).all()
+        stream.close()
+
+
+def test_numbers(case: Case) -> None:
+    """Numbers, with their signs of zero, belong to one launch each."""
+    _need(case, _PRODUCT)
+    host = np.abs(_numbers(case, 0, 47)) + 1
+    x = px.asarray(host, device=case.device)
+    for _ in range(3):
+        for number in (2.0, -2.0, 0.0, -0.0, 0.5, np.inf):
+            got = px.asnumpy(x * number)
+            assert got.tobytes() == (host * np.float32(number)).tobytes(), (
+                f"x * {number} took another number"
+            )
