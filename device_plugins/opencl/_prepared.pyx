@@ -103,9 +103,9 @@ cdef struct Setting:
 cdef class PreparedLaunch:
     """What a `Recording` says, on any memory. Safe from any thread.
 
-    It has kernel objects of its own, so that numbers and sizes are set once, and a place only where
-    it is another one than in the launch before. The GIL is held from the first argument to the last
-    kernel.
+    It has kernel objects of its own, so that numbers and sizes are set once, and an offset only where
+    it is another one than in the launch before. Memory is set each time: its handle may stand for
+    another buffer by now. The GIL is held from the first argument to the last kernel.
     """
 
     cdef Runtime runtime
@@ -118,7 +118,7 @@ cdef class PreparedLaunch:
     cdef Setting *settings
     cdef uint64_t words[MOST_WORDS]  # handle and offset of each operand in the launch before
     cdef int n_commands, n_settings, n_given, n_words
-    cdef uint64_t epoch      # of the device's handles, from 1 on; 0: nothing is set
+    cdef bint is_set         # whether the offsets of `words` are
 
     def __cinit__(self, device, label, recording, Runtime runtime not None):
         cdef int i = 0, k = 0
@@ -181,7 +181,6 @@ cdef class PreparedLaunch:
         cdef handle events[MOST_COMMANDS]
         cdef int32_t code = 0
         cdef int done, at = self.n_given
-        cdef uint64_t epoch
         cdef handle raw
         device = self.device
         if not device.is_usable:
@@ -198,8 +197,7 @@ cdef class PreparedLaunch:
         order.acquire()
         try:
             raw = <handle><uintptr_t>queue.raw.int_ptr
-            epoch = device.epoch
-            done = self.enqueue(raw, words, epoch, events, &code)
+            done = self.enqueue(raw, words, events, &code)
             recent = queue.recent
             for i in range(done):
                 recent.append((event_of(self.runtime, events[i]), self.label))
@@ -214,29 +212,29 @@ cdef class PreparedLaunch:
         if len(recent) >= queue.look_at:
             queue.forget_finished()
 
-    cdef int enqueue(self, handle raw, const uint64_t *words, uint64_t epoch, handle *events,
+    cdef int enqueue(self, handle raw, const uint64_t *words, handle *events,
                      int32_t *code) noexcept nogil:
-        """Set what is another argument than before, and enqueue; return how many kernels were.
+        """Set the places, and enqueue; return how many kernels were.
 
         No Python object is touched, so no other thread comes in between.
         """
-        cdef bint known = self.epoch == epoch
+        cdef bint was_set = self.is_set
         cdef Setting *s
         cdef Command *c
         cdef uint64_t value
-        self.epoch = 0
+        self.is_set = False
         for i in range(self.n_settings):
             s = &self.settings[i]
             value = words[s.word]
-            if known and value == self.words[s.word]:
-                continue
             if s.itemsize:
+                if was_set and value == self.words[s.word]:
+                    continue
                 value = (value + s.shift) // s.itemsize
             code[0] = self.runtime.set_arg(s.kernel, s.at, sizeof(value), &value)
             if code[0]:
                 return 0
         memcpy(self.words, words, self.n_words * sizeof(uint64_t))
-        self.epoch = epoch
+        self.is_set = True
         for i in range(self.n_commands):
             c = &self.commands[i]
             code[0] = self.runtime.enqueue(raw, c.kernel, c.axes, NULL, c.size,

@@ -85,8 +85,6 @@ class OpenCLDevice(OpenCLStreams):
         #: Held while a kernel's arguments are set and it is enqueued: they belong to the kernel.
         self.lock = ForkSafeLock()
         self.memory: dict[int, Any] = {}
-        #: Another number after each release: a handle may stand for another buffer from then on.
-        self.epoch = 1
         self.lost = ""
         self.is_closed = self.is_forked = False
         self._queues: weakref.WeakSet[Queue] = weakref.WeakSet()
@@ -247,7 +245,6 @@ class OpenCLDevice(OpenCLStreams):
         """
         if self.is_forked:
             return
-        self.epoch += 1
         self._host.release(handle, self.memory.pop(handle, None))
 
     def collect(self) -> None:
