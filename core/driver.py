@@ -279,7 +279,7 @@ class OpenDevice(ABC):
         on it calls ``prepared(places, stream)`` for all such operands, in any thread: ``places``
         has the handle and the offset in bytes of each array, inputs first, as 64-bit words of the
         host. ``None``, the default: such launches go through ``launch``. So do all launches of a
-        subclass that has a ``launch`` of its own.
+        subclass, or an object, that has a ``launch`` of its own.
         """
         return None
 

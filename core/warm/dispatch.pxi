@@ -276,7 +276,7 @@ cdef int launch_python(Device device, Entry *e, str op, Stream s, int n, void **
     if e.state == ENTRY_DRIVER:
         kernel = <Kernel>(e.contiguous if linear else e.strided)
     prepared = None
-    if kernel is not None and device.prepares:
+    if kernel is not None and prepares(device):
         g.n = g.n_places = 0
         for i in range(n + 1):
             arrays[i] = <void *>out if i == n else operands[i]
@@ -387,7 +387,7 @@ cdef int launch_arrays(Device device, Kernel kernel, list inputs, list outputs, 
     cdef Array a
     cdef bytes key = None
     cdef int i, n = len(inputs), m = len(outputs)
-    if device.prepares:
+    if prepares(device):
         g.n = 1 + len(params)
         g.n_places = 0
         g.words[0] = len(params)

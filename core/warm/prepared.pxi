@@ -27,13 +27,21 @@ cdef class PreparedLaunches:
     cdef dict launches
 
 
-cdef bint does_prepare(object opened) except -1:
-    """Whether a driver's ``prepare`` belongs to its ``launch``: not where a subclass has another."""
-    kind = type(opened)
-    for each in kind.__mro__:
-        if "launch" in each.__dict__ or "prepare" in each.__dict__:
-            return "prepare" in each.__dict__ and each is not OpenDevice
-    return False
+cdef dict preparing_of(object opened):
+    """The attributes of a driver's object if its ``prepare`` belongs to its ``launch``, else None.
+
+    It does not where a subclass has another launch.
+    """
+    for kind in type(opened).__mro__:
+        if "launch" in kind.__dict__ or "prepare" in kind.__dict__:
+            own = "prepare" in kind.__dict__ and kind is not OpenDevice
+            return getattr(opened, "__dict__", {}) if own else None
+    return None
+
+
+cdef inline bint prepares(Device device) except -1:
+    """Whether launches that repeat are prepared: not while the object has a launch of its own."""
+    return device.preparing is not None and "launch" not in device.preparing
 
 
 cdef inline void sign_array(Signature *g, Array a, int ndim, const int64_t *shape,

@@ -226,7 +226,7 @@ cdef class Device:
     cdef readonly bint host_addressable
     cdef readonly bint has_streams
     cdef readonly bint synchronous
-    cdef bint prepares        # whether the driver prepares launches that repeat
+    cdef dict preparing       # see `preparing_of`
     cdef readonly Stream default_stream
     cdef readonly Pool pool
     cdef public object allocator
@@ -285,7 +285,7 @@ cdef class Device:
                 self.default_stream = stream
                 self.pool = Pool(self)
                 phx_pool_add_stream(self.pool.pool, stream.timeline.id)
-                self.prepares = does_prepare(opened)
+                self.preparing = preparing_of(opened)
                 self.opened = opened
                 _opened.add(self)
             return self.opened

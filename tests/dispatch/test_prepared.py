@@ -151,6 +151,28 @@ class TestWhen:
                 x + x
             assert not device.ensure_open().prepared
 
+    def test_an_object_with_a_launch_of_its_own_is_asked_for_none(
+        self, opened: Preparing, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A wrapper that somebody sets sees every launch."""
+        x = _numbers(5)
+        for _ in range(3):
+            x + x
+        seen, right = [], opened.launch
+
+        def watched(kernel: Kernel, *args: Any, **options: Any) -> None:
+            seen.append(kernel.op)
+            right(kernel, *args, **options)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(opened, "launch", watched)
+            for _ in range(3):
+                x + x
+        assert seen == ["add"] * 3
+        before = len(opened.places)
+        assert px.asnumpy(x + x).tolist() == [0, 2, 4, 6, 8]
+        assert len(opened.places) == before + 1
+
     def test_a_device_that_is_opened_anew_prepares_anew(
         self, make_driver: Callable[..., ReferenceDriver]
     ) -> None:
