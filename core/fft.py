@@ -218,8 +218,8 @@ def ihfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "ba
     return _transform("ihfft", x, "f", n=n, axis=axis, norm=norm)
 
 
-def _frequency_dtype(dtype: DType | None) -> DType:
-    target = as_dtype(dtype) or default_float()
+def _frequency_dtype(dtype: DType | None, device: Device) -> DType:
+    target = as_dtype(dtype) or default_float(device)
     if target.kind != "f":
         raise TypeError(f"frequencies are real floating numbers, not {target}")
     return target
@@ -249,7 +249,7 @@ def fftfreq(
     _check_samples(n, d, "fftfreq")
     numbers = arange(n, device=device)
     shifted = numbers - (n // 2)
-    return astype(roll(shifted, -(n // 2)) / (n * d), _frequency_dtype(dtype))
+    return astype(roll(shifted, -(n // 2)) / (n * d), _frequency_dtype(dtype, numbers.device))
 
 
 def rfftfreq(
@@ -264,7 +264,8 @@ def rfftfreq(
         [0.  0.5 1. ]
     """
     _check_samples(n, d, "rfftfreq")
-    return astype(arange(n // 2 + 1, device=device) / (n * d), _frequency_dtype(dtype))
+    numbers = arange(n // 2 + 1, device=device)
+    return astype(numbers / (n * d), _frequency_dtype(dtype, numbers.device))
 
 
 def fftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:

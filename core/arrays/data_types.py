@@ -23,6 +23,7 @@ from phalanx._warm import (
     promote_types,
 )
 from phalanx._warm import copy as copy_array
+from phalanx.driver import Feature
 from phalanx.optable import DTYPES as SCALAR_TYPES
 from phalanx.runtime.settings import Change, Setting
 
@@ -88,16 +89,16 @@ def _named(name: str) -> DType:
     raise TypeError(f"unknown dtype {name!r}; {guess} dtypes are {', '.join(known)}")
 
 
-def default_dtype(value: Number) -> DType:
-    """Return the dtype of a Python number on its own."""
+def default_dtype(value: Number, device: Device | None = None) -> DType:
+    """Return the dtype of a Python number on its own, on a device if one is meant."""
     if isinstance(value, _bool):
         return bool
     if isinstance(value, int):
         return int64
-    return default_complex() if isinstance(value, complex) else default_float()
+    return default_complex(device) if isinstance(value, complex) else default_float(device)
 
 
-_default: Setting[str] = Setting("phalanx_default_dtype", lambda: "float64")
+_default: Setting[str] = Setting("phalanx_default_dtype", lambda: "")
 
 
 def set_default_dtype(dtype: DType | str) -> Change[str]:
@@ -105,7 +106,8 @@ def set_default_dtype(dtype: DType | str) -> Change[str]:
 
     It is that of Python floats in ``asarray``, of ``zeros``, ``linspace`` and the like, and of what
     floating functions and means of integers give; complex numbers follow. Arrays of a floating
-    dtype, and data of others, keep theirs. Takes effect at once in the whole process, or in the
+    dtype, and data of others, keep theirs. Until it is set, it is float32 on devices without fp64.
+    Takes effect at once in the whole process, or in the
     block of one thread or task: ``with phalanx.set_default_dtype("float32"): ...``.
 
     Raises:
@@ -125,14 +127,23 @@ def set_default_dtype(dtype: DType | str) -> Change[str]:
     return change
 
 
-def get_default_dtype() -> DType:
-    """Return the dtype of real numbers that have none of their own.
+def get_default_dtype(device: str | Device | None = None) -> DType:
+    """Return the dtype of real numbers that have none of their own, on the current device.
+
+    Raises:
+        DeviceNotFoundError: no such device.
 
     Examples:
         >>> px.get_default_dtype() == px.zeros(1).dtype
         True
     """
-    return dtype_from_name(_default.get())
+    from phalanx.discovery.devices import find_device, get_device
+
+    name = _default.get()
+    if not name:
+        where = get_device() if device is None else find_device(device)
+        name = "float64" if where.info.features & Feature.FP64 else "float32"
+    return dtype_from_name(name)
 
 
 def astype(
@@ -294,8 +305,10 @@ def result_type(*arrays_and_dtypes: Array | DType | Number) -> DType:
         )
     strong = [_dtype_of(x) for x in arrays_and_dtypes if isinstance(x, Array | DType | str)]
     numbers = [x for x in arrays_and_dtypes if isinstance(x, Number)]
+    device = next((x.device for x in arrays_and_dtypes if isinstance(x, Array)), None)
     if not strong:
-        strong = [default_dtype(max(numbers, key=lambda v: "bifc".index(default_dtype(v).kind)))]
+        highest = max(numbers, key=lambda v: "bifc".index(default_dtype(v).kind))
+        strong = [get_default_dtype() if isinstance(highest, float) else default_dtype(highest)]
     result = strong[0]
     for dtype in strong[1:]:
         common = promote_types(result, dtype)
@@ -303,7 +316,7 @@ def result_type(*arrays_and_dtypes: Array | DType | Number) -> DType:
             raise TypeError(no_common_dtype(result, dtype))
         result = common
     for number in numbers:
-        common = number_dtype(result, number)
+        common = number_dtype(result, number, device)
         if common is None:
             raise TypeError(f"{result.name} does not mix with a Python {type(number).__name__}")
         result = common

@@ -68,7 +68,7 @@ def asarray(
 
 def _from_number(obj: Any, dtype: DType | None, device: Device) -> Array:
     need_number(obj, dtype, "asarray")
-    dtype = dtype or default_dtype(obj)
+    dtype = dtype or default_dtype(obj, device)
     made: Array | None = plain_array((), obj, dtype, device)
     return scalar_array(obj, dtype.name, device) if made is None else made
 
@@ -133,7 +133,7 @@ def _from_host(obj: Any, dtype: DType | None, device: Device, copy: bool | None)
     try:
         data = np.asarray(obj)
         if isinstance(obj, list | tuple) and data.size:
-            data = _within_range(data, obj, dtype)
+            data = _within_range(data, obj, dtype, device)
     except OverflowError:
         raise OverflowError(range_message(obj, dtype)) from None
     except ValueError as error:
@@ -149,7 +149,7 @@ def _from_host(obj: Any, dtype: DType | None, device: Device, copy: bool | None)
     return from_numpy(data, device, copy=copy)
 
 
-def _within_range(data: Any, nested: Any, dtype: DType | None) -> Any:
+def _within_range(data: Any, nested: Any, dtype: DType | None, device: Device) -> Any:
     """Parse Python ints again where NumPy chose another dtype than asked for (default int64).
 
     Raises:
@@ -162,9 +162,9 @@ def _within_range(data: Any, nested: Any, dtype: DType | None) -> Any:
         if (dtype is None or wanted) and _holds_only(nested, bool, int):
             return np.asarray(nested, dtype=wanted or "int64")
         if data.dtype.kind == "O" and all(isinstance(v, int | float) for v in data.flat):
-            return np.asarray(nested, dtype=wanted or default_float().name)
+            return np.asarray(nested, dtype=wanted or default_float(device).name)
         if dtype is None and _holds_only(nested, bool, int, float):
-            return data.astype(default_float().name)
+            return data.astype(default_float(device).name)
     elif data.dtype.kind in "iu" and wanted:
         return np.asarray(nested, dtype=wanted)
     return data

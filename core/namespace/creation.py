@@ -25,6 +25,7 @@ from phalanx.arrays.checks import need_array, need_int, need_one_device
 from phalanx.arrays.data_types import as_dtype, default_dtype, int64
 from phalanx.arrays.promotion import need_number
 from phalanx.discovery.devices import find_device, get_device
+from phalanx.driver import Feature
 
 Shape = int | tuple[int, ...]
 Number = bool | int | float | complex
@@ -33,6 +34,20 @@ Number = bool | int | float | complex
 def device_or_current(device: str | Device | None) -> Device:
     """Return the device that is meant, for ``None`` the current one."""
     return get_device() if device is None else find_device(device)
+
+
+def _float_dtype(dtype: DType | str | None, device: str | Device | None) -> DType:
+    """Return the dtype that is meant, for ``None`` that of Python floats on a device."""
+    return as_dtype(dtype) or default_float(device_or_current(device))
+
+
+def _widest(device: Device, *, is_complex: bool) -> DType:
+    """Return the floating dtype with the most bits that a device computes in."""
+    from phalanx.arrays.data_types import complex64, complex128, float32, float64
+
+    if device.info.features & Feature.FP64:
+        return complex128 if is_complex else float64
+    return complex64 if is_complex else float32
 
 
 def as_number(value: Any) -> Any:
@@ -78,11 +93,9 @@ def empty(
         >>> x.shape, x.nbytes
         ((2, 3), 24)
     """
-    made: Array | None = plain_array(shape, None, dtype or default_float(), device)
+    made: Array | None = plain_array(shape, None, dtype or float, device)
     if made is None:
-        made = new_array(
-            _shape(shape), as_dtype(dtype) or default_float(), device_or_current(device)
-        )
+        made = new_array(_shape(shape), _float_dtype(dtype, device), device_or_current(device))
     return made
 
 
@@ -115,7 +128,7 @@ def full(
         return full(shape, fill_value.item(), dtype=dtype or fill_value.dtype, device=device)
     number = as_number(fill_value)
     need_number(number, as_dtype(dtype), "full")
-    target = as_dtype(dtype) or default_dtype(number)
+    target = as_dtype(dtype) or default_dtype(number, device_or_current(device))
     result: Array = new_array(_shape(shape), target, device_or_current(device))
     fill(result, number)
     return result
@@ -137,8 +150,10 @@ def zeros(
         [[0 0 0]
          [0 0 0]]
     """
-    made: Array | None = plain_array(shape, 0, dtype or default_float(), device)
-    return full(shape, 0, dtype=dtype or default_float(), device=device) if made is None else made
+    made: Array | None = plain_array(shape, 0, dtype or float, device)
+    return (
+        full(shape, 0, dtype=_float_dtype(dtype, device), device=device) if made is None else made
+    )
 
 
 def ones(
@@ -156,8 +171,10 @@ def ones(
         >>> print(px.ones(3, dtype=px.complex64))
         [1.+0.j 1.+0.j 1.+0.j]
     """
-    made: Array | None = plain_array(shape, 1, dtype or default_float(), device)
-    return full(shape, 1, dtype=dtype or default_float(), device=device) if made is None else made
+    made: Array | None = plain_array(shape, 1, dtype or float, device)
+    return (
+        full(shape, 1, dtype=_float_dtype(dtype, device), device=device) if made is None else made
+    )
 
 
 def empty_like(
@@ -274,7 +291,7 @@ def arange(
     if step == 0:
         raise ValueError("arange: step must not be 0")
     integral = all(isinstance(v, int) for v in (start, stop, step))
-    target = as_dtype(dtype) or (int64 if integral else default_float())
+    target = as_dtype(dtype) or (int64 if integral else default_float(device_or_current(device)))
     if target.kind == "b":
         raise TypeError("arange is not defined for bool; compare with a number instead")
     gap = stop - start
@@ -327,14 +344,16 @@ def linspace(
         [0.   0.25 0.5  0.75 1.  ] [0.   0.25 0.5  0.75]
     """
     _need_count(num, "linspace")
-    from phalanx.arrays.data_types import astype, complex128, float64
+    from phalanx.arrays.data_types import astype
 
     start, stop = as_number(start), as_number(stop)
     need_number(start, None, "linspace")
     need_number(stop, None, "linspace")
     is_complex = isinstance(start, complex) or isinstance(stop, complex)
-    target = as_dtype(dtype) or (default_complex() if is_complex else default_float())
-    work = complex128 if is_complex or target.kind == "c" else float64
+    where = device_or_current(device)
+    default = default_complex(where) if is_complex else default_float(where)
+    target = as_dtype(dtype) or default
+    work = _widest(where, is_complex=is_complex or target.kind == "c")
     gaps = num - 1 if endpoint else num
     # Halved operands keep the difference finite where it would overflow.
     step = (stop / 2 - start / 2) / gaps * 2 if gaps > 0 else 0.0
@@ -368,7 +387,8 @@ def logspace(
 ) -> Array:
     """Return ``num`` numbers from base**start to base**stop whose logarithms are evenly spaced.
 
-    NumPy's function, which the standard lacks. Computed in float64 by ``pow`` of ``linspace``.
+    NumPy's function, which the standard lacks. Computed by ``pow`` of ``linspace``, in float64
+    where the device has it.
 
     Raises:
         ValueError: a negative ``num``.
@@ -377,14 +397,15 @@ def logspace(
         >>> print(px.logspace(0, 3, 4), px.logspace(0, 3, 4, base=2))
         [   1.   10.  100. 1000.] [1. 2. 4. 8.]
     """
-    from phalanx.arrays.data_types import astype, float64
+    from phalanx.arrays.data_types import astype
 
     from .elementwise import pow
 
     _need_count(num, "logspace")
-    exponents = linspace(start, stop, num, dtype=float64, device=device, endpoint=endpoint)
+    work = _widest(device_or_current(device), is_complex=False)
+    exponents = linspace(start, stop, num, dtype=work, device=device, endpoint=endpoint)
     result = pow(float(as_number(base)), exponents)
-    return astype(result, as_dtype(dtype) or default_float(), copy=False)
+    return astype(result, _float_dtype(dtype, device), copy=False)
 
 
 def meshgrid(*arrays: Array, indexing: str = "xy") -> tuple[Array, ...]:

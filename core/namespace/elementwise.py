@@ -181,7 +181,7 @@ def where(condition: Array, x1: Array | Number, x2: Array | Number, /) -> Array:
 
 
 def _common(x1: Array | Number, x2: Array | Number, condition: Array) -> DType:
-    from phalanx.arrays.data_types import result_type
+    from phalanx.arrays.data_types import default_dtype, result_type
 
     for x in (x1, x2):
         if not isinstance(x, Array | Number):
@@ -193,4 +193,6 @@ def _common(x1: Array | Number, x2: Array | Number, condition: Array) -> DType:
                 f"where: the condition is on {condition.device} and a value on {x.device}",
                 remedy=f'move it with x.to_device("{condition.device}")',
             )
+    if not isinstance(x1, Array) and not isinstance(x2, Array):
+        return result_type(*(default_dtype(x, condition.device) for x in (x1, x2)))
     return result_type(x1, x2)

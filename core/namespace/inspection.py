@@ -42,11 +42,13 @@ class ArrayNamespaceInfo:
         return get_device()
 
     def default_dtypes(self, *, device: str | Device | None = None) -> dict[str, DType]:
-        """Return the dtypes of Python numbers and index results."""
-        del device
+        """Return the dtypes of Python numbers and index results on a device (default: current)."""
+        from phalanx.discovery.devices import find_device, get_device
+
+        where = get_device() if device is None else find_device(device)
         return {
-            "real floating": default_float(),
-            "complex floating": default_complex(),
+            "real floating": default_float(where),
+            "complex floating": default_complex(where),
             "integral": int64,
             "indexing": int64,
         }

@@ -102,7 +102,7 @@ def _floating(x: Array, op: str) -> Array:
     need_array(x, op)
     if x.dtype.kind == "b":
         raise TypeError(f"{op} is not defined for bool; use phalanx.astype(x, phalanx.float64)")
-    return cast(x, default_float()) if x.dtype.kind in "iu" else x
+    return cast(x, default_float(x.device)) if x.dtype.kind in "iu" else x
 
 
 def mean(x: Array, /, axis: Axis = None, *, keepdims: _bool = False) -> Array:

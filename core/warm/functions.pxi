@@ -42,12 +42,12 @@ cdef DType promoted(Function f, DType a, DType b):
     return common
 
 
-cdef DType computed(Function f, DType key):
+cdef DType computed(Function f, DType key, Device device):
     """The dtype that the function computes in: the key, or the default float for integers."""
     if defined_for(f, key):
         return key
     if key.kind in "iu" and defined_for(f, <DType>_dtypes[FLOAT64]):
-        return default_float()
+        return default_float(device)
     names = [(<DType>_dtypes[i]).name for i in range(N_DTYPES)
              if (<list>_SIGNATURES[f.index])[i] is not None]
     raise TypeError(f"{f.name} is not defined for {key.name}; it takes {', '.join(names)}")
@@ -172,7 +172,7 @@ cdef object unary(Function f, object x):
         return NotImplemented
     a = <Array>x
     if not defined_for(f, a.dtype):
-        a = cast_array(a, computed(f, a.dtype))
+        a = cast_array(a, computed(f, a.dtype, a.device))
     operands[0] = <void *>a
     launch.scalars = 0
     return run_elementwise(a.device, entry_of(f, a.device, a.dtype), f.name, 1, operands,
@@ -191,7 +191,7 @@ cdef object binary(Function f, object x, object y):
             if a.dtype is not b.dtype or not defined_for(f, a.dtype):
                 key = promoted(f, a.dtype, b.dtype)
                 f = of_truths(f, key)
-                key = computed(f, key)
+                key = computed(f, key, a.device)
                 a = cast_array(a, key)
                 b = cast_array(b, key)
             return run_binary(f, a, b, None)
@@ -233,7 +233,7 @@ cdef object in_place(Function f, Array x, object other):
             assign(x, binary(f, x, b))
             return x
         if common is x.dtype:
-            computed(f, x.dtype)  # explains what is not defined
+            computed(f, x.dtype, x.device)  # explains what is not defined
         if common is not x.dtype or not defined_for(f, x.dtype):
             raise TypeError(f"{f.name} in place: {b.dtype.name} does not go into {x.dtype.name} without a "
                             "cast; write x = x op y, or convert the operand")
@@ -255,7 +255,7 @@ cdef object with_scalar(Function f, Array a, object value, int place, Array out)
     """An array with a Python number, which takes the array's dtype."""
     cdef void *operands[2]
     cdef Launch launch
-    cdef DType key = scalar_key(f, a.dtype, value)
+    cdef DType key = scalar_key(f, a.dtype, value, a.device)
     if key is None:
         return NotImplemented
     if f is _pow and place == 1 and key.kind in "iu" and value < 0:
@@ -273,11 +273,11 @@ cdef object with_scalar(Function f, Array a, object value, int place, Array out)
     return run_elementwise(a.device, entry_of(f, a.device, key), f.name, 2, operands, &launch, out)
 
 
-cdef DType scalar_key(Function f, DType dtype, object value):
+cdef DType scalar_key(Function f, DType dtype, object value, Device device):
     """The dtype in which an array of ``dtype`` meets a Python number; None if it cannot."""
-    cdef DType key = number_dtype(dtype, value)
+    cdef DType key = number_dtype(dtype, value, device)
     if key is not None:
-        return computed(f, key)
+        return computed(f, key, device)
     if not isinstance(value, (bool, int, float, complex)):
         return None
     name = type(value).__name__

@@ -41,15 +41,19 @@ cdef object _get_device():
 def plain_array(shape, object value, object dtype, object device):
     """An array with every element a Python number, of unset memory if that is None.
 
-    Without a ``dtype`` it has the number's.
+    Without a ``dtype`` it has the number's; ``float`` stands for that of Python floats.
     """
     cdef int64_t dims[MAX_NDIM]
     cdef int n
     cdef Device where
     cdef Array out
-    if dtype is None and value is not None:
-        dtype = default_float() if type(value) is float else <object>_dtypes[
-            INT64 if type(value) is int else BOOL]
+    if dtype is float or (dtype is None and type(value) is float):
+        where = plain_device(device)
+        if where is None:
+            return None
+        dtype = default_float(where)
+    elif dtype is None and value is not None:
+        dtype = <object>_dtypes[INT64 if type(value) is int else BOOL]
     if type(dtype) is not DType or (
             value is not None and type(value) not in (int, float, bool)):
         return None

@@ -38,7 +38,7 @@ def nested_array(object data not None, object dtype, Device device not None):
         inner = inner[0]
     if not survey(&n, data, 0):
         return None
-    target = number_kind(n.seen) if dtype is None else <DType?>dtype
+    target = number_kind(n.seen, device) if dtype is None else <DType?>dtype
     if not (n.seen == 0 or target.kind == "c" or (target.kind == "f" and n.seen < SAW_COMPLEX)
             or (target.kind in "iu" and n.seen < SAW_FLOAT) or n.seen == SAW_BOOL):
         return None
@@ -62,12 +62,12 @@ def nested_array(object data not None, object dtype, Device device not None):
     return out
 
 
-cdef DType number_kind(int seen):
+cdef DType number_kind(int seen, Device device):
     """The dtype of Python numbers of the kinds that were seen; of none, the default float."""
     if seen >= SAW_COMPLEX:
-        return default_complex()
+        return default_complex(device)
     if seen >= SAW_FLOAT or seen == 0:
-        return default_float()
+        return default_float(device)
     return <DType>_dtypes[INT64 if seen >= SAW_INT else BOOL]
 
 

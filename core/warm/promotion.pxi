@@ -63,21 +63,21 @@ def ask_default_dtype():
     _is_default_set = True
 
 
-cpdef DType default_float():
-    """The dtype of Python floats on their own."""
+cpdef DType default_float(Device device=None):
+    """The dtype of Python floats on their own, on a device if one is meant."""
     if not _is_default_set:
-        return <DType>_dtypes[FLOAT64]
+        return <DType>_dtypes[FLOAT64 if device is None or device.has_fp64 else FLOAT32]
     from .arrays.data_types import get_default_dtype
 
-    return get_default_dtype()
+    return get_default_dtype(device)
 
 
-cpdef DType default_complex():
+cpdef DType default_complex(Device device=None):
     """The dtype of Python's complex numbers on their own."""
-    return <DType>_dtypes[COMPLEX128 if default_float().code == FLOAT64 else COMPLEX64]
+    return <DType>_dtypes[COMPLEX128 if default_float(device).code == FLOAT64 else COMPLEX64]
 
 
-cpdef DType number_dtype(DType dtype, object value):
+cpdef DType number_dtype(DType dtype, object value, Device device=None):
     """The dtype that an array of ``dtype`` and a Python number have in common; None if there is none."""
     kind = dtype.kind
     if isinstance(value, bool):
@@ -87,14 +87,14 @@ cpdef DType number_dtype(DType dtype, object value):
     if isinstance(value, float):
         if kind in "fc":
             return dtype
-        return default_float() if kind != "b" or mixes() else None
+        return default_float(device) if kind != "b" or mixes() else None
     if not isinstance(value, complex):
         return None
     if kind == "c":
         return dtype
     if kind == "f":
         return <DType>_dtypes[COMPLEX128 if dtype.code == FLOAT64 else COMPLEX64]
-    return default_complex() if mixes() else None
+    return default_complex(device) if mixes() else None
 
 
 cpdef object foreign_number(object value):

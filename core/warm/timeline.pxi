@@ -463,3 +463,11 @@ cdef int wait_on_host(Buffer b, bint write) except -1:
         for other, seq in list(b.readers.items()):
             (<Timeline>other).wait_until(seq)
     return 0
+
+
+cdef object joined_failure(object first, object other):
+    """The first failure of work, with the others as notes: each is told once, here or nowhere."""
+    if first is None:
+        return other
+    first.add_note(f"on another stream: {other}")
+    return first

@@ -194,14 +194,6 @@ cdef class KernelTable:
         PyMem_Free(self.entries)
 
 
-cdef object joined_failure(object first, object other):
-    """The first failure of work, with the others as notes: each is told once, here or nowhere."""
-    if first is None:
-        return other
-    first.add_note(f"on another stream: {other}")
-    return first
-
-
 @cython.final
 cdef class Device:
     """One piece of hardware, such as ``cpu:0``. Get one from ``phalanx.devices()``.
@@ -226,6 +218,7 @@ cdef class Device:
     cdef readonly bint host_addressable
     cdef readonly bint has_streams
     cdef readonly bint synchronous
+    cdef bint has_fp64
     cdef dict preparing       # see `preparing_of`
     cdef readonly Stream default_stream
     cdef readonly Pool pool
@@ -249,6 +242,7 @@ cdef class Device:
         self.name = f"{driver.name}:{index}"
         self.host_addressable = bool(info.features & Feature.HOST_ADDRESSABLE)
         self.synchronous = bool(info.features & Feature.SYNCHRONOUS)
+        self.has_fp64 = bool(info.features & Feature.FP64)
         self.dl.device_type, self.dl.device_id = info.dlpack_device
         self._lock = ForkSafeLock()
         self._timelines = []

@@ -1,107 +1,97 @@
-"""The dtype of numbers that have none of their own."""
+"""The default dtype on devices without fp64: what Python floats mean there."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
 import phalanx as px
 import pytest
+from phalanx.testing import ReferenceDriver
 
 
 @pytest.fixture
-def single() -> Iterator[None]:
-    """In a block where it is float32."""
-    with px.set_default_dtype(px.float32):
-        yield
+def chip(make_driver: Callable[..., ReferenceDriver]) -> Iterator[px.Device]:
+    """A device without fp64 as the current one; nothing may run elsewhere."""
+    make_driver("chip", fp64=False)
+    with px.device("chip:0") as device, px.fallback_policy("error"):
+        yield device
 
 
-MADE: list[tuple[str, Callable[[], Any], str]] = [
-    ("number", lambda: px.asarray(0.5), "float32"),
-    ("complex number", lambda: px.asarray(2j), "complex64"),
-    ("list", lambda: px.asarray([1, 0.5]), "float32"),
-    ("nested", lambda: px.asarray([[0.5], [True]]), "float32"),
-    ("empty list", lambda: px.asarray([]), "float32"),
-    ("complex list", lambda: px.asarray([0.5, 1j]), "complex64"),
-    ("beyond int64", lambda: px.asarray([0.5, 2**70]), "float32"),
-    ("zeros", lambda: px.zeros(3), "float32"),
-    ("ones", lambda: px.ones((2, 2)), "float32"),
-    ("empty", lambda: px.empty(3), "float32"),
-    ("full", lambda: px.full(3, 0.5), "float32"),
-    ("eye", lambda: px.eye(2), "float32"),
-    ("arange", lambda: px.arange(0.0, 1.0, 0.25), "float32"),
-    ("linspace", lambda: px.linspace(0, 1, 3), "float32"),
-    ("complex linspace", lambda: px.linspace(0, 1j, 3), "complex64"),
-    ("logspace", lambda: px.logspace(0, 1, 3), "float32"),
-    ("frequencies", lambda: px.fft.fftfreq(4), "float32"),
-    ("function of ints", lambda: px.exp(px.arange(3)), "float32"),
-    ("quotient of ints", lambda: px.arange(3) / px.asarray(2), "float32"),
-    ("ints and a float", lambda: px.arange(3) * 0.5, "float32"),
-    ("ints and a complex", lambda: px.arange(3) * 1j, "complex64"),
-    ("mean of ints", lambda: px.mean(px.arange(3)), "float32"),
-    ("variance of ints", lambda: px.arange(3).var(), "float32"),
-    ("common dtype", lambda: px.zeros(1, dtype=px.result_type(px.int8, 0.5)), "float32"),
-    ("ints", lambda: px.asarray([1, 2]), "int64"),
-    ("range of ints", lambda: px.arange(3), "int64"),
-    ("float64 stays", lambda: px.zeros(2, dtype=px.float64) * 0.5, "float64"),
-    ("int64 and float64", lambda: px.arange(2) * px.ones(2, dtype="float64"), "float64"),
-    ("NumPy's float64", lambda: px.asarray(np.ones(2)), "float64"),
-    ("NumPy's scalars", lambda: px.asarray([np.float64(1), np.float64(2)]), "float64"),
-    ("asked for", lambda: px.asarray([0.5], dtype=float), "float64"),
-]
+def _ints() -> px.Array:
+    return px.asarray([1, 2, 4])
 
 
-@pytest.mark.parametrize(("make", "want"), [m[1:] for m in MADE], ids=[m[0] for m in MADE])
-def test_what_it_decides(
-    device: px.Device, single: None, make: Callable[[], px.Array], want: str
-) -> None:
-    assert make().dtype == want
+@pytest.mark.parametrize(
+    "compute",
+    [
+        lambda: px.ones(3) + 1,
+        lambda: px.zeros((2, 2)) * 0.5,
+        lambda: px.empty(4),
+        lambda: px.full(3, 1.5),
+        lambda: px.full((), 2.5),
+        lambda: px.asarray(1.5),
+        lambda: px.asarray([1.5, 2]) * 2,
+        lambda: px.asarray([[]]),
+        lambda: px.arange(0.0, 1.0, 0.25),
+        lambda: px.linspace(0, 1, 5),
+        lambda: px.logspace(0, 2, 3),
+        lambda: px.eye(3),
+        lambda: px.mean(px.arange(5)),
+        lambda: px.var(_ints()),
+        lambda: _ints() / 2,
+        lambda: _ints() + 0.5,
+        lambda: 0.5 * _ints(),
+        lambda: _ints() / _ints(),
+        lambda: px.sqrt(_ints()),
+        lambda: px.exp(_ints()),
+        lambda: px.add(_ints(), 2.5),
+        lambda: px.where(_ints() > 1, 0.5, 1.5),
+        lambda: px.fft.fftfreq(4),
+        lambda: px.fft.rfftfreq(4),
+    ],
+)
+def test_float32_is_the_default(chip: px.Device, compute: Callable[[], Any]) -> None:
+    x = compute()
+    assert x.dtype is px.float32
+    assert x.device is chip
+    px.asnumpy(x)
 
 
-def test_the_first_one_is_float64(device: px.Device) -> None:
-    assert px.get_default_dtype() is px.float64
-    assert px.zeros(1).dtype is px.asarray(0.5).dtype is px.exp(px.arange(1)).dtype is px.float64
+def test_what_is_told(chip: px.Device) -> None:
+    info = px.__array_namespace_info__()
+    assert info.default_dtypes()["real floating"] is px.float32
+    assert info.default_dtypes()["complex floating"] is px.complex64
+    assert px.get_default_dtype() is px.float32
+    assert px.asarray([1j]).dtype is px.complex64
+    assert px.result_type(_ints(), 1.5) is px.float32
 
 
-def test_values_are_rounded_once(fake: px.Device, single: None) -> None:
-    assert px.asarray([0.1, 2**70]).tolist() == [float(np.float32(0.1)), 2.0**70]
-    assert px.linspace(0, 1, 4).tolist() == np.linspace(0, 1, 4).astype("f4").tolist()
+def test_other_devices_keep_theirs(chip: px.Device, make_driver: Callable[..., Any]) -> None:
+    make_driver("other")
+    assert px.ones(2, device="other:0").dtype is px.float64
+    assert (px.asarray([1, 2], device="other:0") / 2).dtype is px.float64
+    info = px.__array_namespace_info__()
+    assert info.default_dtypes(device="other:0")["real floating"] is px.float64
+    assert px.get_default_dtype("other:0") is px.float64
+    with px.device("other:0"):
+        assert px.ones(2, device=chip).dtype is px.float32
 
 
-def test_the_namespace_tells(single: None) -> None:
-    found = px.__array_namespace_info__().default_dtypes()
-    assert (found["real floating"], found["complex floating"]) == (px.float32, px.complex64)
+def test_what_is_set_holds_everywhere(chip: px.Device) -> None:
+    """Who asks for float64 is told that the device cannot compute in it, and gets nothing less."""
+    with px.set_default_dtype("float64"):
+        x = px.ones(2)
+        assert x.dtype is px.float64
+        assert px.get_default_dtype() is px.float64
+        with pytest.raises(px.UnsupportedOpError, match="no fp64"):
+            x + 1
+    assert px.ones(2).dtype is px.float32
 
 
-def test_it_is_set_for_the_process_and_undone_in_a_block(fake: px.Device) -> None:
-    seen: list[px.DType] = []
-
-    def look() -> None:
-        seen.append(px.zeros(1).dtype)
-
-    def in_thread() -> px.DType:
-        thread = threading.Thread(target=look)
-        thread.start()
-        thread.join()
-        return seen.pop()
-
-    with px.set_default_dtype("float32"):
-        assert px.zeros(1).dtype is px.float32
-        assert in_thread() is px.float64
-    try:
-        px.set_default_dtype(px.float32)
-        assert px.zeros(1).dtype is in_thread() is px.float32
-    finally:
-        px.set_default_dtype(px.float64)
-    assert px.zeros(1).dtype is in_thread() is px.float64
-
-
-@pytest.mark.parametrize("dtype", [px.float16, "int64", "complex64", bool])
-def test_others_are_refused(dtype: Any) -> None:
-    with pytest.raises(ValueError, match="the default dtype is float32 or float64, got "):
-        px.set_default_dtype(dtype)
-    with pytest.raises(TypeError, match="dtype"):
-        px.set_default_dtype("floaty")
-    assert px.get_default_dtype() is px.float64
+def test_data_keep_their_dtype(chip: px.Device) -> None:
+    np = pytest.importorskip("numpy")
+    x = px.asarray(np.asarray([0.1, 0.2]))
+    assert x.dtype is px.float64
+    assert px.asnumpy(x).tolist() == [0.1, 0.2]
+    assert px.astype(px.asarray([1, 2]), px.float32).dtype is px.float32

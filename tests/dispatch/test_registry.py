@@ -169,7 +169,7 @@ class TestDevicesWithoutFp64:
 
     def test_float64_says_what_to_do(self, make_driver: Make) -> None:
         make_driver(fp64=False)
-        x = px.ones(3, device="own:0")  # memory needs no arithmetic
+        x = px.ones(3, dtype=px.float64, device="own:0")  # memory needs no arithmetic
         assert px.asnumpy(x).tolist() == [1.0] * 3
         with pytest.raises(px.UnsupportedOpError, match=r"own:0 has no kernel for add.*float64"):
             x + 1
