@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from .functions import FUNCTION_SIZES, FUNCTIONS
 from .opencl_peers import ARRAY, HAND_WRITTEN
-from .results import FASTEST, Case, Run, geometric_mean
+from .ratios import geometric_mean
+from .results import FASTEST, Case, Run
 
 #: From so many elements up the work counts, below it the dispatch.
 LARGE = 2**16

@@ -16,7 +16,7 @@ from phalanx.cli.output import plain_errors
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from .contestants import PEERS, Contestant
+from .contestants import PEERS, Contestant, usable_cores
 from .functions import FUNCTIONS
 from .measure import Plan
 from .suites import OWN_PEERS, Suite, choose_suites
@@ -25,7 +25,7 @@ from .workloads import WORKLOADS, Workload, chosen, size_text
 if TYPE_CHECKING:
     from .results import Case, Run
 
-_QUICK = Plan(repeats=7, least_repeats=3, sample_seconds=3e-4, case_seconds=1.0)
+_QUICK = Plan(repeats=7, least_repeats=3, sample_seconds=3e-4, case_seconds=1.0, attempts=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,8 +232,8 @@ def _read(path: Path) -> list[Run]:
 def _job(work: Workload, size: int) -> Job:
     from .results import measure_case
 
-    effort = 1.0 + (size**3 / 2**29 if work.is_matrix else size / 2**20)
-    return Job(f"{work.name} {size_text(size)}", effort, partial(measure_case, work, size))
+    label, effort = f"{work.name} {size_text(size)}", 1.0 + work.effort(size)
+    return Job(label, effort, partial(measure_case, work, size))
 
 
 def _measure(suite: Suite, jobs: list[Job], plan: Plan, *, is_named: bool) -> Run:
@@ -251,6 +251,8 @@ def _measure(suite: Suite, jobs: list[Job], plan: Plan, *, is_named: bool) -> Ru
         asdict(plan),
         suite=suite.name,
     )
+    if jobs and suite.name != "programs":
+        _limit(run)
     columns = (
         TextColumn("{task.description:20}"),
         BarColumn(),
@@ -274,6 +276,19 @@ def _measure(suite: Suite, jobs: list[Job], plan: Plan, *, is_named: bool) -> Ru
     return run
 
 
+def _limit(run: Run) -> None:
+    """Measure what the machine can do with the threads of the run's devices, if it is a CPU's."""
+    from .limits import NoLimitsError, measure_limits
+
+    threads = [about["threads"] for about in run.devices.values() if about.get("kind") == "cpu"]
+    if not threads:
+        return
+    try:
+        run.limits = measure_limits(int(threads[0]) if threads[0].isdecimal() else usable_cores())
+    except NoLimitsError as error:
+        run.missing["the machine's limit"] = str(error)
+
+
 def _packages(suite: Suite, rivals: list[Contestant]) -> list[str]:
     if suite.name == "opencl":
         return ["pyopencl"]
@@ -281,7 +296,8 @@ def _packages(suite: Suite, rivals: list[Contestant]) -> list[str]:
 
 
 def _report(runs: list[Run], former: list[Run], console: Console) -> None:
-    from .report import show, show_comparison
+    from .comparison import show_comparison
+    from .report import show
 
     show(runs, console)
     for run in runs:

@@ -84,7 +84,9 @@ class PhalanxContestant(Contestant):
         return self.xp.asarray(host, device=self.device, copy=True)
 
     def to_numpy(self, result: Any) -> HostArray:
-        """Copy to the host."""
+        """Copy to the host; bfloat16, which NumPy lacks, as float32."""
+        if result.dtype == self.xp.bfloat16:
+            result = self.xp.astype(result, self.xp.float32)
         return np.asarray(self.xp.asnumpy(result))
 
     def about(self) -> dict[str, str]:
@@ -160,7 +162,9 @@ class TorchPeer(Contestant):
         return self.torch.tensor(host)
 
     def to_numpy(self, result: Any) -> HostArray:
-        """View the result."""
+        """View the result; bfloat16, which NumPy lacks, as float32."""
+        if result.dtype == self.torch.bfloat16:
+            result = result.float()
         return np.asarray(result.numpy())
 
     def about(self) -> dict[str, str]:

@@ -29,6 +29,8 @@ _INTERRUPTION = 0.05
 #: Seconds after which the kernel has counted what a thread on another core used: Linux does so at
 #: the ticks of its scheduler, every 1 to 10 ms.
 _TICKS = 0.012
+#: A spread above this is noise: the machine was busy.
+NOISY = 0.15
 #: Relative and absolute tolerance of results: float32 sums in another order (Higham 2002, section
 #: 4.2: at most about log2(n) roundings for pairwise sums) lie far inside, a wrong element does not.
 TOLERANCE = (2e-5, 1e-5)
@@ -67,13 +69,14 @@ class Plan:
     """How long to measure: a sample lasts ``sample_seconds`` or one call, whichever is longer.
 
     There are ``repeats`` rounds, or fewer if a case would last longer than ``case_seconds``, but
-    never less than ``least_repeats``.
+    never less than ``least_repeats``. A noisy case is raced again, ``attempts`` times in all.
     """
 
     repeats: int = 21
     least_repeats: int = 5
     sample_seconds: float = 1e-3
     case_seconds: float = 5.0
+    attempts: int = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +132,7 @@ def prepare(work: Workload, contestant: Contestant, operands: Operands, clock: C
     with contestant.scope():
         values = (contestant.array(operand) for operand in operands)
         names.update(zip("abc", values, strict=False))
+        exec(work.setup.get(contestant.family, ""), names)  # noqa: S102 - a row of a table of ours
     source = _LOOP.format(expression=work.expression_for(contestant.family), end=_END[work.waits])
     exec(compile(source, f"<{work.name}>", "exec"), names)  # noqa: S102 - a row of workloads.py
     return Entry(contestant, names["once"], names["sample"])

@@ -112,13 +112,14 @@ def measure_program(
                 entries.append(entry)
             if isinstance(contestant, PhalanxContestant):
                 digests[contestant.name] = digest(got)
-    outcomes |= run_race(entries, plan, rest, advance)
+    raced, races = run_race(entries, plan, rest, advance)
+    outcomes |= raced
     gc.collect()
     for contestant in contestants:
         contestant.release()
     elements = sum(values.size for values in data.values())
     told = {key: replace(o, digest=digests.get(key, "")) for key, o in outcomes.items()}
-    return Case(name, elements, elements, f"phalanx.examples.{name}", told)
+    return Case(name, elements, elements, f"phalanx.examples.{name}", told, races)
 
 
 def prepare_program(program: Program, contestant: Contestant, data: Data, clock: Clock) -> Entry:

@@ -1,9 +1,9 @@
-"""Tables of 80 columns: ratios per device, bars, and a comparison with a former run."""
+"""Tables of 80 columns: ratios per device, and bars."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 
 from rich.box import SIMPLE_HEAD
@@ -12,11 +12,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from .bars import Verdict, judge, means
-from .results import FASTEST, Case, Run, geometric_mean
+from .limits import Limits
+from .measure import NOISY
+from .results import FASTEST, Case, Run
 from .workloads import size_text
 
-#: A spread above this is marked: the machine was busy.
-NOISY = 0.15
 #: A load per core above this is told: threads then wait for their cores.
 BUSY = 0.25
 #: With more peers than this, their times would not fit into 80 columns; the JSON has them.
@@ -44,12 +44,16 @@ def show(runs: Sequence[Run], console: Console) -> None:
             console.print(_ratios(run, device, _marks(run, device)))
             _reasons(run, device, console)
     with_bits = [run for run in runs if run.suite == "programs" and run.devices]
+    again = any(case.races > 1 for run in runs for case in run.cases)
     noisy = any(case.spread > NOISY for run in runs for case in run.cases)
     console.print(
-        "Medians. A ratio is the peer's time by the device's: above 1 the device is faster. "
+        "Medians. A ratio is the peer's time by the device's, round by round: above 1 the device "
+        "is faster. "
         + ("Best: the faster peer. " if any(map(_best, runs)) else "")
         + "!: below the bar."
         + (" ~ noisy: samples differ widely." if noisy else "")
+        + (" x3: raced three times until it was calm." if again else "")
+        + (" Limit: the share of the machine's own." if any(r.limits for r in runs) else "")
         + "".join(f" Bits: whether they are {next(iter(r.devices))}'s." for r in with_bits)
     )
     for _, group in groupby(runs, lambda run: run.suite):
@@ -87,18 +91,27 @@ def _contestants(run: Run, console: Console) -> None:
         told = {"kind"} | ({"hardware"} if about.get("hardware") == cpu else set())
         details = ", ".join(f"{k} {v}" for k, v in about.items() if v and k not in told)
         console.print(f"  {escape(name)}: {escape(details)}")
+    if run.limits is not None:
+        console.print(f"  limits: {escape(_limits_text(run.limits))}")
     for name, reason in run.missing.items():
         console.print(f"  [yellow]{escape(name)} is missing[/]: {escape(reason)}")
 
 
-def _table(title: str, headers: Sequence[str]) -> Table:
+def _limits_text(limits: Limits) -> str:
+    fma = ", ".join(f"{rate / 1e9:.0f} GFLOP/s {dtype}" for dtype, rate in limits.fma.items())
+    copy = limits.copy[-1][1] / 1e9
+    return f"copy {copy:.1f} GB/s beyond the caches, {fma}, threads {limits.threads}"
+
+
+def table(title: str, headers: Sequence[str], gap: int = 1) -> Table:
+    """Return an empty table; the first column stands on the left, the others on the right."""
     made = Table(
         title=title,
         title_justify="left",
         title_style="bold",
         box=SIMPLE_HEAD,
         pad_edge=False,
-        padding=(0, 1, 0, 0),
+        padding=(0, gap, 0, 0),
     )
     for place, header in enumerate(headers):
         made.add_column(escape(header), justify="left" if place == 0 else "right", no_wrap=True)
@@ -118,18 +131,21 @@ def _ratios(run: Run, device: str, marks: set[tuple[str, str, int]]) -> Table:
     of_programs, first = run.suite == "programs", next(iter(run.devices))
     headers = ["Program"] if of_programs else ["Workload", "Size"]
     headers += [device, *map(_header, timed), *ratio_headers, *("/ best" for _ in best)]
-    made = _table(f"Speed of {device}", [*headers, "Bits"] if of_programs else headers)
+    headers += ["Limit"] if run.limits is not None else []
+    made = table(f"Speed of {device}", [*headers, "Bits"] if of_programs else headers, gap=0)
     last = ""
     for case in run.cases:
         ratios = [_ratio(case, device, peer, peers, marks) for peer in (*peers, *best)]
         times = [_time(case, name) for name in (device, *timed)]
-        mark = "~" if case.spread > NOISY else " "
+        mark = f"x{case.races}" if case.races > 1 else ""
+        mark += "~" if case.spread > NOISY else " "
         if of_programs:
             bits = _BITS[case.has_bits_of(device, first)]
             made.add_row(case.workload + mark, *times, *ratios, bits)
             continue
         size = size_text(case.size) + mark
-        made.add_row(case.workload if case.workload != last else "", size, *times, *ratios)
+        limit = [] if run.limits is None else [_share_text(case.share(device, run.limits))]
+        made.add_row(case.workload if case.workload != last else "", size, *times, *ratios, *limit)
         last = case.workload
     return made
 
@@ -158,6 +174,10 @@ def _ratio_text(ratio: float) -> str:
     return f"{math.floor(ratio * 100.0) / 100.0:.2f}" if ratio < 100.0 else f"{ratio:.0f}"
 
 
+def _share_text(share: float | None) -> str:
+    return "" if share is None else f"{100.0 * share:.0f} %"
+
+
 def _reasons(run: Run, device: str, console: Console) -> None:
     """Say why something was not timed, each reason once."""
     seen: dict[str, list[str]] = {}
@@ -180,7 +200,7 @@ def _means(runs: Sequence[Run]) -> Table:
     names = list(dict.fromkeys(name for run in runs for name in (*run.peers, *_best(run))))
     what = "All programs" if runs[0].suite == "programs" else "From 2^16 elements up"
     headers = [what, *(f"/ {n}".replace(FASTEST, "best") for n in names)]
-    made = _table("Geometric means", headers)
+    made = table("Geometric means", headers)
     for run in runs:
         for device, found in means(run).items():
             values = (found.get(name) for name in names)
@@ -190,54 +210,10 @@ def _means(runs: Sequence[Run]) -> Table:
 
 
 def _bars(verdicts: Sequence[Verdict]) -> Table:
-    made = _table("Bars", ["Bar", "Device", "Against", "At least", "Got", ""])
+    made = table("Bars", ["Bar", "Device", "Against", "At least", "Got", ""])
     for v in verdicts:
         got = "-" if v.got is None else _ratio_text(v.got)
         count = f" in {len(v.missed)}" if v.missed and not v.bar.in_the_mean else ""
         verdict = "[green]met[/]" if v.is_met else f"[bold red]missed{count}[/]"
         made.add_row(v.bar.text, v.device, v.bar.peer, f"{v.bar.least:.2f}", got, verdict)
     return made
-
-
-def show_comparison(run: Run, old: Run, console: Console) -> None:
-    """Print how the devices' times changed since a former run, and the peers' with them.
-
-    The change of the fastest peer is that of the machine: the last column divides it out.
-    """
-    date = str(old.machine.get("date", "unknown date"))
-    was, now = (r.machine.get("hardware", {}).get("cpu") for r in (old, run))
-    if was != now:
-        console.print(f"[yellow]The former run was on another processor: {escape(str(was))}[/]")
-    for device in run.devices:
-        title = f"{device} against the run of {date}"
-        made = _table(title, ["Workload", "Size", "Then", "Now", "Then/now", "Peer", "Net"])
-        changes = list(_changes(run, old, device))
-        for case, then, here, machine in changes:
-            net = "-" if machine is None else f"{then / here / machine:.2f}"
-            peers = "-" if machine is None else f"{machine:.2f}"
-            times = (seconds_text(then), seconds_text(here), f"{then / here:.2f}")
-            made.add_row(case.workload, size_text(case.size), *times, peers, net)
-        mean = geometric_mean(then / here / (m or 1.0) for _, then, here, m in changes)
-        if mean is None:
-            console.print(f"{escape(title)}: no case in common")
-            continue
-        console.print(made)
-        console.print(
-            f"Above 1 is faster now; net of the fastest peer {mean:.2f} in the geometric mean."
-        )
-
-
-def _changes(run: Run, old: Run, device: str) -> Iterator[tuple[Case, float, float, float | None]]:
-    """Yield each case of both runs with then, now, and the fastest peer's then / now."""
-    former = {(case.workload, case.size): case for case in old.cases}
-    for case in run.cases:
-        before = former.get((case.workload, case.size))
-        if before is None:
-            continue
-        then, now = before.seconds(device), case.seconds(device)
-        if then is None or now is None:
-            continue
-        pairs = [(before.seconds(peer), case.seconds(peer)) for peer in run.peers]
-        known = [(a, b) for a, b in pairs if a and b]
-        machine = min(a for a, _ in known) / min(b for _, b in known) if known else None
-        yield case, then, now, machine

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import gc
-import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from statistics import median
 from typing import Any
 
 import numpy as np
 
 from .contestants import Contestant, NumpyPeer
+from .limits import Cost, Limits
 from .measure import (
     FAILURES,
+    NOISY,
     Clock,
     Entry,
     LostRaceError,
@@ -24,6 +26,7 @@ from .measure import (
     race,
     settle,
 )
+from .ratios import median_interval, pair_ratios
 from .workloads import HostArray, Operands, Workload
 
 SCHEMA = "phalanx-bench/1"
@@ -73,6 +76,9 @@ class Case:
     elements: int
     expression: str
     outcomes: dict[str, Outcome]
+    #: How many times the case was raced until it was not noisy; the least noisy race counts.
+    races: int = 1
+    cost: Cost | None = None
 
     def seconds(self, name: str) -> float | None:
         """Return the median of a contestant, ``None`` if it was not timed."""
@@ -80,11 +86,38 @@ class Case:
         return outcome.timing.median if outcome is not None and outcome.timing else None
 
     def ratio(self, device: str, peer: str, peers: Sequence[str]) -> float | None:
-        """Return the peer's time by the device's; ``FASTEST`` is the fastest of ``peers``."""
-        own = self.seconds(device)
+        """Return the median of the peer's times by the device's, round by round.
+
+        ``FASTEST`` is the fastest of ``peers``.
+        """
         names = peers if peer == FASTEST else (peer,)
-        times = [t for name in names if (t := self.seconds(name)) is not None]
-        return min(times) / own if own and times else None
+        return min((median(pairs) for n in names if (pairs := self.pairs(device, n))), default=None)
+
+    def interval(self, device: str, peers: Sequence[str]) -> tuple[float, float] | None:
+        """Return between which ratios the one over the fastest of ``peers`` lies, with its noise.
+
+        Without peers it is that of the speed, in calls per second.
+        """
+        known = [pairs for peer in peers if (pairs := self.pairs(device, peer))]
+        if known:
+            return median_interval(min(known, key=median))
+        outcome = self.outcomes.get(device)
+        if peers or outcome is None or outcome.timing is None:
+            return None
+        return median_interval([1.0 / max(s, 1e-12) for s in outcome.timing.samples])
+
+    def pairs(self, device: str, peer: str) -> list[float]:
+        """Return the peer's time by the device's of each round, nothing where one has none."""
+        own, other = (self.outcomes.get(name) for name in (device, peer))
+        if own is None or other is None or own.timing is None or other.timing is None:
+            return []
+        return pair_ratios(own.timing.samples, other.timing.samples)
+
+    def share(self, name: str, limits: Limits | None) -> float | None:
+        """Return which share of the machine's limit a contestant reaches, ``None`` if unknown."""
+        taken = self.seconds(name)
+        least = limits.seconds(self.cost) if limits is not None and self.cost is not None else None
+        return least / taken if least is not None and taken else None
 
     def has_bits_of(self, device: str, other: str) -> bool | None:
         """Tell whether two devices computed the same bits, ``None`` where that is not known."""
@@ -110,6 +143,8 @@ class Run:
     #: Which bars count: those of ``"host"`` libraries, of the peers on a device of a driver, or of
     #: ``"programs"``.
     suite: str = "host"
+    #: What the machine can do at most, if that was measured.
+    limits: Limits | None = None
 
     def other_bits(self) -> list[tuple[str, str]]:
         """Return where a device's bits are not the first one's: workload and device."""
@@ -131,21 +166,28 @@ class Run:
             "devices": self.devices,
             "peers": self.peers,
             "missing": self.missing,
+            **({"limits": self.limits.to_dict()} if self.limits is not None else {}),
             "cases": [self._case(case) for case in self.cases],
         }
 
     def _case(self, case: Case) -> dict[str, Any]:
         peers = list(self.peers)
-        return {
+        found = {
             "workload": case.workload,
             "size": case.size,
             "elements": case.elements,
             "expression": case.expression,
+            "races": case.races,
             "outcomes": {name: o.to_dict() for name, o in case.outcomes.items()},
             "ratios": {
                 d: {p: case.ratio(d, p, peers) for p in (*peers, FASTEST)} for d in self.devices
             },
+            "intervals": {d: case.interval(d, peers) for d in self.devices} if peers else {},
         }
+        if case.cost is not None:
+            found["cost"] = case.cost.to_dict()
+            found["shares"] = {name: case.share(name, self.limits) for name in case.outcomes}
+        return found
 
 
 def from_dict(data: Any) -> Run:
@@ -165,6 +207,8 @@ def from_dict(data: Any) -> Run:
                 int(case["elements"]),
                 str(case["expression"]),
                 {name: _outcome(value) for name, value in case["outcomes"].items()},
+                int(case.get("races", 1)),
+                Cost.from_dict(case["cost"]) if "cost" in case else None,
             )
             for case in data["cases"]
         ]
@@ -179,6 +223,7 @@ def from_dict(data: Any) -> Run:
             data["settings"],
             cases,
             str(data.get("suite", "host")),
+            Limits.from_dict(data["limits"]) if "limits" in data else None,
         )
     except (AttributeError, KeyError, TypeError) as error:
         raise ValueError(f"damaged result of `phalanx bench --json`: {error!r}") from error
@@ -199,12 +244,6 @@ def _outcome(data: dict[str, Any]) -> Outcome:
         timing = Timing(int(data["calls"]), tuple(float(s) for s in data["samples"]))
     reason, digest = (str(data.get(key, "")) for key in ("reason", "digest"))
     return Outcome(str(data["status"]), reason, timing, digest)
-
-
-def geometric_mean(values: Iterable[float]) -> float | None:
-    """Return the geometric mean, ``None`` of nothing."""
-    logs = [math.log(value) for value in values]
-    return math.exp(math.fsum(logs) / len(logs)) if logs else None
 
 
 def measure_case(
@@ -232,12 +271,15 @@ def measure_case(
             entries.append(admitted)
         else:
             outcomes[contestant.name] = admitted
+    moved = work.moves(size) if work.moves else want.nbytes + sum(x.nbytes for x in operands)
+    cost = Cost(moved, work.flops(size) if work.flops else 0.0, want.dtype.name)
     del operands, want
-    outcomes |= run_race(entries, plan, rest, advance)
+    raced, races = run_race(entries, plan, rest, advance)
     gc.collect()
     for contestant in contestants:
         contestant.release()
-    return Case(work.name, size, work.elements(size), work.expression, outcomes)
+    outcomes |= raced
+    return Case(work.name, size, work.elements(size), work.expression, outcomes, races, cost)
 
 
 def run_race(
@@ -245,25 +287,40 @@ def run_race(
     plan: Plan,
     rest: Callable[[], None],
     advance: Callable[[float], None] | None,
-) -> dict[str, Outcome]:
-    """Time the entries and release them; who fails leaves the race, and it begins anew."""
+) -> tuple[dict[str, Outcome], int]:
+    """Time the entries and release them; return the outcomes, and how many races it took.
+
+    Who fails leaves the race, and it begins anew. A noisy one is run again, ``plan.attempts`` times
+    in all; the least noisy counts, whatever its ratios.
+    """
     outcomes: dict[str, Outcome] = {}
-    while entries:
+    races: list[dict[str, Timing]] = []
+    while entries and len(races) < plan.attempts:
         try:
-            timings = race(entries, plan, rest, advance)
+            races.append(race(entries, plan, rest, None if races else advance))
         except LostRaceError as lost:
             outcomes[lost.name] = Outcome("failed", line_of(lost.__cause__ or lost))
             entries[:] = [entry for entry in entries if entry.contestant.name != lost.name]
+            races.clear()
             continue
-        outcomes |= {name: Outcome("ok", timing=timing) for name, timing in timings.items()}
-        entries.clear()
-    return outcomes
+        if _spread(races[-1]) <= NOISY:
+            break
+    entries.clear()
+    calmest = min(races, key=_spread, default={})
+    outcomes |= {name: Outcome("ok", timing=timing) for name, timing in calmest.items()}
+    return outcomes, max(len(races), 1)
+
+
+def _spread(timings: dict[str, Timing]) -> float:
+    return max(timing.spread for timing in timings.values())
 
 
 def _admit(
     work: Workload, contestant: Contestant, operands: Operands, want: HostArray, clock: Clock
 ) -> Entry | Outcome:
     """Make a contestant ready if it computes what it should; else say why not."""
+    if reason := work.lacks.get(contestant.family):
+        return Outcome("unsupported", reason)
     try:
         entry = prepare(work, contestant, operands, clock)
         with contestant.scope():

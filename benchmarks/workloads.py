@@ -24,7 +24,7 @@ class Workload:
     ``expression`` is Python text over ``xp`` (the contestant's namespace) and the operands ``a``,
     ``b``, ``c``; it is the body of the timed loop, so making views and releasing the result count.
     ``special`` replaces it for the contestants of a family that spell it differently. ``size`` is
-    the number of elements of the largest operand, or the order of a matrix.
+    the number of elements of the largest operand by ``width``, or the order of a matrix.
     """
 
     name: str
@@ -41,10 +41,25 @@ class Workload:
     #: False where only the host's time counts: the work is waited for after the clock was read.
     waits: bool = True
     special: Mapping[str, str] = field(default_factory=dict)
+    #: A statement by family that changes the operands once, before anything is timed.
+    setup: Mapping[str, str] = field(default_factory=dict)
+    #: Why a family cannot do this, by family. What NumPy computes is the reference all the same.
+    lacks: Mapping[str, str] = field(default_factory=dict)
+    #: Elements of the largest operand for each unit of ``size``.
+    width: int = 1
+    #: Bytes that must be read or written, by size; without it all of the operands and the result.
+    moves: Callable[[int], int] | None = None
+    #: Multiplications and additions, by size, where they set the limit.
+    flops: Callable[[int], float] | None = None
 
     def elements(self, size: int) -> int:
         """Return the number of elements of the largest operand."""
-        return size * size if self.is_matrix else size
+        return size * size if self.is_matrix else size * self.width
+
+    def effort(self, size: int) -> float:
+        """Return about how long the work lasts, in units of a pass over 2^20 elements."""
+        passes = self.elements(size) / 2**20
+        return max(passes, self.flops(size) / 2**30) if self.flops else passes
 
     def accepts(self, size: int) -> bool:
         """Tell whether the workload exists at a size."""
@@ -142,6 +157,7 @@ WORKLOADS: tuple[Workload, ...] = (
         quick_sizes=(64, 512),
         limits=(2, 8192),
         is_matrix=True,
+        flops=lambda n: 2.0 * n**3,
     ),
 )
 
@@ -160,13 +176,15 @@ def chosen(
     """Return the workloads whose name contains one of ``names``, each at its sizes or at ``sizes``.
 
     ``among`` are those to choose from; nothing named means all. A workload that does not exist at a
-    size is left out there.
+    size is left out there; one that has no quick size has its smallest if it is named.
     """
     names, sizes = list(names), list(sizes)
     found = []
     for work in among:
         if names and not any(name.lower() in work.name for name in names):
             continue
-        own = work.quick_sizes if quick else work.sizes
+        own = work.sizes
+        if quick:
+            own = work.quick_sizes or (work.sizes[:1] if names else ())
         found += [(work, size) for size in (sizes or own) if work.accepts(size)]
     return found

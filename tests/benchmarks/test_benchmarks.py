@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import json
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -11,14 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 import phalanx as px
 import pytest
+from bench_kit import BY_NAME, printed, run_of, timed
 from phalanx.benchmarks import bars, contestants, measure, report, results, workloads
 from phalanx.benchmarks.contestants import Contestant, NumpyPeer, PhalanxContestant
 from phalanx.benchmarks.measure import Plan, Timing
-from phalanx.benchmarks.results import FASTEST, Case, Outcome, Run
-from rich.console import Console
+from phalanx.benchmarks.results import FASTEST, Case, Outcome
 
 NS = 1e-9
-BY_NAME = {work.name: work for work in workloads.WORKLOADS}
 
 
 class Clock:
@@ -71,37 +68,6 @@ def case_of(*fakes: Contestant, clock: Clock, plan: Plan | None = None, **more: 
     return results.measure_case(
         BY_NAME["exp"], 8, fakes, plan, clock=clock, rest=lambda: None, **more
     )
-
-
-def timed(**seconds: float | None) -> dict[str, Outcome]:
-    return {
-        name: Outcome("unsupported", "no kernel")
-        if t is None
-        else Outcome("ok", timing=Timing(1, (t, t)))
-        for name, t in seconds.items()
-    }
-
-
-def run_of(*cases: tuple[str, int, dict[str, Outcome]], peers: str = "numpy torch") -> Run:
-    return Run(
-        {"cpu": {"version": "1", "kind": "cpu"}},
-        {peer: {"version": "2"} for peer in peers.split()},
-        {},
-        {
-            "date": "2025-01-01",
-            "packages": {},
-            "hardware": {"cpu": "One", "cores": 2},
-            "system": {},
-        },
-        {},
-        [Case(w, n, BY_NAME[w].elements(n), BY_NAME[w].expression, o) for w, n, o in cases],
-    )
-
-
-def printed(show: Any, *args: Any) -> str:
-    console = Console(file=io.StringIO(), width=80, highlight=False)
-    show(*args, console)
-    return console.file.getvalue()
 
 
 class TestMeasure:
@@ -185,6 +151,43 @@ class TestMeasure:
         assert Timing(1, (1.0, 1.0, 1.0)).spread == 0.0
         assert Timing(1, (1.0, 2.0, 3.0)).spread == pytest.approx(0.5)
         assert Timing(1, (1.0,)).spread == 0.0
+
+
+class TestNoisyRaces:
+    PLAN = Plan(8, 8, 1e-4, 100.0)
+
+    def race(self, *noisy: bool) -> tuple[Case, Fake]:
+        """Race one whose samples differ widely in some races."""
+        clock = Clock()
+        costs = [0.5]  # the check
+        for is_noisy in noisy:  # three calls plan the eight samples
+            costs += [0.5] * 3 + ([0.5, 1.0] * 4 if is_noisy else [0.5] * 8)
+        fake = Fake("a", clock, tuple(costs))
+        case = case_of(fake, clock=clock, plan=self.PLAN)
+        assert fake.calls == 1 + 11 * case.races
+        return case, fake
+
+    def test_a_calm_race_is_not_repeated(self) -> None:
+        assert self.race(False)[0].races == 1
+
+    def test_a_noisy_one_is_repeated_until_it_is_calm(self) -> None:
+        case, _ = self.race(True, True, False, True)
+        assert case.races == 3
+        assert case.spread == 0.0
+
+    def test_at_most_five_times(self) -> None:
+        case, _ = self.race(*[True] * 9)
+        assert case.races == 5
+        assert case.spread > measure.NOISY
+
+    def test_the_number_of_races_stands_in_the_row(self) -> None:
+        run = run_of(("add", 2**20, timed(cpu=1.0, numpy=2.0)), peers="numpy")
+        run.cases[0] = replace(run.cases[0], races=3)
+        text = printed(report.show, [run])
+        assert "2^20x3" in text
+        assert "x3: raced three times" in " ".join(text.split())
+        run.cases[0] = replace(run.cases[0], races=1)
+        assert "raced" not in printed(report.show, [run])
 
 
 class TestWhatIsNotTimed:
@@ -317,11 +320,6 @@ class TestRatiosAndBars:
         assert case.ratio("cpu", FASTEST, ["numpy"]) == 1.5
         assert case.ratio("cpu", "absent", []) is None
 
-    def test_geometric_mean(self) -> None:
-        assert results.geometric_mean([2.0, 8.0]) == pytest.approx(4.0)
-        assert results.geometric_mean([1e-300] * 3) == pytest.approx(1e-300)
-        assert results.geometric_mean([]) is None
-
     def test_bars(self) -> None:
         run = run_of(
             ("dispatch add", 1, timed(cpu=1.0, numpy=0.9, torch=9.0)),
@@ -355,118 +353,6 @@ class TestRatiosAndBars:
         assert [verdict.is_met for verdict in bars.judge(run)] == [True]
         run.devices["cpu"]["kind"] = "gpu"
         assert bars.judge(run) == []
-
-
-class TestReport:
-    def test_a_table_of_eighty_columns(self) -> None:
-        text = printed(
-            report.show,
-            [
-                run_of(
-                    ("add", 2**16, timed(cpu=1.0e-3, numpy=4.567e-3, torch=0.999e-3)),
-                    ("add", 2**20, timed(cpu=None, numpy=1.23e-7, torch=12.0)),
-                )
-            ],
-        )
-        assert max(map(len, text.splitlines())) <= 80
-        for word in (
-            "1.00 ms",
-            "4.57 ms",
-            "4.56",
-            "! 0.99",
-            "unsupported",
-            "123 ns",
-            "12 s",
-            "no kernel",
-            "missed",
-        ):
-            assert word in text, word
-
-    @pytest.mark.parametrize(
-        ("seconds", "text"),
-        [
-            (None, "-"),
-            (1.234e-9, "1.23 ns"),
-            (9.996e-7, "1.00 µs"),
-            (0.0123, "12.3 ms"),
-            (0.9999, "1 s"),
-            (75.3, "75.3 s"),
-        ],
-    )
-    def test_times(self, seconds: float | None, text: str) -> None:
-        assert report.seconds_text(seconds) == text
-
-    def test_a_busy_machine_is_told(self) -> None:
-        run = run_of(("add", 2**16, timed(cpu=1.0, numpy=2.0)), peers="numpy")
-        run.machine["hardware"]["load"] = 0.4
-        assert "busy" not in printed(report.show, [run])
-        run.machine["hardware"]["load"] = 1.5
-        assert "busy (load 1.5)" in printed(report.show, [run])
-
-    def test_many_peers_still_fit(self) -> None:
-        peers = {f"peer{i}": 2.0 for i in range(4)}
-        text = printed(
-            report.show, [run_of(("add", 2**16, timed(cpu=1.0, **peers)), peers=" ".join(peers))]
-        )
-        assert max(map(len, text.splitlines())) <= 80
-        assert text.count("2.00") >= 5
-
-    def test_a_missing_peer_is_named_with_the_remedy(self) -> None:
-        run = run_of(("add", 2**16, timed(cpu=1.0, numpy=2.0)), peers="numpy")
-        run.missing["torch"] = "No module named 'torch'; pip install torch"
-        text = printed(report.show, [run])
-        assert "torch is missing: No module named 'torch'; pip install torch" in text
-        assert "/ best" not in text
-
-    def test_comparison_divides_the_machine_out(self) -> None:
-        old = run_of(("add", 2**16, timed(cpu=4.0, numpy=2.0, torch=None)))
-        new = run_of(
-            ("add", 2**16, timed(cpu=1.0, numpy=1.0, torch=None)), ("sort", 2**16, timed(cpu=1.0))
-        )
-        text = printed(report.show_comparison, new, old)
-        assert "4.00" in text
-        assert "net of the fastest peer 2.00" in text
-        assert "sort" not in text
-        old.machine["hardware"]["cpu"] = "Two"
-        assert "another processor: Two" in printed(report.show_comparison, new, old)
-
-    def test_comparison_with_nothing_in_common(self) -> None:
-        text = printed(report.show_comparison, run_of(("add", 2**16, timed(cpu=1.0))), run_of())
-        assert "no case in common" in text
-
-
-class TestJson:
-    def run(self) -> Run:
-        return run_of(
-            ("add", 2**16, timed(cpu=1.0, numpy=4.0, torch=2.0)),
-            ("sort", 2**16, timed(cpu=None, numpy=1.0, torch=1.0)),
-        )
-
-    def test_there_and_back(self) -> None:
-        run = self.run()
-        data = json.loads(json.dumps(run.to_dict()))
-        assert data["schema"] == "phalanx-bench/1"
-        first, second = data["cases"]
-        assert first["ratios"] == {"cpu": {"numpy": 4.0, "torch": 2.0, "fastest": 2.0}}
-        assert first["outcomes"]["cpu"]["samples"] == [1.0, 1.0]
-        assert second["outcomes"]["cpu"] == {"status": "unsupported", "reason": "no kernel"}
-        assert second["ratios"]["cpu"]["fastest"] is None
-        assert results.from_dict(data) == run
-
-    @pytest.mark.parametrize(
-        "data",
-        [
-            None,
-            [],
-            {},
-            {"schema": "phalanx-bench/0"},
-            {"schema": "phalanx-bench/1"},
-            {"schema": "phalanx-bench/1", "cases": 3},
-        ],
-    )
-    def test_other_data_are_refused(self, data: Any) -> None:
-        with pytest.raises(ValueError, match="phalanx bench --json"):
-            results.from_dict(data)
 
 
 class TestPeers:

@@ -27,7 +27,7 @@ def bench(*args: str) -> Result:
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Plans that end at once: what is measured does not matter here."""
-    monkeypatch.setattr(command, "_QUICK", Plan(2, 2, 1e-6, 0.01))
+    monkeypatch.setattr(command, "_QUICK", Plan(2, 2, 1e-6, 0.01, attempts=1))
 
 
 @pytest.mark.usefixtures("short")

@@ -192,7 +192,7 @@ class TestCommand:
     def test_a_table_per_device(
         self, opencl: px.Device, fake: px.Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(command, "_QUICK", Plan(2, 2, 1e-6, 0.01))
+        monkeypatch.setattr(command, "_QUICK", Plan(2, 2, 1e-6, 0.01, attempts=1))
         path = tmp_path / "run.json"
         args = ("--quick", "-d", "fake:0", "-d", opencl.name, "-k", "add", "--size", "2^12")
         done = bench(*args, "--size", "1", "--json", str(path))

@@ -26,7 +26,7 @@ def bench(*args: str) -> Result:
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Plans that end at once: what is measured does not matter here."""
-    monkeypatch.setattr(command, "_QUICK", Plan(2, 2, 1e-6, 0.01))
+    monkeypatch.setattr(command, "_QUICK", Plan(2, 2, 1e-6, 0.01, attempts=1))
 
 
 @pytest.fixture
