@@ -114,8 +114,8 @@ gpu: $(if $(GPU_PYTHON),,$(VENV)/.test) ## prove and measure a CUDA device; resu
 	PYTHONPATH=tests $(or $(GPU_PYTHON),$(BIN)/python) -m gpu $(ARGS)
 
 bench: $(VENV)/.test ## ratios of speed against NumPy, PyTorch and pyopencl; ARGS=--programs, ARGS=--help
-	$(BIN)/python -c 'import array_api_compat, mako, torch' 2>/dev/null || \
-		$(BIN)/python -m pip install --quiet array-api-compat mako '$(TORCH)'
+	$(BIN)/python -c 'import array_api_compat, mako, platformdirs, torch' 2>/dev/null || \
+		$(BIN)/python -m pip install --quiet array-api-compat mako platformdirs '$(TORCH)'
 	$(RUNTIMES)
 	$(RUN) $(BIN)/phalanx bench --json out/bench.json $(ARGS)
 

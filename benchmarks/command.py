@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -16,8 +17,10 @@ from phalanx.cli.output import plain_errors
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+from .archive import Archive, matching
 from .contestants import PEERS, Contestant, usable_cores
 from .functions import FUNCTIONS
+from .history import HistoryError, rounded
 from .measure import Plan
 from .suites import OWN_PEERS, Suite, choose_suites
 from .workloads import WORKLOADS, Workload, chosen, size_text
@@ -26,6 +29,17 @@ if TYPE_CHECKING:
     from .results import Case, Run
 
 _QUICK = Plan(repeats=7, least_repeats=3, sample_seconds=3e-4, case_seconds=1.0, attempts=1)
+#: Parameters that choose what is measured and how.
+_CHOICES = (
+    "devices",
+    "peers",
+    "names",
+    "sizes",
+    "repeats",
+    "quick",
+    "with_functions",
+    "with_programs",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +79,10 @@ Examples:
   phalanx bench --programs               whole programs, on all devices
   phalanx bench --programs -k kmeans -d opencl:0
   phalanx bench --json new.json --compare old.json
+  phalanx bench --compare last           what changed since the last run here
+  phalanx bench --list                   the history of this kind of machine
+  phalanx bench --show last --compare last~1
+  phalanx bench --show new.json --html bench.html
 
 \b
 Exit code: 0, or 2 for wrong usage, 1 if the device does not work, if a
@@ -111,10 +129,27 @@ A missed bar is shown and is no error: timings belong to the machine.
 @click.option(
     "--compare",
     "old",
-    metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Show what changed since a run saved with --json.",
+    metavar="RUN",
+    help="Show what changed since a run: a file of --json, or one of the history: last, last~2, "
+    "or how its date begins.",
 )
+@click.option("--show", "shown", metavar="RUN", help="Measure nothing, show a former run.")
+@click.option(
+    "--html",
+    "page",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Draw everything on one page that needs no network.",
+)
+@click.option(
+    "--history",
+    "history_path",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Keep runs there.  [default: a file per kind of machine in the user's data folder]",
+)
+@click.option("--no-history", is_flag=True, help="Do not keep this run.")
+@click.option("--list", "listed", is_flag=True, help="Measure nothing, list the history.")
 @plain_errors
 def bench(
     devices: tuple[str, ...],
@@ -126,7 +161,12 @@ def bench(
     with_functions: bool,
     with_programs: bool,
     out: str | None,
-    old: Path | None,
+    old: str | None,
+    shown: str | None,
+    page: Path | None,
+    history_path: Path | None,
+    no_history: bool,
+    listed: bool,
 ) -> None:
     """Measure Phalanx against NumPy and PyTorch, side by side in one run.
 
@@ -135,24 +175,43 @@ def bench(
     PyTorch on the CPU.
 
     Every contestant computes the same values, which is checked first; then all take turns, and the
-    table shows the ratios of the medians. Making the result's memory and releasing it counts.
+    table shows the medians of the ratios. Making the result's memory and releasing it counts.
+
+    Each run is kept in a history, a file for each kind of machine: processor, cores, instruction
+    set and the peers' versions.
     """
-    former = _read(old) if old else []
+    console = Console(stderr=out == "-", highlight=False)
+    archive = Archive(history_path, Console(stderr=True, highlight=False))
+    if listed or shown:
+        _refuse_choices("--list" if listed else "--show")
+    with _plain_history_errors():
+        if listed:
+            archive.show(console)
+            return
+        suites = None if shown else with_programs
+        former = archive.find(old, "--compare", of_programs=suites) if old else []
+        keeps = not (no_history or shown) and archive.can_keep()
     plan = _QUICK if quick else Plan()
     if repeats is not None:
         least = min(plan.least_repeats, repeats)
         plan = replace(plan, repeats=repeats, least_repeats=least)
-    if with_programs:
+    if shown:
+        runs = archive.find(shown, "--show")
+    elif with_programs:
         if sizes or with_functions:
             raise click.UsageError("--programs does not go with --size or --all")
         runs = [_run_programs(devices, peers, names, plan)]
     else:
         on_host = (*WORKLOADS, *FUNCTIONS) if with_functions else WORKLOADS
         runs = _run_workloads(devices, peers, names, sizes, quick, on_host, plan)
-    console = Console(stderr=out == "-", highlight=False)
     _report(runs, former, console)
+    data = _as_dicts(runs)
     if out:
-        _save(runs, out, console)
+        _save_json(data, out, console)
+    if page:
+        _save_page(runs, archive, page, console)
+    if keeps and any(run.cases for run in runs):
+        archive.keep(rounded(data))
     if any(run.other_bits() for run in runs):
         click.get_current_context().exit(1)
 
@@ -220,13 +279,30 @@ def _no_device(host: Suite, devices: tuple[str, ...], peers: tuple[str, ...]) ->
     )
 
 
-def _read(path: Path) -> list[Run]:
-    from .results import runs_from_dict
+def _refuse_choices(option: str) -> None:
+    """Refuse options that choose what is measured where nothing is.
 
+    Raises:
+        click.UsageError: there is one.
+    """
+    context = click.get_current_context()
+    chosen_ones = [
+        parameter.opts[0]
+        for parameter in context.command.params
+        if parameter.name in _CHOICES and context.params.get(parameter.name)
+    ]
+    if option == "--list" and context.params.get("shown"):
+        chosen_ones.append("--show")
+    if chosen_ones:
+        raise click.UsageError(f"{option} measures nothing, leave out {', '.join(chosen_ones)}")
+
+
+@contextmanager
+def _plain_history_errors() -> Iterator[None]:
     try:
-        return runs_from_dict(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError) as error:
-        raise click.BadParameter(f"{path}: {error}", param_hint="--compare") from error
+        yield
+    except HistoryError as error:
+        raise click.ClickException(str(error)) from error
 
 
 def _job(work: Workload, size: int) -> Job:
@@ -301,9 +377,8 @@ def _report(runs: list[Run], former: list[Run], console: Console) -> None:
 
     show(runs, console)
     for run in runs:
-        for old in former:
-            if old.suite == run.suite and run.devices.keys() & old.devices.keys():
-                show_comparison(run, old, console)
+        for old in matching(run, former):
+            show_comparison(run, old, console)
 
 
 def _as_dict(run: Run) -> dict[str, object]:
@@ -313,17 +388,29 @@ def _as_dict(run: Run) -> dict[str, object]:
     return run.to_dict() | {"geometric_means": means(run), "bars": verdicts}
 
 
-def _save(runs: list[Run], out: str, console: Console) -> None:
+def _as_dicts(runs: list[Run]) -> dict[str, object]:
     first, *further = map(_as_dict, runs)
-    data = first | {"further": further}
+    return first | {"further": further}
+
+
+def _save_json(data: dict[str, object], out: str, console: Console) -> None:
     text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
     if out == "-":
         sys.stdout.write(text)
         return
-    path = Path(out)
+    _save(text, Path(out), console)
+
+
+def _save_page(runs: list[Run], archive: Archive, path: Path, console: Console) -> None:
+    from .page import write_page
+
+    _save(write_page(runs, archive.former), path, console)
+
+
+def _save(text: str, path: Path, console: Console) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise click.FileError(out, hint=str(error)) from error
+        raise click.FileError(str(path), hint=str(error)) from error
     console.print(f"saved: {path}", markup=False)

@@ -9,9 +9,15 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from .contestants import usable_cores
+from .contestants import PEERS, usable_cores
 
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+_CORES = Path("/proc/cpuinfo")
+#: Sets of vector instructions, the widest first, each with the flags that Linux shows for them.
+_VECTORS = {
+    "avx512": {"avx512f", "avx512bw", "avx512dq", "avx512vl"},
+    "avx2": {"avx2", "fma"},
+}
 _VARIABLES = ("PHALANX_", "OMP_", "OPENBLAS_", "MKL_", "GOMP_", "KMP_")
 
 
@@ -36,6 +42,16 @@ def describe(peers: list[str]) -> dict[str, Any]:
     }
 
 
+def machine_kind() -> dict[str, str]:
+    """Return what must be the same for times to be comparable, as text by name.
+
+    Processor, cores of this process, instruction set, and the peers' versions, whether they take
+    part or not; empty where one is not installed.
+    """
+    kind = {"cpu": _cpu_name(), "cores": str(usable_cores()), "isa": _instruction_set()}
+    return kind | _packages(list(PEERS))
+
+
 def _packages(names: list[str]) -> dict[str, str]:
     found = {}
     for name in sorted(set(names)):
@@ -47,12 +63,24 @@ def _packages(names: list[str]) -> dict[str, str]:
 
 
 def _cpu_name() -> str:
+    return _of_first_core("model name") or platform.processor() or platform.machine()
+
+
+def _instruction_set() -> str:
+    """Return the machine's name with the widest vectors: ``x86_64 avx512``."""
+    flags = set(_of_first_core("flags").split())
+    wide = next((text for text, needed in _VECTORS.items() if needed <= flags), "")
+    return f"{platform.machine()} {wide}".strip()
+
+
+def _of_first_core(what: str) -> str:
+    """Return a line of the first core in the system's list, empty if there is none."""
     try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = _CORES.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
-        lines = []
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(names, "") or platform.processor() or platform.machine()
+        return ""
+    found = (line.partition(":")[2].strip() for line in lines if line.startswith(what))
+    return next(found, "")
 
 
 def _caches() -> dict[str, str]:
