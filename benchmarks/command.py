@@ -21,9 +21,10 @@ from .archive import Archive, matching
 from .contestants import PEERS, Contestant, usable_cores
 from .functions import FUNCTIONS
 from .history import HistoryError, rounded
+from .host_workloads import HOST_WORKLOADS
 from .measure import Plan
 from .suites import OWN_PEERS, Suite, choose_suites
-from .workloads import WORKLOADS, Workload, chosen, size_text
+from .workloads import Workload, chosen, size_text
 
 if TYPE_CHECKING:
     from .results import Case, Run
@@ -202,7 +203,7 @@ def bench(
             raise click.UsageError("--programs does not go with --size or --all")
         runs = [_run_programs(devices, peers, names, plan)]
     else:
-        on_host = (*WORKLOADS, *FUNCTIONS) if with_functions else WORKLOADS
+        on_host = (*HOST_WORKLOADS, *FUNCTIONS) if with_functions else HOST_WORKLOADS
         runs = _run_workloads(devices, peers, names, sizes, quick, on_host, plan)
     _report(runs, former, console)
     data = _as_dicts(runs)

@@ -57,10 +57,11 @@ def _change(case: Case, before: Case, device: str, names: Sequence[str]) -> Chan
         return None
     known = [n for n in names if before.pairs(device, n) and case.pairs(device, n)]
     peers = sorted(known, key=lambda name: median(case.pairs(device, name)))[:1]
-    intervals = before.interval(device, peers), case.interval(device, peers)
-    if intervals[0] is None or intervals[1] is None:
+    intervals = [each.interval(device, peers) for each in (before, case)]
+    known_intervals = [each for each in intervals if each is not None]
+    if len(known_intervals) < 2:
         return None
-    noise = math.sqrt(math.prod(high / low for low, high in intervals))
+    noise = math.prod(math.sqrt(high / low) for low, high in known_intervals)
     if not peers:
         return Change(case, then, now, None, then / now, noise)
     first, second = (median(c.pairs(device, peers[0])) for c in (before, case))

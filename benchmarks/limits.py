@@ -137,8 +137,7 @@ def _parse(threads: int, text: str) -> Limits:
         raise NoLimitsError(f"the measurement printed {text[:100]!r}") from error
     if not copy or not fma:
         raise NoLimitsError(f"the measurement printed {text[:100]!r}")
-    best, rising = 0.0, []
-    for moved, rate in reversed(copy):  # fewer bytes are never slower: threads then share caches
-        best = max(best, rate)
-        rising.append((moved, best))
-    return Limits(threads, tuple(reversed(rising)), fma)
+    # Fewer bytes can be no slower, but for noise: their rate is the best of theirs and of more.
+    rates = [max(rate for _, rate in copy[place:]) for place in range(len(copy))]
+    rising = tuple((moved, best) for (moved, _), best in zip(copy, rates, strict=True))
+    return Limits(threads, rising, fma)

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, TypeAlias
 from .contestants import PEERS, Contestant, PhalanxContestant, open_peers
 from .cuda_peers import CUDA_PEERS, open_cuda_peers, why_no_card
 from .cuda_workloads import CUDA_WORKLOADS
+from .host_workloads import HOST_WORKLOADS
 from .opencl_peers import OPENCL_PEERS, open_opencl_peers, why_none
 from .opencl_workloads import OPENCL_WORKLOADS
-from .workloads import WORKLOADS, Workload
+from .workloads import Workload
 
 if TYPE_CHECKING:
     from phalanx import Device
@@ -86,7 +87,7 @@ def choose_suites(names: Iterable[str], peers: Sequence[str]) -> list[Suite]:
 
     host_peers = [name for name in PEERS if not peers or name in peers]
     named = list(dict.fromkeys(find_device(name) for name in names))
-    host = Suite("host", [], host_peers, WORKLOADS)
+    host = Suite("host", [], host_peers, HOST_WORKLOADS)
     if host_peers:
         host.devices = [d for d in named or [get_device()] if peers or not _has_own(d)]
     suites = [host]

@@ -70,7 +70,7 @@ class Workload:
         return self.special.get(family, self.expression)
 
 
-def _values(n: int, rng: np.random.Generator) -> HostArray:
+def values(n: int, rng: np.random.Generator) -> HostArray:
     """Uniform in [-1, 3): no cancellation in sums, both signs, no overflow in ``exp``."""
     x = rng.random(n, dtype=np.float32)
     x *= 4.0
@@ -80,24 +80,25 @@ def _values(n: int, rng: np.random.Generator) -> HostArray:
 
 def vectors(count: int) -> Callable[[int, np.random.Generator], Operands]:
     """Return what makes so many vectors of ``size`` elements."""
-    return lambda n, rng: tuple(_values(n, rng) for _ in range(count))
+    return lambda n, rng: tuple(values(n, rng) for _ in range(count))
 
 
-def _rows(n: int, rng: np.random.Generator) -> Operands:
-    return (_values(n, rng).reshape(-1, ROW),)
+def rows(n: int, rng: np.random.Generator) -> Operands:
+    """Make a matrix of so many elements with rows of `ROW`."""
+    return (values(n, rng).reshape(-1, ROW),)
 
 
 def _rows_and_row(n: int, rng: np.random.Generator) -> Operands:
-    return _values(n, rng).reshape(-1, ROW), _values(ROW, rng)
+    return values(n, rng).reshape(-1, ROW), values(ROW, rng)
 
 
 def _mask_and_vectors(count: int) -> Callable[[int, np.random.Generator], Operands]:
     """A mask that is true for a random half, so that no branch can be foretold, and vectors."""
-    return lambda n, rng: (rng.random(n) < 0.5, *(_values(n, rng) for _ in range(count)))
+    return lambda n, rng: (rng.random(n) < 0.5, *(values(n, rng) for _ in range(count)))
 
 
 def _matrices(n: int, rng: np.random.Generator) -> Operands:
-    return _values(n * n, rng).reshape(n, n), _values(n * n, rng).reshape(n, n)
+    return values(n * n, rng).reshape(n, n), values(n * n, rng).reshape(n, n)
 
 
 def _nothing(_n: int, _rng: np.random.Generator) -> Operands:
@@ -106,7 +107,8 @@ def _nothing(_n: int, _rng: np.random.Generator) -> Operands:
 
 #: The sizes of a workload of one element.
 ONE: dict[str, Any] = {"sizes": (1,), "quick_sizes": (1,), "limits": (1, 1)}
-_IN_ROWS: dict[str, Any] = {"limits": (ROW, 2**31), "multiple": ROW}
+#: The sizes that `rows` has.
+IN_ROWS: dict[str, Any] = {"limits": (ROW, 2**31), "multiple": ROW}
 _BLOCK: dict[str, Any] = {"sizes": (2**10,), "quick_sizes": (2**10,), "limits": (2**10, 2**10)}
 
 #: The usual expression: shifted by the largest value of the row, so that nothing overflows.
@@ -128,17 +130,17 @@ WORKLOADS: tuple[Workload, ...] = (
     Workload("add", "a + b", "a + b", vectors(2)),
     Workload("exp", "e to the a", "xp.exp(a)", vectors(1)),
     Workload("sum", "sum of all", "xp.sum(a)", vectors(1)),
-    Workload("mean rows", "mean of rows of 1024", "xp.mean(a, axis=-1)", _rows, **_IN_ROWS),
+    Workload("mean rows", "mean of rows of 1024", "xp.mean(a, axis=-1)", rows, **IN_ROWS),
     Workload(
         "softmax rows",
         "softmax of rows of 1024",
         "xp.softmax(a, axis=-1)",
-        _rows,
+        rows,
         special={"numpy": _NUMPY_SOFTMAX, "torch": "xp.softmax(a, dim=-1)"},
-        **_IN_ROWS,
+        **IN_ROWS,
     ),
     Workload("strided add", "every second of a and b", "a[::2] + b[::2]", vectors(2)),
-    Workload("broadcast add", "rows of 1024 + one row", "a + b", _rows_and_row, **_IN_ROWS),
+    Workload("broadcast add", "rows of 1024 + one row", "a + b", _rows_and_row, **IN_ROWS),
     Workload("where", "b or c by a mask", "xp.where(a, b, c)", _mask_and_vectors(2)),
     Workload("mask", "the half of b that a mask selects", "b[a]", _mask_and_vectors(1)),
     Workload(
