@@ -19,6 +19,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from .archive import Archive, matching
 from .contestants import PEERS, Contestant, usable_cores
+from .extension_functions import EXTENSIONS
 from .functions import FUNCTIONS
 from .history import HistoryError, rounded
 from .host_workloads import HOST_WORKLOADS
@@ -72,7 +73,7 @@ def _size(text: str) -> int:
 Examples:
   phalanx bench                          everything, some minutes a device
   phalanx bench --quick                  two sizes, few repeats
-  phalanx bench --all                    every function on few elements besides
+  phalanx bench --all                    every function on few elements besides: 15 minutes
   phalanx bench -k softmax -k sort       workloads by a part of their name
   phalanx bench --size 2^22 -k add
   phalanx bench --device gpu:0 --device cpu:0 --peer numpy
@@ -114,7 +115,10 @@ A missed bar is shown and is no error: timings belong to the machine.
 @click.option("--repeats", type=click.IntRange(min=2), help="Rounds of each case at most.")
 @click.option("--quick", is_flag=True, help="Two sizes, few repeats: an impression.")
 @click.option(
-    "--all", "with_functions", is_flag=True, help="Also each function, with 1, 100, 10000 elements."
+    "--all",
+    "with_functions",
+    is_flag=True,
+    help="Also each public function, with 1, 100, 10000 elements.",
 )
 @click.option(
     "--programs", "with_programs", is_flag=True, help="The programs of phalanx.examples instead."
@@ -203,7 +207,8 @@ def bench(
             raise click.UsageError("--programs does not go with --size or --all")
         runs = [_run_programs(devices, peers, names, plan)]
     else:
-        on_host = (*HOST_WORKLOADS, *FUNCTIONS) if with_functions else HOST_WORKLOADS
+        few = (*FUNCTIONS, *EXTENSIONS) if with_functions else ()
+        on_host = (*HOST_WORKLOADS, *few)
         runs = _run_workloads(devices, peers, names, sizes, quick, on_host, plan)
     _report(runs, former, console)
     data = _as_dicts(runs)
@@ -349,19 +354,25 @@ def _measure(suite: Suite, jobs: list[Job], plan: Plan, *, is_named: bool) -> Ru
             run.cases.append(job.measure([*runners, *rivals], plan, advance=advance))
             done += job.effort
             progress.update(task, completed=done)
+    if run.limits is not None and plan.attempts > 1:
+        _limit(run)
     run.settings["seconds"] = round(time.perf_counter() - begin, 1)
     return run
 
 
 def _limit(run: Run) -> None:
-    """Measure what the machine can do with the threads of the run's devices, if it is a CPU's."""
+    """Measure what the machine can do with the threads of the run's devices, if it is a CPU's.
+
+    The second time it may find more, as the machine may have been busy.
+    """
     from .limits import NoLimitsError, measure_limits
 
     threads = [about["threads"] for about in run.devices.values() if about.get("kind") == "cpu"]
     if not threads:
         return
     try:
-        run.limits = measure_limits(int(threads[0]) if threads[0].isdecimal() else usable_cores())
+        found = measure_limits(int(threads[0]) if threads[0].isdecimal() else usable_cores())
+        run.limits = found.or_better(run.limits) if run.limits is not None else found
     except NoLimitsError as error:
         run.missing["the machine's limit"] = str(error)
 

@@ -165,7 +165,7 @@ class TorchPeer(Contestant):
         """View the result; bfloat16, which NumPy lacks, as float32."""
         if result.dtype == self.torch.bfloat16:
             result = result.float()
-        return np.asarray(result.numpy())
+        return np.asarray(result.resolve_conj().numpy())
 
     def about(self) -> dict[str, str]:
         """Return version, threads and instruction set."""

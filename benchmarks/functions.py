@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 import numpy as np
@@ -12,6 +12,9 @@ from .workloads import HostArray, Operands, Workload
 #: Elements of the largest operand.
 FUNCTION_SIZES = (1, 100, 10_000)
 Make: TypeAlias = Callable[[int, np.random.Generator], Operands]
+#: Makers of operands, each with the functions that take them; an expression names its function
+#: first. PyTorch's spelling follows where it differs, and NumPy's behind that.
+Table: TypeAlias = "tuple[tuple[Make, tuple[str | tuple[str, ...], ...]], ...]"
 
 
 def _floats(count: int, low: float, high: float) -> Make:
@@ -30,6 +33,11 @@ def _whole(count: int, low: int = 1, high: int = 30) -> Make:
 
 def _bools(count: int) -> Make:
     return lambda n, rng: tuple(rng.random(n) < 0.5 for _ in range(count))
+
+
+def _steps(n: int, rng: np.random.Generator) -> Operands:
+    """From -2 to 2: sums in every order are exact in float32."""
+    return (rng.integers(-2, 3, n).astype(np.float32),)
 
 
 def _complex(n: int, rng: np.random.Generator) -> Operands:
@@ -94,7 +102,6 @@ _BINARY = [
     "add",
     "atan2",
     "copysign",
-    "equal",
     "greater",
     "greater_equal",
     "hypot",
@@ -115,9 +122,7 @@ def _calls(names: Iterable[str], arguments: str = "a") -> tuple[str, ...]:
     return tuple(f"xp.{name}({arguments})" for name in names)
 
 
-#: Makers of operands, each with the functions that take them; an expression names its function
-#: first. PyTorch's spelling follows where it differs, and NumPy's behind that.
-_TABLE: tuple[tuple[Make, tuple[str | tuple[str, ...], ...]], ...] = (
+_TABLE: Table = (
     (
         _ONE,
         (
@@ -127,7 +132,6 @@ _TABLE: tuple[tuple[Make, tuple[str | tuple[str, ...], ...]], ...] = (
             ("xp.var(a)", "xp.var(a, correction=0)"),
             "xp.count_nonzero(a)",
             ("xp.clip(a, -0.5, 0.5)",),
-            ("xp.cumulative_sum(a)", "xp.cumsum(a, 0)"),
             ("xp.cumulative_prod(a)", "xp.cumprod(a, 0)"),
             ("xp.sort(a)", "xp.sort(a).values"),
             "xp.argsort(a)",
@@ -152,25 +156,26 @@ _TABLE: tuple[tuple[Make, tuple[str | tuple[str, ...], ...]], ...] = (
             *(f"xp.{name}_like(a)" for name in ("zeros", "ones")),
             ("xp.full_like(a, 2.0)",),
             "xp.empty_like(a)",
-            *(f"xp.{name}(a.shape, dtype=xp.float32)" for name in ("zeros", "ones")),
+            *(f"xp.{name}(a.shape, dtype=xp.float32)" for name in ("zeros", "ones", "empty")),
             ("xp.full(a.shape, 2.0, dtype=xp.float32)",),
             "xp.arange(a.shape[0])",
             "xp.linspace(0.0, 1.0, a.shape[0], dtype=xp.float32)",
-            "a[::-1][:1]",
+            "xp.logspace(0.0, 1.0, a.shape[0], dtype=xp.float32)",
+            "xp.from_dlpack(a)",
+            ("a[::-1][:1]", "xp.flip(a, (0,))[:1]"),
             "a[0]",
-            "xp.asarray(float(a[0]))",
+            ("xp.asarray(float(a[0]))", "xp.asarray(float(a[0]), dtype=xp.float64)"),
             "-a",
             "a + 1.0",
         ),
     ),
-    (
-        _ABOVE,
-        _calls(_OF_LARGE),
-    ),
+    (_ABOVE, _calls(_OF_LARGE)),
+    (_steps, (("xp.cumulative_sum(a)", "xp.cumsum(a, 0)"),)),
     (
         _TWO,
         (
             *_calls(_BINARY, "a, b"),
+            ("xp.equal(a, b)", "xp.eq(a, b)"),
             ("xp.vecdot(a, b)", "xp.linalg.vecdot(a, b)"),
             "xp.concat([a, b])",
             "xp.stack([a, b])",
@@ -211,6 +216,7 @@ _TABLE: tuple[tuple[Make, tuple[str | tuple[str, ...], ...]], ...] = (
             ("xp.permute_dims(a, (1, 0))", "xp.permute(a, (1, 0))"),
             "xp.moveaxis(a, 0, 1)",
             ("xp.squeeze(a[:1], axis=0)", "xp.squeeze(a[:1], 0)"),
+            "xp.diag(a)",
             "xp.tril(a)",
             "xp.triu(a)",
             ("xp.unstack(a)[0]", "xp.unbind(a)[0]"),
@@ -236,27 +242,94 @@ def _name(expression: str) -> str:
     return f"{name} of rows" if "axis=0" in rest and name == "sum" else name
 
 
-def _workload(make: Make, spelled: str | tuple[str, ...], seen: set[str]) -> Workload:
+def _workload(
+    make: Make, spelled: str | tuple[str, ...], name: str, sizes: tuple[int, ...], has_values: bool
+) -> Workload:
     spellings = (spelled,) if isinstance(spelled, str) else spelled
-    name = _name(spellings[0])
-    name = f"{name} of integers" if name in seen else name
-    seen.add(name)
     return Workload(
         name,
         spellings[0],
         spellings[0],
         make,
-        sizes=FUNCTION_SIZES,
-        quick_sizes=FUNCTION_SIZES[:2],
-        limits=(1, 2**24),
-        has_values=not name.startswith("empty"),
+        sizes=sizes,
+        quick_sizes=sizes[:2],
+        limits=(sizes[0], 2**24),
+        has_values=has_values,
         special=dict(zip(("torch", "numpy"), spellings[1:], strict=False)),
+        is_brief=True,
     )
 
 
-def _workloads() -> tuple[Workload, ...]:
+def timed_functions(
+    table: Table, sizes: tuple[int, ...], without_values: Iterable[str] = ()
+) -> tuple[Workload, ...]:
+    """Return the rows of a table; those named ``without_values`` are compared in shape and dtype.
+
+    A second row of a function is that of integers.
+    """
     seen: set[str] = set()
-    return tuple(_workload(make, each, seen) for make, rows in _TABLE for each in rows)
+    found = []
+    for make, row in table:
+        for spelled in row:
+            name = _name(spelled if isinstance(spelled, str) else spelled[0])
+            name = f"{name} of integers" if name in seen else name
+            seen.add(name)
+            has_values = name not in without_values
+            found.append(_workload(make, spelled, name, sizes, has_values))
+    return tuple(found)
 
 
-FUNCTIONS: tuple[Workload, ...] = _workloads()
+FUNCTIONS: tuple[Workload, ...] = timed_functions(_TABLE, FUNCTION_SIZES, ("empty", "empty_like"))
+
+#: Public functions that have no row, and why.
+NOT_TIMED: Mapping[str, str] = {
+    **dict.fromkeys(
+        ("broadcast_shapes", "can_cast", "finfo", "iinfo", "isdtype", "result_type"),
+        "computes with dtypes or shapes, not with arrays",
+    ),
+    **dict.fromkeys(
+        (
+            "get_default_dtype",
+            "get_num_threads",
+            "get_printoptions",
+            "promotion",
+            "set_allocator",
+            "set_default_dtype",
+            "set_memory_limit",
+            "set_num_threads",
+            "set_printoptions",
+            "use_deterministic_algorithms",
+        ),
+        "reads or changes a setting",
+    ),
+    **dict.fromkeys(
+        (
+            "__array_namespace_info__",
+            "current_stream",
+            "device",
+            "device_count",
+            "devices",
+            "get_device",
+            "is_available",
+            "set_device",
+            "why",
+        ),
+        "chooses or describes devices",
+    ),
+    **dict.fromkeys(
+        (
+            "empty_cache",
+            "fallback_policy",
+            "fallback_report",
+            "hazards",
+            "kernels",
+            "memory_stats",
+            "memory_summary",
+            "reset_peak_memory_stats",
+            "synchronize",
+        ),
+        "watches or manages the runtime",
+    ),
+    **dict.fromkeys(("hookimpl", "hookspec"), "declares a plugin's hook"),
+    "asnumpy": "the peers on the host have nothing to copy",
+}

@@ -59,6 +59,13 @@ class Limits:
     copy: tuple[tuple[int, float], ...]
     fma: Mapping[str, float]
 
+    def or_better(self, other: Limits) -> Limits:
+        """Return the higher rate of two measurements of one machine: noise only lowers them."""
+        known = dict(other.copy)
+        copy = tuple((moved, max(rate, known.get(moved, 0.0))) for moved, rate in self.copy)
+        fma = {name: max(rate, other.fma.get(name, 0.0)) for name, rate in self.fma.items()}
+        return Limits(self.threads, copy, fma)
+
     def rate(self, moved: int) -> float:
         """Return the rate in bytes per second of a copy that moves so many bytes.
 

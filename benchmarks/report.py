@@ -21,6 +21,10 @@ from .workloads import size_text
 BUSY = 0.25
 #: With more peers than this, their times would not fit into 80 columns; the JSON has them.
 _PEERS_WITH_TIMES = 2
+#: So many rows are told again at the end of a long table, those with the lowest ratios.
+_LOWEST = 10
+#: Words of a column's width.
+_SHORT = {"unsupported": "lacks"}
 #: Whether a device has another one's bits.
 _BITS = {True: "[green]same[/]", False: "[bold red]differ[/]", None: "-"}
 
@@ -60,6 +64,8 @@ def show(runs: Sequence[Run], console: Console) -> None:
         measured = [run for run in group if run.cases]
         if measured:
             console.print(_means(measured))
+        for run in measured:
+            _lowest(run, console)
         if verdicts := [verdict for run in measured for verdict in judge(run)]:
             console.print(_bars(verdicts))
 
@@ -154,7 +160,7 @@ def _time(case: Case, name: str) -> str:
     outcome = case.outcomes[name]
     if outcome.timing is not None:
         return seconds_text(outcome.timing.median)
-    return f"[yellow]{outcome.status}[/]"
+    return f"[yellow]{_SHORT.get(outcome.status, outcome.status)}[/]"
 
 
 def _ratio(
@@ -194,6 +200,25 @@ def _reasons(run: Run, device: str, console: Console) -> None:
 def _best(run: Run) -> list[str]:
     """Return the fastest peer if it has a column; OpenCL peers have bars of their own."""
     return [FASTEST] if len(run.peers) > 1 and run.suite != "opencl" else []
+
+
+def _lowest(run: Run, console: Console) -> None:
+    """Print the lowest ratios of each device again if the table is longer than a screen."""
+    peers = list(run.peers)
+    for device in run.devices:
+        ratios = ((case.ratio(device, FASTEST, peers), case) for case in run.cases)
+        known = [(ratio, case) for ratio, case in ratios if ratio is not None]
+        if len(known) <= 3 * _LOWEST:
+            continue
+        title = f"Lowest ratios of {device} over the fastest peer"
+        made = table(title, ["Workload", "Size", "Ratio", "Between", "Limit"])
+        for ratio, case in sorted(known, key=lambda pair: pair[0])[:_LOWEST]:
+            low, high = case.interval(device, peers) or (ratio, ratio)
+            between = f"{_ratio_text(low)} - {_ratio_text(high)}"
+            share = _share_text(case.share(device, run.limits))
+            size = size_text(case.size)
+            made.add_row(escape(case.workload), size, _ratio_text(ratio), between, share)
+        console.print(made)
 
 
 def _means(runs: Sequence[Run]) -> Table:

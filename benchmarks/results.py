@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Any
 
@@ -33,6 +33,8 @@ SCHEMA = "phalanx-bench/1"
 #: The name of the fastest peer of a case in ratios.
 FASTEST = "fastest"
 SEED = 20250712
+#: Rounds of a brief workload.
+_BRIEF = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +262,8 @@ def measure_case(
 
     What is right is what NumPy computes, whether it takes part or not.
     """
+    if work.is_brief:
+        plan = replace(plan, repeats=min(plan.repeats, _BRIEF))
     operands = work.operands(size, np.random.default_rng([SEED, size]))
     reference = NumpyPeer()
     want = np.asarray(prepare(work, reference, operands, clock).once())

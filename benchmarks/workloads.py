@@ -41,6 +41,8 @@ class Workload:
     #: False where only the host's time counts: the work is waited for after the clock was read.
     waits: bool = True
     special: Mapping[str, str] = field(default_factory=dict)
+    #: True where few rounds are enough, as there are many such rows.
+    is_brief: bool = False
     #: A statement by family that changes the operands once, before anything is timed.
     setup: Mapping[str, str] = field(default_factory=dict)
     #: Why a family cannot do this, by family. What NumPy computes is the reference all the same.

@@ -28,6 +28,12 @@ class TestLimits:
     def test_few_bytes_have_no_limit(self) -> None:
         assert MADE.seconds(Cost(999, flops=1e9)) is None
 
+    def test_noise_only_lowers_rates(self) -> None:
+        other = Limits(2, ((1000, 90.0), (100_000, 3.0)), {"float32": 60.0, "float64": 1.0})
+        assert MADE.or_better(other) == Limits(
+            2, ((1000, 100.0), (100_000, 3.0)), {"float32": 60.0}
+        )
+
     def test_there_and_back(self) -> None:
         assert Limits.from_dict(MADE.to_dict()) == MADE
         assert Cost.from_dict(Cost(3, 4.0, "int8").to_dict()) == Cost(3, 4.0, "int8")

@@ -96,6 +96,14 @@ class TestReport:
         assert " 100 % \n" in text
         assert max(map(len, text.splitlines())) <= 80
 
+    def test_a_long_table_ends_with_its_lowest_rows(self) -> None:
+        rows = [("add", 2**20 + i, timed(cpu=1.0, numpy=1.0 + i)) for i in range(31)]
+        text = printed(report.show, [run_of(*rows, peers="numpy")])
+        below = text[text.index("Lowest ratios of cpu") :]
+        assert below.count(" add ") == 10
+        assert below.index("1048577") < below.index("1048578") < below.index("1048585")
+        assert "Lowest" not in printed(report.show, [run_of(*rows[:30], peers="numpy")])
+
     def test_without_limits_there_is_no_column(self) -> None:
         run = run_of(("add", 2**20, timed(cpu=1.0, numpy=2.0)), peers="numpy")
         assert "Limit" not in printed(report.show, [run])
