@@ -117,7 +117,7 @@ bench: $(VENV)/.test ## ratios of speed against NumPy, PyTorch and pyopencl; ARG
 	$(BIN)/python -c 'import array_api_compat, mako, platformdirs, torch' 2>/dev/null || \
 		$(BIN)/python -m pip install --quiet array-api-compat mako platformdirs '$(TORCH)'
 	$(RUNTIMES)
-	$(RUN) $(BIN)/phalanx bench --json out/bench.json $(ARGS)
+	$(RUN) $(BIN)/phalanx bench --json out/bench.json --html out/bench.html $(ARGS)
 
 lint: $(VENV)/.dev ## style of Python, Cython, C, OpenCL C and CUDA C
 	$(BIN)/ruff check .

@@ -96,8 +96,11 @@ class Archive:
     def former(self, run: Run) -> list[Entry]:
         """Return the entries of this kind of machine with cases of a run's suite and devices.
 
-        The oldest comes first; none where there is no history.
+        The oldest comes first; none where there is no history, or for a run of another machine.
         """
+        hardware = run.machine.get("hardware", {})
+        if any(str(hardware.get(key)) != self.kind[key] for key in ("cpu", "cores")):
+            return []
         try:
             entries = self.history.of(self.kind)
         except HistoryError as error:

@@ -33,6 +33,8 @@ SCHEMA = "phalanx-bench/1"
 #: The name of the fastest peer of a case in ratios.
 FASTEST = "fastest"
 SEED = 20250712
+#: A race of at least so many seconds is not run again: a naive matrix product may take minutes.
+_LONG_RACE = 60.0
 #: Rounds of a brief workload.
 _BRIEF = 9
 
@@ -295,7 +297,7 @@ def run_race(
     """Time the entries and release them; return the outcomes, and how many races it took.
 
     Who fails leaves the race, and it begins anew. A noisy one is run again, ``plan.attempts`` times
-    in all; the least noisy counts, whatever its ratios.
+    in all unless it lasts longer than a minute; the least noisy counts, whatever its ratios.
     """
     outcomes: dict[str, Outcome] = {}
     races: list[dict[str, Timing]] = []
@@ -307,12 +309,16 @@ def run_race(
             entries[:] = [entry for entry in entries if entry.contestant.name != lost.name]
             races.clear()
             continue
-        if _spread(races[-1]) <= NOISY:
+        if _spread(races[-1]) <= NOISY or _seconds(races[-1]) > _LONG_RACE:
             break
     entries.clear()
     calmest = min(races, key=_spread, default={})
     outcomes |= {name: Outcome("ok", timing=timing) for name, timing in calmest.items()}
     return outcomes, max(len(races), 1)
+
+
+def _seconds(timings: dict[str, Timing]) -> float:
+    return sum(timing.calls * sum(timing.samples) for timing in timings.values())
 
 
 def _spread(timings: dict[str, Timing]) -> float:

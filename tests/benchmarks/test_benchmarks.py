@@ -175,6 +175,14 @@ class TestNoisyRaces:
         assert case.races == 3
         assert case.spread == 0.0
 
+    def test_a_race_of_more_than_a_minute_is_not_repeated(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(results, "_LONG_RACE", 5.0)
+        case, _ = self.race(True, False)
+        assert case.races == 1
+        assert case.spread > measure.NOISY
+
     def test_at_most_five_times(self) -> None:
         case, _ = self.race(*[True] * 9)
         assert case.races == 5

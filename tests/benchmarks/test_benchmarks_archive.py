@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import phalanx as px
 import pytest
 from click.testing import CliRunner, Result
+from doc_pages import ROOT
 from phalanx.benchmarks import command, history, limits
 from phalanx.benchmarks.history import HistoryError
 from phalanx.benchmarks.limits import NoLimitsError
@@ -143,6 +145,18 @@ class TestShow:
         assert done.exit_code == 0
         assert json.loads(done.stdout) == json.loads(path.read_text())
 
+    def test_the_page_of_another_machines_run_has_no_history_of_this(self, tmp_path: Path) -> None:
+        path, page = tmp_path / "run.json", tmp_path / "page.html"
+        bench(*RUN, "--json", str(path))
+        data = json.loads(path.read_text()) | {"date": "2026-01-01T08:00:00+00:00"}
+        path.write_text(json.dumps(data))
+        bench("--show", str(path), "--html", str(page))
+        assert "<h3>History</h3>" in page.read_text()
+        data["hardware"]["cpu"] = "Two"
+        path.write_text(json.dumps(data))
+        assert bench("--show", str(path), "--html", str(page)).exit_code == 0
+        assert "<h3>History</h3>" not in page.read_text()
+
     @pytest.mark.parametrize(
         ("args", "hint"),
         [
@@ -174,6 +188,13 @@ def test_a_machine_without_a_compiler_has_no_limits(monkeypatch: pytest.MonkeyPa
     done = bench(*RUN[:2], "fakehost:0", *RUN[3:])
     assert done.exit_code == 0
     assert "the machine's limit is missing: no C compiler (cc)" in told(done)
+
+
+def test_the_documentation_has_every_option() -> None:
+    page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    for parameter in command.bench.params:
+        names = parameter.opts
+        assert any(re.search(rf"{name}\b", page) for name in names), names
 
 
 def test_the_help_has_examples() -> None:
