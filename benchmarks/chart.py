@@ -141,8 +141,9 @@ def lines(
 
 
 def ratio_text(ratio: float) -> str:
-    """Return a ratio with three digits; none of them is lost above 100."""
-    return f"{ratio:.2f}" if ratio < 10.0 else f"{ratio:.1f}" if ratio < 100.0 else f"{ratio:.0f}"
+    """Return a ratio with three digits, cut and not rounded: just below 1 must not look like 1."""
+    digits = 2 if ratio < 10.0 else 1 if ratio < 100.0 else 0
+    return f"{math.floor(ratio * 10**digits) / 10**digits:.{digits}f}"
 
 
 def _drawing(height: int, label: str, parts: Iterable[str]) -> str:

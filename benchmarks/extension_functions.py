@@ -27,7 +27,7 @@ def _matrix(n: int, rng: np.random.Generator) -> Operands:
 
 def _matrix_and_right_side(n: int, rng: np.random.Generator) -> Operands:
     matrix = _positive_definite(n, rng)
-    return matrix, rng.random(matrix.shape[0], dtype=np.float32)
+    return matrix, rng.random(matrix.shape[:1], dtype=np.float32)
 
 
 def _two_short(n: int, rng: np.random.Generator) -> Operands:

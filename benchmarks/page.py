@@ -231,7 +231,21 @@ def _table(view: View) -> str:
         "<details><summary>All numbers</summary><p>Times are medians per call; limit is the share "
         "of the machine's own that the device reaches; races is how often the row was measured "
         'until it was calm.</p><div class="wide"><table><thead>'
-        f"<tr>{head}</tr></thead><tbody>{body}</tbody></table></div></details>"
+        f"<tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{_reasons(view)}</details>"
+    )
+
+
+def _reasons(view: View) -> str:
+    """Return why something was not timed, each reason once."""
+    found: dict[str, list[str]] = {}
+    for case in view.run.cases:
+        for name in (view.device, *view.peers):
+            if case.outcomes[name].timing is None:
+                outcome = case.outcomes[name]
+                line = f"{name} {outcome.status}: {outcome.reason}"
+                found.setdefault(line, []).append(view.label(case))
+    return "".join(
+        f"<p>{escape(', '.join(rows))}: {escape(why)}</p>" for why, rows in found.items()
     )
 
 
@@ -251,9 +265,7 @@ def _cells(view: View, case: Case) -> str:
 
 def _time(case: Case, name: str) -> str:
     outcome = case.outcomes[name]
-    if outcome.timing is None:
-        return f"{outcome.status}: {outcome.reason}"
-    return seconds_text(outcome.timing.median)
+    return outcome.status if outcome.timing is None else seconds_text(outcome.timing.median)
 
 
 def _ratio(ratio: float | None) -> str:

@@ -66,6 +66,13 @@ class TestAxis:
         assert chart.tick_text(value) == text
 
 
+@pytest.mark.parametrize(
+    ("ratio", "text"), [(0.999, "0.99"), (1.0, "1.00"), (12.38, "12.3"), (1234.5, "1234")]
+)
+def test_ratios_are_cut(ratio: float, text: str) -> None:
+    assert chart.ratio_text(ratio) == text
+
+
 class TestDrawings:
     @pytest.mark.parametrize(
         ("ratio", "interval", "verdict"),
@@ -101,7 +108,9 @@ class TestPage:
         assert '<b class="behind">1</b><span>rows behind' in text
         assert '<b class="even">1</b><span>rows even' in text
         assert "lowest: add 2^20" in text
-        assert "unsupported: no kernel" in text
+        assert "<td>unsupported</td>" in text
+        assert "<p>sort 2^20: cpu unsupported: no kernel</p>" in text
+        assert "<p>exp 2^20: torch unsupported: no kernel</p>" in text
 
     def test_it_loads_nothing(self) -> None:
         text = written(some_run())
