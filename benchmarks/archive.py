@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -13,7 +13,7 @@ from rich.markup import escape
 
 from . import history
 from .bars import means
-from .history import Entry, History, HistoryError
+from .history import Accepts, Entry, History, HistoryError
 from .machine import machine_kind
 from .report import table
 from .results import FASTEST, Run, runs_from_dict
@@ -47,10 +47,8 @@ class Archive:
             self._history = found
         return self._history
 
-    def find(self, wish: str, option: str, *, of_programs: bool | None = None) -> list[Run]:
-        """Return what is in a file of ``--json``, or an entry of the history.
-
-        ``of_programs`` says whether the entry must be a run of programs, ``None`` for any.
+    def find(self, wish: str, option: str, accepts: Accepts = lambda _: True) -> list[Run]:
+        """Return what is in a file of ``--json``, or an accepted entry of the history.
 
         Raises:
             click.BadParameter: there is neither, or it is damaged; names the option.
@@ -65,11 +63,25 @@ class Archive:
         try:
             if path.is_file():
                 return runs_from_dict(json.loads(path.read_text(encoding="utf-8")))
-            return self.history.find(wish, self.kind, of_programs).runs
+            return self.history.find(wish, self.kind, accepts).runs
         except (OSError, RecursionError, ValueError) as error:
             raise click.BadParameter(f"{path}: {error}", param_hint=option) from error
         except HistoryError as error:
             raise click.BadParameter(str(error), param_hint=option) from error
+
+    def find_like(self, wish: str, runs: Sequence[Run]) -> list[Run]:
+        """Return what some runs can be compared with, nothing where there is none; warns then.
+
+        In the history, entries with nothing in common with the runs do not count.
+        """
+        try:
+            found = self.find(wish, "--compare", lambda entry: any(_like(runs, entry.runs)))
+        except click.BadParameter as error:
+            self._warn(f"nothing to compare: {error.message}")
+            return []
+        if not any(_like(runs, found)):
+            self._warn(f"nothing to compare: {wish} has no rows of these devices")
+        return found
 
     def can_keep(self) -> bool:
         """Tell whether runs can be added; warns if not.
@@ -142,6 +154,10 @@ class Archive:
 
 def _is_like(run: Run, old: Run) -> bool:
     return bool(run.suite == old.suite and run.devices.keys() & old.devices.keys() and old.cases)
+
+
+def _like(runs: Sequence[Run], former: Sequence[Run]) -> Iterator[bool]:
+    return (_is_like(run, old) for run in runs for old in former)
 
 
 def matching(run: Run, former: Sequence[Run]) -> list[Run]:

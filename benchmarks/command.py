@@ -73,7 +73,7 @@ def _size(text: str) -> int:
 Examples:
   phalanx bench                          everything, some minutes a device
   phalanx bench --quick                  two sizes, few repeats
-  phalanx bench --all                    every function on few elements besides: 15 minutes
+  phalanx bench --all                    every function on few elements besides
   phalanx bench -k softmax -k sort       workloads by a part of their name
   phalanx bench --size 2^22 -k add
   phalanx bench --device gpu:0 --device cpu:0 --peer numpy
@@ -193,8 +193,10 @@ def bench(
         if listed:
             archive.show(console)
             return
-        suites = None if shown else with_programs
-        former = archive.find(old, "--compare", of_programs=suites) if old else []
+        if old:  # before anything is measured in vain
+            archive.find(
+                old, "--compare", lambda e: bool(shown) or e.is_of_programs == with_programs
+            )
         keeps = not (no_history or shown) and archive.can_keep()
     plan = _QUICK if quick else Plan()
     if repeats is not None:
@@ -210,7 +212,7 @@ def bench(
         few = (*FUNCTIONS, *EXTENSIONS) if with_functions else ()
         on_host = (*HOST_WORKLOADS, *few)
         runs = _run_workloads(devices, peers, names, sizes, quick, on_host, plan)
-    _report(runs, former, console)
+    _report(runs, archive.find_like(old, runs) if old else [], console)
     data = _as_dicts(runs)
     if out:
         _save_json(data, out, console)

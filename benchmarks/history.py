@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from .results import Run, runs_from_dict
 
@@ -33,6 +33,19 @@ class Entry:
     date: str
     kind: Mapping[str, str]
     runs: list[Run]
+
+    @property
+    def is_of_programs(self) -> bool:
+        """Whether programs were run, and no workloads."""
+        return self.runs[0].suite == "programs"
+
+
+#: Whether an entry is one that is looked for.
+Accepts: TypeAlias = Callable[[Entry], bool]
+
+
+def _all(_: Entry) -> bool:
+    return True
 
 
 def default_path(kind: Mapping[str, str]) -> Path:
@@ -91,16 +104,16 @@ class History:
         """Return the entries of a kind of machine, the oldest first."""
         return [entry for entry in self.entries if entry.kind == kind]
 
-    def find(self, wish: str, kind: Mapping[str, str], of_programs: bool | None = None) -> Entry:
-        """Return an entry of a kind of machine.
+    def find(self, wish: str, kind: Mapping[str, str], accepts: Accepts = _all) -> Entry:
+        """Return an entry of a kind of machine among those that are accepted.
 
         ``wish`` is ``last``, ``last~2`` for two before it, or how a date begins, of which the last
-        counts. ``of_programs`` leaves only runs of programs, or only others.
+        counts.
 
         Raises:
-            HistoryError: there is none, or only of other machines.
+            HistoryError: there is none, or only others.
         """
-        own = [e for e in self.of(kind) if of_programs in (None, e.runs[0].suite == "programs")]
+        own = [entry for entry in self.of(kind) if accepts(entry)]
         if not own:
             others = len(self.entries)
             why = f"its {others} runs are others, or of other machines" if others else "it is empty"
@@ -108,7 +121,9 @@ class History:
         if found := _LAST.fullmatch(wish):
             back = int(found[1] or 0)
             if back >= len(own):
-                raise HistoryError(f"the history has {len(own)} runs of this machine, no {wish}")
+                raise HistoryError(
+                    f"the history has {len(own)} such runs of this machine, no {wish}"
+                )
             return own[-1 - back]
         dated = [entry for entry in own if entry.date.startswith(wish)]
         if not dated:

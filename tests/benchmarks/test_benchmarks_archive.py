@@ -102,6 +102,24 @@ class TestKeep:
         assert json.loads(done.stdout)["cases"]
 
 
+class TestCompare:
+    def test_the_last_run_of_the_same_device_counts(self) -> None:
+        bench(*RUN)
+        bench("--quick", "-d", "fakehost:0", *RUN[3:])
+        done = bench(*RUN, "--compare", "last")
+        assert "fake:0 against the run of" in told(done)
+
+    def test_nothing_in_common_is_told(self, tmp_path: Path) -> None:
+        path = tmp_path / "run.json"
+        bench("--quick", "-d", "fakehost:0", *RUN[3:], "--json", str(path))
+        for wish, why in (("last", "no such run"), (str(path), "no rows of these devices")):
+            done = bench(*RUN, "--no-history", "--compare", wish)
+            assert done.exit_code == 0
+            assert "nothing to compare" in told(done)
+            assert why in told(done)
+            assert "Speed of fake:0" in done.output
+
+
 class TestList:
     def test_the_runs_of_this_machine(self, own_history: Path) -> None:
         bench(*RUN)

@@ -53,7 +53,11 @@ class TestFind:
 
     @pytest.mark.parametrize(
         ("wish", "hint"),
-        [("last~3", "has 3 runs"), ("last~999999", "has 3 runs"), ("2027", "2026-01-01 to")],
+        [
+            ("last~3", "has 3 such runs"),
+            ("last~999999", "has 3 such runs"),
+            ("2027", "2026-01-01 to"),
+        ],
     )
     def test_what_is_not_there(self, path: Path, wish: str, hint: str) -> None:
         kept = self.of(path, "2026-01-01", "2026-01-02", "2026-01-03")
@@ -74,8 +78,8 @@ class TestFind:
         History(path).append(data("2026-01-02", suite="programs"))
         History(path).append(data("2026-01-03"))
         kept = History(path)
-        assert kept.find("last", KIND, True).date == "2026-01-02"
-        assert kept.find("last", KIND, False).date == "2026-01-03"
+        assert kept.find("last", KIND, lambda e: e.is_of_programs).date == "2026-01-02"
+        assert kept.find("last", KIND, lambda e: not e.is_of_programs).date == "2026-01-03"
         assert [entry.date for entry in kept.of(KIND)] == ["2026-01-02", "2026-01-03"]
 
 
