@@ -180,15 +180,18 @@ def chosen(
     """Return the workloads whose name contains one of ``names``, each at its sizes or at ``sizes``.
 
     ``among`` are those to choose from; nothing named means all. A workload that does not exist at a
-    size is left out there; one that has no quick size has its smallest if it is named.
+    size is left out there; one that has no quick size has its smallest if it is named. Of two rows
+    of one name, a size belongs to the first.
     """
     names, sizes = list(names), list(sizes)
-    found = []
+    found: dict[tuple[str, int], tuple[Workload, int]] = {}
     for work in among:
         if names and not any(name.lower() in work.name for name in names):
             continue
         own = work.sizes
         if quick:
             own = work.quick_sizes or (work.sizes[:1] if names else ())
-        found += [(work, size) for size in (sizes or own) if work.accepts(size)]
-    return found
+        for size in sizes or own:
+            if work.accepts(size):
+                found.setdefault((work.name, size), (work, size))
+    return list(found.values())

@@ -11,6 +11,7 @@ import phalanx as px
 import pytest
 from phalanx.benchmarks import measure, results
 from phalanx.benchmarks.contestants import Contestant, NumpyPeer, PhalanxContestant, TorchPeer
+from phalanx.benchmarks.functions import FUNCTIONS
 from phalanx.benchmarks.host_workloads import HOST_WORKLOADS
 from phalanx.benchmarks.measure import Entry, Plan
 from phalanx.benchmarks.workloads import WORKLOADS, Workload, chosen
@@ -138,6 +139,15 @@ def test_the_table_is_twice_as_long_and_a_quick_run_is_not() -> None:
 def test_a_named_row_is_timed_in_a_quick_run_too() -> None:
     found = chosen(["tanh float64"], quick=True, among=HOST_WORKLOADS)
     assert [(work.name, size) for work, size in found] == [("tanh float64", 2**20)]
+
+
+def test_a_row_of_two_tables_is_timed_once_at_a_size() -> None:
+    (own,) = (work for work in FUNCTIONS if work.name == "add")
+    among = (*HOST_WORKLOADS, *FUNCTIONS)
+    found = [pair for pair in chosen(["add"], [1, 100], among=among) if pair[0].name == "add"]
+    assert [size for _, size in found] == [100, 1]
+    assert found[1][0] is own
+    assert found[0][0] is not own
 
 
 class TestWhatAFamilyLacks:
