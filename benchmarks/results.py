@@ -36,7 +36,7 @@ SEED = 20250712
 #: A race of at least so many seconds is not run again: a naive matrix product may take minutes.
 _LONG_RACE = 60.0
 #: Rounds of a brief workload, and races at most.
-_BRIEF = (9, 3)
+_BRIEF = (7, 2)
 
 
 @dataclass(frozen=True, slots=True)
