@@ -13,7 +13,7 @@ from phalanx.optable import Structure
 
 from .layouts import LAYOUTS, HostArray, Placed, place, room
 from .reference.formats import host_dtype
-from .reference.values import hard_values, ordinary_values, special_values, wild_values
+from .reference.values import any_bits, hard_values, ordinary_values, special_values, wild_values
 
 if TYPE_CHECKING:
     from phalanx._warm import Array, Device
@@ -167,6 +167,24 @@ def _generation(overload: Overload, rng: np.random.Generator, quick: bool) -> It
         yield Call(overload, ends, (count,))
 
 
+def random_operands(overload: Overload, rng: np.random.Generator) -> tuple[HostArray, ...]:
+    """Return scalars for an op that makes random numbers: any bits, scales that are not extreme."""
+    if "float" in overload.inputs[0]:
+        values = (rng.normal(), rng.exponential() + 0.125)[-len(overload.inputs) :]
+        return tuple(np.array(v).astype(host_dtype(overload.inputs[0])) for v in values)
+    return tuple(any_bits(name, 1, rng).reshape(()) for name in overload.inputs)
+
+
+def random_params(rng: np.random.Generator) -> tuple[int, ...]:
+    """Return key, stream and position, each of 64 bits."""
+    return tuple(rng.integers(-(2**63), 2**63, 3).tolist())
+
+
+def _random(overload: Overload, rng: np.random.Generator, quick: bool) -> Iterator[Call]:
+    for count in (1, 1000) if quick else (1, 65, 1000, 100_001):
+        yield Call(overload, random_operands(overload, rng), (count,), random_params(rng))
+
+
 def _contraction(overload: Overload, rng: np.random.Generator, quick: bool) -> Iterator[Call]:
     name = overload.inputs[0]
     sizes: tuple[tuple[Shape, int, int, int], ...] = (((), 5, 7, 9), ((), 33, 65, 17))
@@ -188,5 +206,6 @@ _BY_STRUCTURE: dict[Structure, Callable[[Overload, np.random.Generator, bool], I
     Structure.SELECTION: _selection,
     Structure.INDEXING: _indexing,
     Structure.GENERATION: _generation,
+    Structure.RANDOM: _random,
     Structure.CONTRACTION: _contraction,
 }

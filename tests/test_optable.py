@@ -119,7 +119,7 @@ class TestRows:
     def test_order_is_stated_where_rounding_shows_it(self, row: Op) -> None:
         rounding = row.name in (
             "sum", "prod", "mean", "cumulative_sum", "cumulative_prod", "matmul", "softmax",
-            "arange",
+            "arange", "random_uniform", "random_normal", "random_exponential",
         )  # fmt: skip
         assert bool(row.order) is rounding
 

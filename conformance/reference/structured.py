@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from phalanx.optable.structured import NO_PLACE
 
-from . import order, sums
+from . import order, random_numbers, sums
 from .formats import FORMATS, PARTS
 from .near import Expectation, Only
 from .values import HostArray
@@ -82,7 +83,7 @@ def _matmul(args: Args, to: str, _: Params) -> Expectation:
 
 #: Reductions that are not defined over no elements.
 NEED_ELEMENTS = ("max", "min", "argmax", "argmin")
-#: By op. For ``arange`` the params are the length of the result.
+#: By op. For ``arange`` the params are the length of the result, which for random numbers is last.
 REFERENCES: dict[str, _Reference] = {
     "sum": _sum,
     "prod": _prod,
@@ -105,6 +106,10 @@ REFERENCES: dict[str, _Reference] = {
     "arange": _arange,
     "matmul": _matmul,
     "softmax": lambda args, *_: sums.softmax(args[0]),
+    **{
+        f"random_{name}": partial(random_numbers.random_numbers, f"random_{name}")
+        for name in ("bits", "bernoulli", "integers", "uniform", "normal", "exponential")
+    },
 }
 
 

@@ -28,6 +28,7 @@ MODULES = {
     Structure.SELECTION: "selection",
     Structure.INDEXING: "indexing",
     Structure.GENERATION: "generation",
+    Structure.RANDOM: "random",
     Structure.CONTRACTION: "matmul",
     Structure.ROW: "softmax",
 }
@@ -37,6 +38,7 @@ _ROUNDING = {
     Structure.REDUCTION,
     Structure.SCAN,
     Structure.GENERATION,
+    Structure.RANDOM,
     Structure.CONTRACTION,
     Structure.ROW,
 }

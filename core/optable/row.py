@@ -24,6 +24,7 @@ class Structure(StrEnum):
     SELECTION = "selection"
     INDEXING = "indexing"
     GENERATION = "generation"
+    RANDOM = "random"
     CONTRACTION = "contraction"
     ROW = "row"
 

@@ -12,6 +12,8 @@ from phalanx.driver import Layout
 from phalanx.optable import OPS, Structure
 from phalanx.optable.structured import NO_PLACE
 
+from . import random
+
 HostArray = npt.NDArray[Any]
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 _HALF = (np.dtype(np.float16), BFLOAT16)
@@ -238,6 +240,7 @@ _STRUCTURES: dict[Structure, Callable[..., None]] = {
     Structure.REDUCTION: _reduce,
     Structure.SCAN: _scan,
     Structure.SORT: _sort,
+    Structure.RANDOM: random.compute,
 }
 _STRUCTURED: dict[str, Callable[..., None]] = {
     "searchsorted": _searchsorted,

@@ -40,6 +40,8 @@ def operands(row: Op, inputs: tuple[str, ...], rng: np.random.Generator) -> tupl
         return first.reshape(3, 4), ordinary_values(inputs[1], 8, rng).reshape(4, 2)
     if row.structure is Structure.SEARCH:
         return np.sort(first), ordinary_values(inputs[1], 5, rng)
+    if row.structure is Structure.RANDOM:
+        return tuple(np.array(i, host_dtype(d)) for i, d in enumerate(inputs, 1))
     if row.structure is Structure.GENERATION:
         return first[:1].reshape(()), first[1:2].reshape(())
     if row.name == "compress":
@@ -53,6 +55,7 @@ PARAMS = {
     "searchsorted": (1,),
     "wrap_index": (20, 3),
     "arange": (9,),
+    **{row.name: (7, -8, 9, 3) for row in STRUCTURED if row.structure is Structure.RANDOM},
 }
 SHAPES = {
     **dict.fromkeys(("cumulative_sum", "cumulative_prod", "sort", "argsort", "softmax"), (3, 4)),

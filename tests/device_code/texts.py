@@ -152,6 +152,10 @@ def _calls(op: str, layout: Layout, dtypes: tuple[str, ...]) -> Iterator[_Call]:
         yield _Call([x, _array("bool", (999,))], [out])
     elif structure is Structure.GENERATION:
         yield _Call([_array(dtype, ()) for dtype in dtypes[:2]], [_array(dtypes[2], (99,))])
+    elif structure is Structure.RANDOM:
+        inputs = [_array(dtype, ()) for dtype in dtypes[:-1]]
+        for strides in ((1,), (2,)):
+            yield _Call(inputs, [_array(dtypes[-1], (99,), strides)], (7, -1, 2**40))
     elif structure is Structure.CONTRACTION:
         for count, size in ((2, 3), (2, 200), (200, 200)):
             shape, strides = (count, size, size), (0, size, 1)

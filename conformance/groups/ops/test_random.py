@@ -1,0 +1,82 @@
+"""Random numbers, in every layout, against the reference and the published vectors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from phalanx.conformance.calls import random_operands, random_params
+from phalanx.conformance.case import Case
+from phalanx.conformance.groups.ops.structured_check import NAMES, Check
+from phalanx.conformance.overloads import Overload, overloads
+from phalanx.conformance.reference.formats import host_dtype
+from phalanx.conformance.reference.near import Only
+from phalanx.conformance.reference.structured import expected
+from phalanx.conformance.reference.values import HostArray
+from phalanx.optable import Structure
+
+#: Counter, key and words of Philox 4x32-10: ``kat_vectors`` of the paper's authors' Random123.
+VECTORS = (
+    ((0, 0, 0, 0), (0, 0), (0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8)),
+    ((2**32 - 1,) * 4, (2**32 - 1,) * 2, (0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD)),
+    (
+        (0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344),
+        (0xA4093822, 0x299F31D0),
+        (0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1),
+    ),
+)
+
+
+@pytest.mark.parametrize("overload", overloads(Structure.RANDOM), ids=str)
+def test_random(case: Case, overload: Overload) -> None:
+    """Every length and layout; any key, stream and position, also where positions wrap."""
+    check = Check(case, overload)
+    rng = case.rng()
+    for number, n in enumerate([0, *check.sizes(rng, (1, 2, 3, 257, 1025))]):
+        _run(
+            check, random_operands(overload, rng), random_params(rng), n, NAMES[number % len(NAMES)]
+        )
+    for name in NAMES:
+        _run(check, random_operands(overload, rng), random_params(rng), 70, name)
+    for position in (-1, -20, 2**32 - 3, 0):
+        _run(check, _standard(overload), (7, 0, position), 66, "contiguous")
+    if overload.op == "random_integers":
+        for span in (0, 1, 2, 100):
+            ends = tuple(np.array(v).astype(host_dtype(check.name)) for v in (3, span))
+            _run(check, ends, random_params(rng), 66, "contiguous")
+    case.finish()
+
+
+@pytest.mark.parametrize("dtype", ["uint32", "uint64"])
+def test_published_vectors(case: Case, dtype: str) -> None:
+    """The words that the authors of Philox publish."""
+    overload = next(o for o in overloads(Structure.RANDOM) if o.outputs == (dtype,))
+    check = Check(case, overload)
+    mask = np.array(np.iinfo(dtype).max, dtype)
+    for counter, key, words in VECTORS:
+        low, high = (counter[i] | counter[i + 1] << 32 for i in (0, 2))
+        params = tuple(_signed(v) for v in (key[0] | key[1] << 32, high, low))
+        want = np.array(words, "<u4").view(dtype)
+        check.run("vector", (mask,), params, want=Only(want))
+    case.finish()
+
+
+def _signed(value: int) -> int:
+    """Return the int64 with the bits of an unsigned number."""
+    return value - 2**64 if value >= 2**63 else value
+
+
+def _standard(overload: Overload) -> tuple[HostArray, ...]:
+    """Operands that leave the numbers as they are made."""
+    values = (0, 1) if len(overload.inputs) == 2 else (1,)
+    return tuple(
+        np.array(v).astype(host_dtype(name))
+        for v, name in zip(values, overload.inputs, strict=True)
+    )
+
+
+def _run(
+    check: Check, ends: tuple[HostArray, ...], params: tuple[int, ...], count: int, layout: str
+) -> None:
+    want = expected(check.overload.op, ends, check.to, (*params, count))
+    label = f"of {', '.join(map(str, ends))}, {count} numbers"
+    check.run(label, ends, params, ("offset",), layout, want)

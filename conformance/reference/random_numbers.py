@@ -1,0 +1,123 @@
+"""Random numbers, from the paper that describes Philox and from docs/ops.md alone.
+
+Words are Python integers and NumPy's; logarithm, root, sine and cosine are long doubles.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .near import Expectation, Near, Only, near
+from .ulp import WIDE, WIDE_BITS, unit
+from .values import HostArray
+
+_MASK = (1 << 32) - 1
+#: Leading bits of a word that make a number in [0, 1).
+_DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+#: Largest errors of standard numbers in ulp before they are rounded to float16 or bfloat16.
+_OWN = {"random_normal": 4.0, "random_exponential": 3.0}
+
+
+def block(counter: tuple[int, int, int, int], key: tuple[int, int]) -> tuple[int, int, int, int]:
+    """Return the four words that Philox 4x32-10 makes of a counter: SC'11, section 4.3."""
+    x0, x1, x2, x3 = counter
+    for turn in range(10):
+        k0 = (key[0] + turn * 0x9E3779B9) & _MASK
+        k1 = (key[1] + turn * 0xBB67AE85) & _MASK
+        left, right = divmod(0xD2511F53 * x0, 1 << 32), divmod(0xCD9E8D57 * x2, 1 << 32)
+        x0, x1, x2, x3 = right[0] ^ x1 ^ k0, right[1], left[0] ^ x3 ^ k1, left[1]
+    return x0, x1, x2, x3
+
+
+def words(key: int, stream: int, position: int, count: int) -> list[int]:
+    """Return at least ``count`` words of 32 bits, four from each position on."""
+    found: list[int] = []
+    while len(found) < count:
+        at = (position + len(found) // 4) % 2**64
+        counter = (at & _MASK, at >> 32, stream & _MASK, stream % 2**64 >> 32)
+        found += block(counter, (key & _MASK, key % 2**64 >> 32))
+    return found
+
+
+def random_numbers(
+    op: str, args: tuple[HostArray, ...], to: str, params: tuple[int, ...]
+) -> Expectation:
+    """Return what an op gives; the params are key, stream, position and the length."""
+    key, stream, position, count = params
+    wide = op in ("random_bernoulli", "random_integers") or to in ("uint64", "float64")
+    even = count + count % 2
+    bits = words(key, stream, position, 2 * even if wide else even)
+    if wide:
+        bits = [low | high << 32 for low, high in zip(bits[0::2], bits[1::2], strict=True)]
+    first, second = args[0], args[-1]
+    if op == "random_uniform":
+        return _uniform(np.array(bits[:count], np.uint64), first, second, to)
+    if op == "random_exponential":
+        u = _unit(np.array(bits[:count], np.uint64), to)
+        return _scaled(op, 0 - np.log(u), np.zeros((), first.dtype), first, to)
+    if op == "random_normal":
+        made = _normal(np.array(bits[: count + count % 2], np.uint64), to)[:count]
+        return _scaled(op, made, first, second, to)
+    if op == "random_bits":
+        return Only(np.array([b & int(first) for b in bits[:count]], np.uint64).astype(to))
+    if op == "random_bernoulli":
+        return Only(np.array([b < int(first) for b in bits[:count]], bool))
+    size = 8 * np.dtype(to).itemsize
+    span = int(second) % 2**size or 2**64
+    chosen = [(int(first) + (b * span >> 64)) % 2**size for b in bits[:count]]
+    return Only(np.array(chosen, f"u{size // 8}").astype(to))
+
+
+def _uniform(bits: HostArray, low: HostArray, span: HostArray, to: str) -> Expectation:
+    width = 64 if to == "float64" else 32
+    u = np.ldexp((bits >> np.uint64(width - _DIGITS[to])).astype(WIDE), -_DIGITS[to])
+    if float(low) == 0 and float(span) == 1:
+        return Only(u.astype(low.dtype))
+    product, shift = u * WIDE(span), WIDE(low)
+    return _near(product + shift, _slack(product, shift), to)
+
+
+def _unit(bits: HostArray, to: str) -> HostArray:
+    if to == "float64":
+        middle = np.ldexp((bits >> np.uint64(11)).astype(WIDE) + 0.5, -53)
+        return middle.astype(np.float64).astype(WIDE)
+    middle = np.ldexp(bits.astype(WIDE) + 0.5, -32)
+    return middle.astype(np.float32).astype(WIDE)
+
+
+def _normal(bits: HostArray, to: str) -> HostArray:
+    """Pairs r cos(a), r sin(a); a is quarters of a turn and a rest in the middle of its cell."""
+    width, digits = (64, 54) if to == "float64" else (32, 26)
+    radius = np.sqrt(-2 * np.log(_unit(bits[0::2], to)))
+    parts = []
+    for b in bits[1::2].tolist():
+        quarter, rest = divmod((b + 2 ** (width - 3)) % 2**width, 2 ** (width - 2))
+        parts.append((quarter, rest // 2 ** (width - digits) - 2 ** (digits - 3)))
+    quarters = np.array([q for q, _ in parts], int)
+    turn = 8 * np.arctan(WIDE(1))
+    rest = np.ldexp((np.array([r for _, r in parts], WIDE) + 0.5) * turn, -digits)
+    sides = np.array([np.cos(rest), np.sin(rest), -np.cos(rest), -np.sin(rest)])
+    place = np.arange(quarters.size)
+    x, y = sides[-quarters % 4, place], sides[(1 - quarters) % 4, place]
+    return np.stack([radius * x, radius * y], axis=1).reshape(-1)
+
+
+def _scaled(op: str, made: HostArray, shift: HostArray, scale: HostArray, to: str) -> Near:
+    """A standard number with the error of its own, times scale, plus shift."""
+    work = "float64" if to == "float64" else "float32"
+    own = _OWN[op] * unit(np.abs(made).astype(np.float64), work)
+    product, end = made * WIDE(scale), WIDE(shift)
+    return _near(product + end, own * abs(float(scale)) + _slack(product, end), to)
+
+
+def _slack(product: HostArray, end: HostArray) -> HostArray:
+    """What the wide format itself may miss where the two cancel."""
+    return np.ldexp((np.abs(product) + np.abs(end)).astype(np.float64), 2 - WIDE_BITS)
+
+
+def _near(exact: HostArray, radius: HostArray, to: str) -> Near:
+    """What is near an exact value, rounded once in the type of the arithmetic."""
+    work = "float64" if to == "float64" else "float32"
+    values = exact.astype(np.float64)
+    last = 0.5 * unit(np.abs(values) + radius, work) * (1 + 2.0**-9)
+    return near(values, radius + last, to, rest=(exact - values).astype(np.float64))

@@ -1,0 +1,97 @@
+"""Rows of the ops that make random numbers; ``docs/ops.md`` says which element gets which words."""
+
+from __future__ import annotations
+
+from .dtypes import FLOATING, INTEGER
+from .row import Bound, Op, Signature, Structure
+
+_REAL = {**dict.fromkeys(FLOATING, 1), "float64": 2}
+#: Words of 32 bits that an element takes, by op and dtype; a block has four.
+WORDS = {
+    "random_bits": {"uint32": 1, "uint64": 2},
+    "random_bernoulli": {"bool": 2},
+    "random_integers": dict.fromkeys(INTEGER, 2),
+    "random_uniform": _REAL,
+    "random_normal": _REAL,
+    "random_exponential": _REAL,
+}
+#: Words of a block.
+BLOCK_WORDS = 4
+
+_EXACT = Bound({}, "exact: no rounding takes place")
+_ONE_FMA = Bound(
+    {"float16": 0.501, "bfloat16": 0.501, "float32": 0.5, "float64": 0.5},
+    "one fma of an exact number in [0, 1), in float32 for float16 and bfloat16",
+)
+
+
+def _own(float32: float, float64: float) -> Bound:
+    """The errors of numbers that are neither scaled nor shifted, as the tests measured them."""
+    ulp = {"float16": 0.501, "bfloat16": 0.501, "float32": float32, "float64": float64}
+    return Bound(
+        ulp,
+        "against the formula in wider arithmetic for the same words, 10^8 of them, location 0 and "
+        "scale 1 (2026-11)",
+    )
+
+
+def _random(
+    name: str, signatures: tuple[Signature, ...], summary: str, bound: Bound, order: str = ""
+) -> Op:
+    return Op(
+        name,
+        Structure.RANDOM,
+        signatures,
+        f"{summary}; params: key, stream, position",
+        bound,
+        order=order,
+        in_place=False,
+    )
+
+
+def _pair(dtypes: tuple[str, ...]) -> tuple[Signature, ...]:
+    return tuple(Signature((d, d), (d,)) for d in dtypes)
+
+
+ROWS: tuple[Op, ...] = (
+    _random(
+        "random_bits",
+        tuple(Signature((d,), (d,)) for d in ("uint32", "uint64")),
+        "words of Philox 4x32-10, of each the bits that the scalar mask has",
+        _EXACT,
+    ),
+    _random(
+        "random_bernoulli",
+        (Signature(("uint64",), ("bool",)),),
+        "whether 64 random bits are below the scalar threshold",
+        _EXACT,
+    ),
+    _random(
+        "random_integers",
+        _pair(INTEGER),
+        "low + floor(span * r / 2^64) for 64 random bits r, from the scalars low and span, an "
+        "unsigned number of which 0 stands for 2^64",
+        _EXACT,
+    ),
+    _random(
+        "random_uniform",
+        _pair(FLOATING),
+        "low + span * u for u in [0, 1), from the scalars low and span",
+        _ONE_FMA,
+        order="fma(u, span, low)",
+    ),
+    _random(
+        "random_normal",
+        _pair(FLOATING),
+        "location + scale * z for standard normal z, from the scalars location and scale",
+        _own(4.0, 4.0),
+        order="fma(z, scale, location); z by the formulas of core/scalar/random.h",
+    ),
+    _random(
+        "random_exponential",
+        tuple(Signature((d,), (d,)) for d in FLOATING),
+        "-scale * ln u for u in (0, 1], from the scalar scale",
+        _own(3.0, 3.0),
+        order="-ln u by the formulas of core/scalar/random.h, times scale",
+    ),
+)
