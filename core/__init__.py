@@ -228,7 +228,7 @@ from .runtime.threads import get_num_threads, set_num_threads
 from .version import __version__
 
 if TYPE_CHECKING:
-    from . import fft, linalg
+    from . import fft, linalg, random
     from .discovery.hookspecs import hookimpl, hookspec
 
 newaxis = None
@@ -410,6 +410,7 @@ __all__ = [
     "pow",
     "prod",
     "promotion",
+    "random",
     "real",
     "reciprocal",
     "remainder",
@@ -470,7 +471,7 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """``hookimpl`` and ``hookspec`` need pluggy; the extensions wait until they are used."""
-    if name in ("fft", "linalg"):
+    if name in ("fft", "linalg", "random"):
         from importlib import import_module
 
         return import_module(f".{name}", __name__)

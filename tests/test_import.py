@@ -29,7 +29,7 @@ FLOORS = (
     ("discovery",),
     ("abi", "arrays"),
     ("namespace",),
-    ("fft", "linalg", "vendor"),
+    ("fft", "linalg", "random", "vendor"),
     ("device_code", "testing"),
     ("cli",),
 )

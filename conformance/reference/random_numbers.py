@@ -15,7 +15,10 @@ _MASK = (1 << 32) - 1
 #: Leading bits of a word that make a number in [0, 1).
 _DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 #: Largest errors of standard numbers in ulp before they are rounded to float16 or bfloat16.
-_OWN = {"random_normal": 4.0, "random_exponential": 3.0}
+_OWN = {
+    "random_normal": {"float32": 4.0, "float64": 4.0},
+    "random_exponential": {"float32": 1.0, "float64": 2.0},
+}
 
 
 def block(counter: tuple[int, int, int, int], key: tuple[int, int]) -> tuple[int, int, int, int]:
@@ -105,7 +108,7 @@ def _normal(bits: HostArray, to: str) -> HostArray:
 def _scaled(op: str, made: HostArray, shift: HostArray, scale: HostArray, to: str) -> Near:
     """A standard number with the error of its own, times scale, plus shift."""
     work = "float64" if to == "float64" else "float32"
-    own = _OWN[op] * unit(np.abs(made).astype(np.float64), work)
+    own = _OWN[op][work] * unit(np.abs(made).astype(np.float64), work)
     product, end = made * WIDE(scale), WIDE(shift)
     return _near(product + end, own * abs(float(scale)) + _slack(product, end), to)
 

@@ -30,8 +30,9 @@ def _own(float32: float, float64: float) -> Bound:
     ulp = {"float16": 0.501, "bfloat16": 0.501, "float32": float32, "float64": float64}
     return Bound(
         ulp,
-        "against the formula in wider arithmetic for the same words, 10^8 of them, location 0 and "
-        "scale 1 (2026-11)",
+        "against the formula in wider arithmetic for location 0 and scale 1; the largest of 10^8 "
+        "numbers of float32 and 10^7 of float64 was 3.50 and 3.65 (normal), 0.84 and 1.44 "
+        "(exponential), 2026-11",
     )
 
 
@@ -91,7 +92,7 @@ ROWS: tuple[Op, ...] = (
         "random_exponential",
         tuple(Signature((d,), (d,)) for d in FLOATING),
         "-scale * ln u for u in (0, 1], from the scalar scale",
-        _own(3.0, 3.0),
+        _own(1.0, 2.0),
         order="-ln u by the formulas of core/scalar/random.h, times scale",
     ),
 )

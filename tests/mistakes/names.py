@@ -42,15 +42,14 @@ MISTAKES = (
         "module 'phalanx' has no attribute 'dot'; write phalanx.matmul or x @ y",
     ),
     Mistake(
-        "px.random.normal(3)",
+        "px.randn(3)",
         AttributeError,
-        "module 'phalanx' has no attribute 'random'; write "
-        "phalanx.asarray(numpy.random.default_rng().random(shape))",
+        "module 'phalanx' has no attribute 'randn'; write phalanx.random.normal(size=shape)",
     ),
     Mistake(
         "px.manual_seed(0)",
         AttributeError,
-        "module 'phalanx' has no attribute 'manual_seed'; write numpy.random.default_rng(seed)",
+        "module 'phalanx' has no attribute 'manual_seed'; write phalanx.random.seed(seed)",
     ),
     Mistake(
         "px.float",

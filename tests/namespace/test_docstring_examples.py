@@ -33,14 +33,17 @@ def is_for_users(found: Any) -> bool:
 def public_callables() -> Iterator[tuple[str, Any]]:
     """What users call, by the name they write: functions and classes, extensions, methods."""
     spaces: dict[str, ModuleType] = {"px": px, "px.fft": px.fft, "px.linalg": px.linalg}
+    spaces["px.random"] = px.random
     for space, module in spaces.items():
         for name in sorted(set(module.__all__) - HOOKS):
             found = getattr(module, name)
             if is_for_users(found):
                 yield f"{space}.{name}", found
-    for name, found in sorted(vars(px.Array).items()):
-        if not name.startswith("_") and (callable(found) or isinstance(found, property)):
-            yield f"px.Array.{name}", found
+    for owner in (px.Array, px.random.Generator):
+        for name, found in sorted(vars(owner).items()):
+            if not name.startswith("_") and (callable(found) or isinstance(found, property)):
+                space = "px" if owner is px.Array else "px.random"
+                yield f"{space}.{owner.__name__}.{name}", found
 
 
 def once() -> dict[str, Any]:

@@ -179,8 +179,8 @@ static const cpu_kernel rows[] = {
     PAIR("random_normal", PHX_FLOAT64, 4.0, random_normal_f64, 48),
     ONE("random_exponential", PHX_FLOAT16, PHX_FLOAT16, 0.501, random_exponential_f16, 24),
     ONE("random_exponential", PHX_BFLOAT16, PHX_BFLOAT16, 0.501, random_exponential_bf16, 24),
-    ONE("random_exponential", PHX_FLOAT32, PHX_FLOAT32, 3.0, random_exponential_f32, 24),
-    ONE("random_exponential", PHX_FLOAT64, PHX_FLOAT64, 3.0, random_exponential_f64, 48),
+    ONE("random_exponential", PHX_FLOAT32, PHX_FLOAT32, 1.0, random_exponential_f32, 24),
+    ONE("random_exponential", PHX_FLOAT64, PHX_FLOAT64, 2.0, random_exponential_f64, 48),
 };
 
 cpu_kernel_list phx_random_kernels(void) { return (cpu_kernel_list){rows, sizeof rows / sizeof rows[0]}; }
