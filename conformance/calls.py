@@ -10,6 +10,7 @@ import numpy as np
 import phalanx as px
 from phalanx._warm import launch, launch_elementwise, view
 from phalanx.optable import Structure
+from phalanx.optable.random import TRIED
 
 from .layouts import LAYOUTS, HostArray, Placed, place, room
 from .reference.formats import host_dtype
@@ -167,11 +168,25 @@ def _generation(overload: Overload, rng: np.random.Generator, quick: bool) -> It
         yield Call(overload, ends, (count,))
 
 
-def random_operands(overload: Overload, rng: np.random.Generator) -> tuple[HostArray, ...]:
-    """Return scalars for an op that makes random numbers: any bits, scales that are not extreme."""
+def random_operands(
+    overload: Overload, rng: np.random.Generator, count: int
+) -> tuple[HostArray, ...]:
+    """Return operands for an op that makes random numbers: any bits, scales that are not extreme.
+
+    Those of ops that try are for all elements, or (count,).
+    """
+    if overload.op in TRIED:
+        shape = (count,) if rng.random() < 0.5 else ()
+        size = 10.0 ** rng.uniform(-1, 3, shape)
+        values = {
+            "random_gamma": (size / 4,),
+            "random_poisson": (size,),
+            "random_binomial": (np.floor(10 * size), np.asarray(rng.random(shape))),
+        }[overload.op]
+        return tuple(np.asarray(v).astype(host_dtype(overload.inputs[0])) for v in values)
     if "float" in overload.inputs[0]:
-        values = (rng.normal(), rng.exponential() + 0.125)[-len(overload.inputs) :]
-        return tuple(np.array(v).astype(host_dtype(overload.inputs[0])) for v in values)
+        chosen = (rng.normal(), rng.exponential() + 0.125)[-len(overload.inputs) :]
+        return tuple(np.array(v).astype(host_dtype(overload.inputs[0])) for v in chosen)
     return tuple(any_bits(name, 1, rng).reshape(()) for name in overload.inputs)
 
 
@@ -182,7 +197,7 @@ def random_params(rng: np.random.Generator) -> tuple[int, ...]:
 
 def _random(overload: Overload, rng: np.random.Generator, quick: bool) -> Iterator[Call]:
     for count in (1, 1000) if quick else (1, 65, 1000, 100_001):
-        yield Call(overload, random_operands(overload, rng), (count,), random_params(rng))
+        yield Call(overload, random_operands(overload, rng, count), (count,), random_params(rng))
 
 
 def _contraction(overload: Overload, rng: np.random.Generator, quick: bool) -> Iterator[Call]:

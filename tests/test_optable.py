@@ -120,6 +120,7 @@ class TestRows:
         rounding = row.name in (
             "sum", "prod", "mean", "cumulative_sum", "cumulative_prod", "matmul", "softmax",
             "arange", "random_uniform", "random_normal", "random_exponential",
+            "random_gamma",
         )  # fmt: skip
         assert bool(row.order) is rounding
 

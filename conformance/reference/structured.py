@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from phalanx.optable.structured import NO_PLACE
 
-from . import order, random_numbers, sums
+from . import order, random_numbers, random_tries, sums
 from .formats import FORMATS, PARTS
 from .near import Expectation, Only
 from .values import HostArray
@@ -109,6 +109,10 @@ REFERENCES: dict[str, _Reference] = {
     **{
         f"random_{name}": partial(random_numbers.random_numbers, f"random_{name}")
         for name in ("bits", "bernoulli", "integers", "uniform", "normal", "exponential")
+    },
+    **{
+        f"random_{name}": partial(random_tries.random_tries, f"random_{name}")
+        for name in ("gamma", "poisson", "binomial")
     },
 }
 

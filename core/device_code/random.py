@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from phalanx.optable import OPS
 from phalanx.optable.expressions import loaded, stored
-from phalanx.optable.random import BLOCK_WORDS, WORDS
+from phalanx.optable.random import BLOCK_WORDS, TRIED, WORDS
 
 from .dtypes import HALF, ITEMSIZE, STORAGE
 from .recipe import Program, Recipe, Traits, divide_up
@@ -61,6 +61,10 @@ _VALUES = {
 def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Recipe | None:
     """Return the recipe of an op that makes random numbers; see ``device_code.find``."""
     del layout  # there is one for all strides
+    if op in TRIED:
+        from .random_tries import Tries
+
+        return Tries(op, dtypes, traits).recipe()
     return _Random(op, dtypes, traits).recipe()
 
 

@@ -14,7 +14,15 @@ from .recipe import Program, Traits
 
 _HERE = Path(__file__).parent
 #: Headers of which something is left without double; `Dialect.without_double` has the others.
-_WITHOUT_DOUBLE = ("convert", "integer", "order", "random", "real_basic", "softmax_exp")
+_WITHOUT_DOUBLE = (
+    "convert",
+    "integer",
+    "order",
+    "random",
+    "random_gamma",
+    "real_basic",
+    "softmax_exp",
+)
 _INCLUDE = re.compile(r'^#include "(\w+)\.h"\n', re.MULTILINE)
 _DOUBLE = re.compile(r"f64|c128|phx_dd\b|phx_split|phx_parts|phx_scaled")
 _USES = re.compile(r"(PHX_\w+_)\(")

@@ -15,6 +15,9 @@ WORDS = {
     "random_normal": _REAL,
     "random_exponential": _REAL,
 }
+#: Ops of which an element may need more than one try, and the blocks that it has for them.
+TRIED = ("random_gamma", "random_poisson", "random_binomial")
+TRIES = 32
 #: Words of a block.
 BLOCK_WORDS = 4
 
@@ -53,6 +56,8 @@ def _random(
 def _pair(dtypes: tuple[str, ...]) -> tuple[Signature, ...]:
     return tuple(Signature((d, d), (d,)) for d in dtypes)
 
+
+_BY_TRIES = "for each element, from parameters (n,) or one for all"
 
 ROWS: tuple[Op, ...] = (
     _random(
@@ -94,5 +99,25 @@ ROWS: tuple[Op, ...] = (
         "-scale * ln u for u in (0, 1], from the scalar scale",
         _own(1.0, 2.0),
         order="-ln u by the formulas of core/scalar/random.h, times scale",
+    ),
+    _random(
+        "random_gamma",
+        tuple(Signature((d,), (d,)) for d in FLOATING),
+        f"gamma numbers of a shape with the scale 1, {_BY_TRIES}",
+        Bound({}, "grows near 0: Marsaglia & Tsang 2000, whose cube is of a sum that may cancel"),
+        order="by the formulas of core/scalar/random_gamma.h",
+    ),
+    _random(
+        "random_poisson",
+        (Signature(("float64",), ("int64",)),),
+        f"Poisson numbers of a mean, {_BY_TRIES}; -1 for a mean that is not in [0, 2^53]",
+        _EXACT,
+    ),
+    _random(
+        "random_binomial",
+        (Signature(("float64", "float64"), ("int64",)),),
+        f"how many of a count succeed with a probability, {_BY_TRIES}; -1 for a count that is not "
+        "in [0, 2^53] or a probability not in [0, 1]",
+        _EXACT,
     ),
 )

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from phalanx._warm import Array, Device, DType, default_float
-from phalanx.arrays.checks import as_operand, need_one_device
+from phalanx.arrays.checks import as_operand, need_int, need_one_device
 from phalanx.arrays.data_types import as_dtype, astype, result_type
 from phalanx.discovery.devices import find_device, get_device
 from phalanx.errors import DeviceMismatchError
@@ -23,6 +23,8 @@ def extents(size: Any, op: str) -> tuple[int, ...]:
         TypeError: anything but ints.
         ValueError: a negative one.
     """
+    if type(size) is int and size >= 0:
+        return (size,)
     parts = (size,) if hasattr(size, "__index__") else size
     try:
         shape = tuple(e.__index__() for e in parts)
@@ -40,6 +42,8 @@ def parameter(value: Any, name: str, op: str) -> float | Array:
         TypeError: neither a real number nor a real array.
         ValueError: NaN.
     """
+    if type(value) is float and not math.isnan(value):  # most calls
+        return value
     number = as_operand(value)
     if isinstance(number, Array):
         if number.dtype.kind in "bc":
@@ -81,13 +85,30 @@ def probability(value: Any, name: str, op: str) -> float | Array:
     return found
 
 
+def mean_count(value: Any, name: str, op: str) -> float | Array:
+    """Return a `parameter`; of numbers, raises ``ValueError`` for those outside of [0, 2^53]."""
+    found = parameter(value, name, op)
+    if isinstance(found, float) and not 0 <= found <= 2.0**53:
+        raise ValueError(f"{op}: {name} is from 0 to 2**53, got {value}")
+    return found
+
+
+def count(value: Any, name: str, op: str) -> float | Array:
+    """Return an int or an array of ints as a `mean_count`; raises ``TypeError`` for others."""
+    if isinstance(value, Array):
+        if value.dtype.kind not in "iu":
+            raise TypeError(f"{op}: {name} is an integer, got an array of {value.dtype}")
+        return value
+    return mean_count(need_int(value, f"{op}: {name}"), name, op)
+
+
 def shape_for(size: Any, op: str, *parameters: float | Array) -> tuple[int, ...]:
     """Return the shape of a result: the size, or without one what arrays broadcast to.
 
     Raises:
         ValueError: the arrays do not broadcast to the size.
     """
-    shapes = [p.shape for p in parameters if isinstance(p, Array)]
+    shapes = [p.shape for p in parameters if type(p) is Array]
     if size is None:
         return broadcast_shapes(*shapes) if shapes else ()
     shape = extents(size, op)
@@ -111,7 +132,7 @@ def device_for(device: str | Device | None, op: str, *parameters: float | Array)
     Raises:
         DeviceMismatchError: arrays on another one.
     """
-    arrays = [p for p in parameters if isinstance(p, Array)]
+    arrays = [p for p in parameters if type(p) is Array]
     if not arrays:
         return get_device() if device is None else find_device(device)
     need_one_device(op, *arrays)

@@ -5,14 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from phalanx._warm import Array, Device, DType, launch, view
+from phalanx.arrays.data_types import astype, float64, int64, uint64
 from phalanx.arrays.data_types import bool as bool_
-from phalanx.arrays.data_types import float64, uint64
+from phalanx.namespace.conversion import asarray
 from phalanx.namespace.creation import empty, full
-from phalanx.optable.random import BLOCK_WORDS, WORDS
+from phalanx.namespace.linear import matmul
+from phalanx.namespace.manipulation import broadcast_to, permute_dims, reshape
+from phalanx.optable.random import BLOCK_WORDS, TRIES, WORDS
 
 from .arguments import converted
 
 if TYPE_CHECKING:
+    from .covariance import HostArray
     from .source import Source
 
 Shape = tuple[int, ...]
@@ -35,7 +39,9 @@ def draw(
         return out
     per = BLOCK_WORDS // WORDS[op][dtype.name]
     scalars = tuple(full((), value, dtype=kind, device=device) for value, kind in operands)
-    launch(op, scalars, (view(out, (out.size,), (1,)),), source.take(-(-out.size // per)))
+    count = out.size
+    flat = out if out.ndim == 1 else view(out, (count,), (1,))
+    launch(op, scalars, (flat,), source.take(-(-count // per)))
     return out
 
 
@@ -88,3 +94,49 @@ def coins(source: Source, p: float | Array, shape: Shape, device: Device) -> Arr
 def number(value: float, dtype: DType, device: Device) -> Array:
     """Return a number as a 0-d array."""
     return full((), value, dtype=dtype, device=device)
+
+
+def tried(
+    source: Source,
+    op: str,
+    parameters: tuple[tuple[float | Array, DType], ...],
+    shape: Shape,
+    dtype: DType,
+    device: Device,
+) -> Array:
+    """Return numbers that may need more than one try, each element with its own parameters."""
+    out = empty(shape, dtype=dtype, device=device)
+    if out.size == 0:
+        return out
+    operands = []
+    for value, kind in parameters:
+        if isinstance(value, Array) and value.ndim:
+            each = astype(broadcast_to(value, shape), kind, copy=False)
+            operands.append(reshape(each, (out.size,)))
+        elif isinstance(value, Array):
+            operands.append(astype(value, kind, copy=False))
+        else:
+            operands.append(number(value, kind, device))
+    launch(op, tuple(operands), (view(out, (out.size,), (1,)),), source.take(TRIES * out.size))
+    return out
+
+
+def counted(
+    source: Source, op: str, parameters: tuple[float | Array, ...], shape: Shape, device: Device
+) -> Array:
+    """Return counts as int64; parameters are float64 for the op."""
+    operands = tuple((value, float64) for value in parameters)
+    return tried(source, op, operands, shape, int64, device)
+
+
+def turned(made: Array, lower: HostArray, center: HostArray) -> Array:
+    """Return vectors (..., d) of standard numbers times a triangular matrix (d, d), plus (d,)."""
+    count = made.shape[-1]
+    kind, device = made.dtype, made.device
+    if not made.size:
+        return made
+    flat = reshape(made, (made.size // count, count))
+    matrix = asarray(lower, dtype=kind, device=device)
+    result = matmul(flat, permute_dims(matrix, (1, 0)))
+    result += asarray(center, dtype=kind, device=device)
+    return reshape(result, made.shape)

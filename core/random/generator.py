@@ -21,10 +21,11 @@ from .arguments import (
     probability,
     shape_for,
 )
+from .composed import Composed
 from .source import Source
 
 
-class Generator:
+class Generator(Composed):
     """Random numbers from a seed: the same on every device.
 
     Philox 4x32-10 under the key ``seed``. Each call takes the next blocks of the generator's words,
@@ -46,7 +47,7 @@ class Generator:
         [5 1 5 6 1 6 2 1 6 4]
     """
 
-    __slots__ = ("_source",)
+    __slots__ = ()
 
     def __init__(self, seed: int | None = None) -> None:
         self._source = Source.of_seed(seed)

@@ -12,7 +12,7 @@ from phalanx.driver import Layout
 from phalanx.optable import OPS, Structure
 from phalanx.optable.structured import NO_PLACE
 
-from . import random
+from . import random, random_tries
 
 HostArray = npt.NDArray[Any]
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
@@ -250,4 +250,7 @@ _STRUCTURED: dict[str, Callable[..., None]] = {
     "arange": _arange,
     "matmul": _matmul,
     "softmax": _softmax,
+    "random_gamma": random_tries.compute,
+    "random_poisson": random_tries.compute,
+    "random_binomial": random_tries.compute,
 }

@@ -74,25 +74,37 @@ def _below(bits: HostArray, span: int) -> HostArray:
     return np.asarray(y * high + (t >> _HALF_WORD) + (u >> _HALF_WORD))
 
 
-def _uniform(bits: HostArray, name: str) -> HostArray:
+def bits_of(words: HostArray, name: str) -> HostArray:
+    """Return words as they are, or for float64 pairs (..., 2 k) of them as 64 bits (..., k)."""
+    if name != "float64":
+        return words
+    return np.asarray(words[..., 0::2] | words[..., 1::2] << _HALF_WORD)
+
+
+def uniform(bits: HostArray, name: str) -> HostArray:
+    """Return numbers in [0, 1)."""
     digits = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}[name]
     width = 64 if name == "float64" else 32
     return (bits >> np.uint64(width - digits)).astype(np.float64) * 2.0**-digits
 
 
-def _unit(bits: HostArray, name: str) -> HostArray:
+def unit(bits: HostArray, name: str) -> HostArray:
+    """Return numbers in (0, 1]."""
     if name == "float64":
-        return _uniform(bits, name) + 2.0**-54
+        return uniform(bits, name) + 2.0**-54
     return ((bits.astype(np.float64) + 0.5) * 2.0**-32).astype(np.float32).astype(np.float64)
 
 
-def _exponential(bits: HostArray, name: str) -> HostArray:
-    return np.asarray(0.0 - np.log(_unit(bits, name)))
+def exponential(bits: HostArray, name: str) -> HostArray:
+    """Return exponential numbers."""
+    return np.asarray(0.0 - np.log(unit(bits, name)))
 
 
-def _normal(bits: HostArray, name: str) -> HostArray:
+def normal(bits: HostArray, name: str) -> HostArray:
+    """Return pairs of normal numbers from pairs of words, flat."""
+    bits = bits.reshape(-1)
     width, digits = (64, 54) if name == "float64" else (32, 26)
-    radius = np.sqrt(2.0 * _exponential(bits[0::2], name))
+    radius = np.sqrt(2.0 * exponential(bits[0::2], name))
     turned = bits[1::2] + np.uint64(1 << width - 3)
     turned &= np.uint64(2**width - 1)
     quarter = turned >> np.uint64(width - 2)
@@ -105,7 +117,7 @@ def _normal(bits: HostArray, name: str) -> HostArray:
 
 
 _REAL: dict[str, Any] = {
-    "random_uniform": _uniform,
-    "random_exponential": _exponential,
-    "random_normal": _normal,
+    "random_uniform": uniform,
+    "random_exponential": exponential,
+    "random_normal": normal,
 }

@@ -40,7 +40,7 @@ def public_callables() -> Iterator[tuple[str, Any]]:
             if is_for_users(found):
                 yield f"{space}.{name}", found
     for owner in (px.Array, px.random.Generator):
-        for name, found in sorted(vars(owner).items()):
+        for name, found in sorted(inspect.getmembers_static(owner)):
             if not name.startswith("_") and (callable(found) or isinstance(found, property)):
                 space = "px" if owner is px.Array else "px.random"
                 yield f"{space}.{owner.__name__}.{name}", found

@@ -13,6 +13,7 @@ from phalanx.conformance.reference.near import Only
 from phalanx.conformance.reference.structured import expected
 from phalanx.conformance.reference.values import HostArray
 from phalanx.optable import Structure
+from phalanx.optable.random import TRIED
 
 #: Counter, key and words of Philox 4x32-10: ``kat_vectors`` of the paper's authors' Random123.
 VECTORS = (
@@ -25,6 +26,19 @@ VECTORS = (
     ),
 )
 
+_OUTSIDE = (-1.0, float("nan"), float("inf"))
+#: Parameters at the ends of what is allowed and of the methods, and beyond.
+_CORNERS = {
+    "random_gamma": (((0.0,), (0.05,), (1.0,), (3e4,), *((v,) for v in _OUTSIDE[:2])),),
+    "random_poisson": (
+        ((0.0,), (1e-9,), (9.999,), (10.0,), (16.5,), (1e6,), (1e12,), *((v,) for v in _OUTSIDE)),
+    ),
+    "random_binomial": (
+        ((0.0, 0.5), (5.0, 0.0), (5.0, 1.0), (20.0, 0.5), (19.0, 0.5), (1e9, 1e-8), (1e9, 0.999)),
+        ((-1.0, 0.5), (5.0, -0.1), (5.0, 1.1), (float("nan"), 0.5), (5.0, float("nan"))),
+    ),
+}
+
 
 @pytest.mark.parametrize("overload", overloads(Structure.RANDOM), ids=str)
 def test_random(case: Case, overload: Overload) -> None:
@@ -32,17 +46,21 @@ def test_random(case: Case, overload: Overload) -> None:
     check = Check(case, overload)
     rng = case.rng()
     for number, n in enumerate([0, *check.sizes(rng, (1, 2, 3, 257, 1025))]):
-        _run(
-            check, random_operands(overload, rng), random_params(rng), n, NAMES[number % len(NAMES)]
-        )
+        operands = random_operands(overload, rng, n)
+        _run(check, operands, random_params(rng), n, NAMES[number % len(NAMES)])
     for name in NAMES:
-        _run(check, random_operands(overload, rng), random_params(rng), 70, name)
+        _run(check, random_operands(overload, rng, 70), random_params(rng), 70, name)
     for position in (-1, -20, 2**32 - 3, 0):
         _run(check, _standard(overload), (7, 0, position), 66, "contiguous")
     if overload.op == "random_integers":
         for span in (0, 1, 2, 100):
             ends = tuple(np.array(v).astype(host_dtype(check.name)) for v in (3, span))
             _run(check, ends, random_params(rng), 66, "contiguous")
+    if overload.op in TRIED:
+        for values in _CORNERS[overload.op]:
+            columns = zip(*values, strict=True)
+            ends = tuple(np.array(column, host_dtype(check.name)) for column in columns)
+            _run(check, ends, random_params(rng), len(values), "contiguous")
     case.finish()
 
 

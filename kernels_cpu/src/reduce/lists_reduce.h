@@ -13,5 +13,6 @@ cpu_kernel_list phx_scan_kernels(void);           /* cumulative_sum, cumulative_
 cpu_kernel_list phx_softmax_kernels(void);        /* softmax */
 cpu_kernel_list phx_generate_kernels(void);       /* arange */
 cpu_kernel_list phx_random_kernels(void);         /* random_bits, ... */
+cpu_kernel_list phx_random_tries_kernels(void);   /* random_gamma, ... */
 
 #endif
