@@ -110,7 +110,7 @@ ROWS: tuple[Op, ...] = (
     _random(
         "random_poisson",
         (Signature(("float64",), ("int64",)),),
-        f"Poisson numbers of a mean, {_BY_TRIES}; -1 for a mean that is not in [0, 2^53]",
+        f"numbers of Poisson with a mean, {_BY_TRIES}; -1 for a mean that is not in [0, 2^53]",
         _EXACT,
     ),
     _random(
