@@ -60,11 +60,11 @@ def random_tries(
             last = 0.5 * unit(np.abs(values), to) if to in ("float16", "bfloat16") else 0.0
         return Near(values, radius + last, np.zeros(count), np.zeros(count, bool))
     counts = []
-    for i, parameters in enumerate(zip(*rows, strict=True)):
+    for i in range(count):
         words = _Words(key, stream, position + i * _TRIES)
-        counts.append(
-            _poisson(*parameters, words) if len(rows) == 1 else _binomial(*parameters, words)
-        )
+        first, last = rows[0][i], rows[-1][i]
+        poisson = op == "random_poisson"
+        counts.append(_poisson(first, words) if poisson else _binomial(first, last, words))
     values = np.array([k for k, _ in counts], np.int64)
     return Decided(values, np.array([sure for _, sure in counts], bool))
 

@@ -128,7 +128,7 @@ class _Random:
     ) -> None:
         """Enqueue one call: whole blocks of aligned memory are stored at once."""
         y = outputs[0]
-        operands = (inputs[0], inputs[-1])
+        operands: tuple[Array, ...] = (inputs[0], inputs[-1])  # type: ignore[assignment]
         begin = 0
         if y.strides[0] == 1 and env.is_aligned(y, min(16, self._per * y.itemsize)):
             begin = y.size // self._per

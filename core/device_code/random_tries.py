@@ -46,7 +46,7 @@ class Tries:
             "random_binomial": "phx_binomial(p, q, key, stream, at)",
         }[op]
         header = "random_gamma" if unit == "f32" else "random_gamma_double"
-        headers = (header if op == "random_gamma" else "random_counts",)
+        headers: tuple[str, ...] = (header if op == "random_gamma" else "random_counts",)
         names = {
             "T": STORAGE[takes],
             "R": STORAGE[gives],
@@ -70,7 +70,7 @@ class Tries:
     ) -> None:
         """Enqueue one call."""
         y = outputs[0]
-        operands = (inputs[0], inputs[-1])
+        operands: tuple[Array, ...] = (inputs[0], inputs[-1])  # type: ignore[assignment]
         strides = (_stride(x) for x in operands)
         groups = min(divide_up(y.size, self._group), self._traits.most_groups)
         kernel = env.kernel(self._program, "random_tries")
@@ -79,7 +79,6 @@ class Tries:
         env.enqueue(kernel, size, (self._group,), *operands, y, *where, *params)
 
 
-def _stride(x: Operand) -> int:
+def _stride(x: Array) -> int:
     """From one element to the next; 0 for a parameter that is one for all."""
-    strides: tuple[int, ...] = getattr(x, "strides", ())
-    return strides[0] if strides else 0
+    return x.strides[0] if x.ndim else 0

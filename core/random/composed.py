@@ -11,6 +11,7 @@ from . import draws
 from .arguments import (
     Parameter,
     Size,
+    converted,
     count,
     device_for,
     float_dtype,
@@ -63,7 +64,7 @@ class Composed:
         kind = float_dtype(dtype, "gamma", a, factor)
         made = draws.tried(self._source, "random_gamma", ((a, kind),), extents, kind, where_to)
         if factor != 1.0 if isinstance(factor, float) else True:
-            made *= draws.converted(factor, kind)
+            made *= converted(factor, kind)
         return made
 
     def beta(
@@ -100,8 +101,8 @@ class Composed:
         x = draws.tried(self._source, "random_gamma", ((first, kind),), shape, kind, where_to)
         y = draws.tried(self._source, "random_gamma", ((second, kind),), shape, kind, where_to)
         u = draws.uniform(self._source, shape, kind, where_to)
-        ones = u * (draws.converted(first, kind) + draws.converted(second, kind))
-        limit = where(ones < draws.converted(first, kind), draws.number(1.0, kind, where_to), 0.0)
+        ones = u * (converted(first, kind) + converted(second, kind))
+        limit = where(ones < converted(first, kind), draws.number(1.0, kind, where_to), 0.0)
         total = x + y
         return where(total == 0, limit, x / total)
 
@@ -132,7 +133,7 @@ class Composed:
             device_for(device, "standard_t", freedom),
         )
         kind = float_dtype(dtype, "standard_t", freedom)
-        half = draws.converted(freedom, kind) * 0.5
+        half = converted(freedom, kind) * 0.5
         made = draws.scaled(self._source, "random_normal", 0.0, 1.0, shape, kind, where_to)
         made *= sqrt(
             half / draws.tried(self._source, "random_gamma", ((half, kind),), shape, kind, where_to)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from phalanx._warm import Array, Device, DType, launch, view
-from phalanx.arrays.data_types import astype, float64, int64, uint64
+from phalanx.arrays.data_types import astype, float32, float64, int64, uint64
 from phalanx.arrays.data_types import bool as bool_
 from phalanx.namespace.conversion import asarray
 from phalanx.namespace.creation import empty, full
@@ -79,16 +79,20 @@ def bits(source: Source, shape: Shape, dtype: DType, device: Device) -> Array:
 
 
 def coins(source: Source, p: float | Array, shape: Shape, device: Device) -> Array:
-    """Return True with probability p, to 2^-64 for a number and 2^-53 for an array."""
+    """Return True with probability p, to 2^-64 for a number.
+
+    For arrays to 2^-53, or to 2^-24 for those of a shorter dtype than float64.
+    """
     if isinstance(p, Array):
-        kind = p.dtype if p.dtype.kind == "f" else float64
-        return uniform(source, shape, kind, device) < converted(p, kind)
+        kind = float32 if p.dtype.kind == "f" and p.dtype.itemsize < 8 else float64
+        made: Array = uniform(source, shape, kind, device) < converted(p, kind)
+        return made
     threshold = int(p * 2.0**64)
     if threshold < 2**64:
         return draw(source, "random_bernoulli", ((threshold, uint64),), shape, bool_, device)
-    made = full(shape, True, dtype=bool_, device=device)
-    source.take(-(-made.size // 2))  # what follows does not depend on p
-    return made
+    sure = full(shape, True, dtype=bool_, device=device)
+    source.take(-(-sure.size // 2))  # what follows does not depend on p
+    return sure
 
 
 def number(value: float, dtype: DType, device: Device) -> Array:

@@ -14,6 +14,7 @@ from . import draws, order
 from .arguments import (
     Parameter,
     Size,
+    converted,
     device_for,
     float_dtype,
     not_negative,
@@ -227,7 +228,7 @@ class Generator(Composed):
         operands = ((number, kind),)
         made = draws.draw(self._source, "random_exponential", operands, shape, kind, where_to)
         if isinstance(mean, Array):
-            made *= draws.converted(mean, kind)
+            made *= converted(mean, kind)
         return made
 
     def integers(
