@@ -28,7 +28,7 @@ PHX_KERNEL(GROUP) random_whole(PHX_INPUT(T, first), PHX_INPUT(T, second), PHX_OU
     const V p = LOAD(*PHX_DATA(first)), q = LOAD(*PHX_DATA(second));
     PHX_GLOBAL random_pack *to = (PHX_GLOBAL random_pack *)PHX_DATA(y);
     for (u64 i = PHX_GLOBAL_ID(0); i < blocks; i += PHX_GLOBAL_SIZE(0)) {
-        const phx_block w = phx_philox(key, stream, position + i);
+        const phx_words w = phx_philox(key, stream, position + i);
         random_pack v;
         FILL(v.v)
         to[i] = v;
@@ -40,7 +40,7 @@ PHX_KERNEL(GROUP) random_any(PHX_INPUT(T, first), PHX_INPUT(T, second), PHX_OUTP
                              const u64 stream, const u64 position) {
     const V p = LOAD(*PHX_DATA(first)), q = LOAD(*PHX_DATA(second));
     for (u64 i = begin + PHX_GLOBAL_ID(0); i * PER < n; i += PHX_GLOBAL_SIZE(0)) {
-        const phx_block w = phx_philox(key, stream, position + i);
+        const phx_words w = phx_philox(key, stream, position + i);
         R v[PER];
         FILL(v)
         for (u32 k = 0; k < PER && i * PER + k < n; k++)

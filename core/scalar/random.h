@@ -14,12 +14,12 @@
 /* The four words of a counter. */
 typedef struct {
     u32 a, b, c, d;
-} phx_block;
+} phx_words;
 
-PHX_FN phx_block phx_philox_round(phx_block x, u32 k, u32 l) {
+PHX_FN phx_words phx_philox_round(phx_words x, u32 k, u32 l) {
     u64 p = (u64)x.a * 0xD2511F53u;
     u64 q = (u64)x.c * 0xCD9E8D57u;
-    phx_block y;
+    phx_words y;
     y.a = (u32)(q >> 32) ^ x.b ^ k;
     y.b = (u32)q;
     y.c = (u32)(p >> 32) ^ x.d ^ l;
@@ -28,9 +28,9 @@ PHX_FN phx_block phx_philox_round(phx_block x, u32 k, u32 l) {
 }
 
 /* Ten rounds. The counter's words are position and stream, the key's those of key, low ones first. */
-PHX_FN phx_block phx_philox(u64 key, u64 stream, u64 position) {
+PHX_FN phx_words phx_philox(u64 key, u64 stream, u64 position) {
     u32 k = (u32)key, l = (u32)(key >> 32);
-    phx_block x;
+    phx_words x;
     x.a = (u32)position;
     x.b = (u32)(position >> 32);
     x.c = (u32)stream;

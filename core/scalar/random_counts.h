@@ -102,7 +102,7 @@ PHX_FN phx_hat phx_binomial_hat(f64 n, f64 p) {
 }
 
 /* A try, accepted where no chance needs to be computed: the most of them. */
-PHX_FN phx_try_count phx_try_hat(phx_hat h, phx_block w) {
+PHX_FN phx_try_count phx_try_hat(phx_hat h, phx_words w) {
     phx_try_count y;
     y.u = phx_unit_f64(phx_join(w.a, w.b)) - 0.5;
     y.v = phx_unit_f64(phx_join(w.c, w.d));
@@ -150,7 +150,7 @@ PHX_FN f64 phx_binomial_tries(f64 n, f64 p, phx_hat h, u64 key, u64 stream, u64 
 }
 
 /* Sums stop where they cannot grow, so that a number next to 1 ends too. */
-PHX_FN f64 phx_poisson_sum(f64 m, phx_block w) {
+PHX_FN f64 phx_poisson_sum(f64 m, phx_words w) {
     f64 u = phx_uniform_f64(phx_join(w.a, w.b));
     f64 chance = phx_exp_f64(-m), sum = chance, k = 0.0;
     while (u >= sum && (k < m || chance > 1e-19)) {
@@ -161,7 +161,7 @@ PHX_FN f64 phx_poisson_sum(f64 m, phx_block w) {
     return k;
 }
 
-PHX_FN f64 phx_binomial_sum(f64 n, f64 p, phx_block w) {
+PHX_FN f64 phx_binomial_sum(f64 n, f64 p, phx_words w) {
     f64 u = phx_uniform_f64(phx_join(w.a, w.b)), odds = p / (1.0 - p);
     f64 chance = phx_exp_f64(n * phx_log1p_f64(-p)), sum = chance, k = 0.0;
     while (u >= sum && k < n && (k < n * p || chance > 1e-19)) {

@@ -20,7 +20,7 @@ typedef struct {
 } phx_try_f32;
 
 /* One try; a is the shape, or the shape + 1 if that is below 1. */
-PHX_FN phx_try_f32 phx_gamma_try_f32(f32 a, phx_block w) {
+PHX_FN phx_try_f32 phx_gamma_try_f32(f32 a, phx_words w) {
     f32 d = a - 0.333333333f;
     f32 c = phx_dividef(1.0f, phx_sqrtf(9.0f * d));
     f32 x = phx_normal_f32(w.a, w.b).x;
@@ -36,7 +36,7 @@ PHX_FN phx_try_f32 phx_gamma_try_f32(f32 a, phx_block w) {
 }
 
 /* What the number for a + 1 is multiplied by, for a shape a below 1. */
-PHX_FN f32 phx_gamma_factor_f32(f32 a, phx_block w) {
+PHX_FN f32 phx_gamma_factor_f32(f32 a, phx_words w) {
     return phx_softmax_exp_f32(phx_dividef(-phx_minus_log_f32(phx_unit_f32(w.a)), a));
 }
 

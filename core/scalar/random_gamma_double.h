@@ -13,7 +13,7 @@ typedef struct {
     u64 accepted;
 } phx_try_f64;
 
-PHX_FN phx_try_f64 phx_gamma_try_f64(f64 a, phx_block w) {
+PHX_FN phx_try_f64 phx_gamma_try_f64(f64 a, phx_words w) {
     f64 d = a - 0.3333333333333333;
     f64 c = 1.0 / phx_sqrt(9.0 * d);
     f64 x = phx_normal_f64(phx_join(w.a, w.b), phx_join(0u, w.c)).x;
@@ -28,7 +28,7 @@ PHX_FN phx_try_f64 phx_gamma_try_f64(f64 a, phx_block w) {
     return y;
 }
 
-PHX_FN f64 phx_gamma_factor_f64(f64 a, phx_block w) {
+PHX_FN f64 phx_gamma_factor_f64(f64 a, phx_words w) {
     return phx_exp_f64(-phx_minus_log_f64(phx_unit_f64(phx_join(w.a, w.b))) / a);
 }
 

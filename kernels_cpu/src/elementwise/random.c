@@ -33,12 +33,12 @@ typedef struct {
         (void)q;                                                                            \
         if (s == 1)                                                                         \
             for (; i < whole; i++) {                                                        \
-                const phx_block w = phx_philox(key, stream, position + (u64)i);             \
+                const phx_words w = phx_philox(key, stream, position + (u64)i);             \
                 BLOCK(w, p, q)                                                              \
                 for (int k = 0; k < PER; k++) y[i * PER + k] = STORE(v[k]);                 \
             }                                                                               \
         for (; i < end; i++) {                                                              \
-            const phx_block w = phx_philox(key, stream, position + (u64)i);                 \
+            const phx_words w = phx_philox(key, stream, position + (u64)i);                 \
             const int64_t left = d->n - i * PER;                                            \
             BLOCK(w, p, q)                                                                  \
             for (int k = 0; k < PER && k < left; k++) y[(i * PER + k) * s] = STORE(v[k]);   \

@@ -51,7 +51,7 @@ static inline int64_t at_most(int64_t n) { return n < MANY ? n : MANY; }
             for (u32 r = 1; r < PHX_TRIES && count > 0; r++) {                                          \
                 int64_t left = 0;                                                                       \
                 for (int64_t k = 0; k < count; k++) {                                                   \
-                    const phx_block w = phx_philox(key, stream, position + (u64)at[k] * PHX_TRIES + r); \
+                    const phx_words w = phx_philox(key, stream, position + (u64)at[k] * PHX_TRIES + r); \
                     const phx_try_##F t = phx_gamma_try_##F(a[k], w);                                   \
                     v[k] = t.value;                                                                     \
                     good[k] = t.accepted;                                                               \
@@ -68,7 +68,7 @@ static inline int64_t at_most(int64_t n) { return n < MANY ? n : MANY; }
             if (few)                                                                                    \
                 for (int64_t k = 0; k < n; k++) {                                                       \
                     const U shape = LOAD(((const T *)d->first)[(i + k) * d->first_stride]);             \
-                    const phx_block w = phx_philox(key, stream, position + (u64)k * PHX_TRIES);         \
+                    const phx_words w = phx_philox(key, stream, position + (u64)k * PHX_TRIES);         \
                     const U low = shape < 1 ? made[k] * phx_gamma_factor_##F(shape, w) : made[k];       \
                     made[k] = shape > 0 ? low : shape == 0 ? (U)0                                       \
                                                            : (U)PHX_NAN;                                \
@@ -117,7 +117,7 @@ static void try_all(const trial *d, const counting *c, int64_t i, int64_t n, f64
     for (int64_t k = 0; k < n; k++) s.at[k] = (u64)k;
     for (u32 r = 0; r < PHX_TRIES && count > 0; r++) {
         for (int64_t k = 0; k < count; k++) {
-            const phx_block w = phx_philox(key, stream, position + s.at[k] * PHX_TRIES + r);
+            const phx_words w = phx_philox(key, stream, position + s.at[k] * PHX_TRIES + r);
             const phx_try_count t = phx_try_hat(hat, w);
             s.k[k] = t.k;
             s.us[k] = t.us;
@@ -160,7 +160,7 @@ static void look_up_all(const trial *d, const f64 *sums, int64_t count, int64_t 
     const u64 key = d->key, stream = d->stream, position = place(d, i);
     f64 u[MANY];
     for (int64_t k = 0; k < n; k++) {
-        const phx_block w = phx_philox(key, stream, position + (u64)k * PHX_TRIES);
+        const phx_words w = phx_philox(key, stream, position + (u64)k * PHX_TRIES);
         u[k] = phx_uniform_f64(phx_join(w.a, w.b));
         made[k] = 0.0;
     }
