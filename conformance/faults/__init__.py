@@ -17,6 +17,7 @@ from . import (
     memory,
     ordering,
     prepared,
+    randomness,
     reductions,
     threads,
 )
@@ -27,7 +28,7 @@ __all__ = ["FAULTS", "NONE", "Fault", "SoundDriver", "register"]
 #: The files whose import fills ``FAULTS``.
 _KINDS = (
     *(arithmetic, capabilities, conversions, events, launches),
-    *(memory, ordering, prepared, reductions, threads),
+    *(memory, ordering, prepared, randomness, reductions, threads),
 )
 
 
