@@ -145,8 +145,8 @@ def device_for(device: str | Device | None, op: str, *parameters: float | Array)
     return found
 
 
-def float_dtype(dtype: Any, op: str, *parameters: float | Array) -> DType:
-    """Return the dtype that is named, or that of floating parameters, or the default.
+def float_dtype(dtype: Any, op: str, device: Device, *parameters: float | Array) -> DType:
+    """Return the dtype that is named, or that of floating parameters, or the device's default.
 
     Raises:
         TypeError: no real floating dtype.
@@ -154,7 +154,7 @@ def float_dtype(dtype: Any, op: str, *parameters: float | Array) -> DType:
     found = as_dtype(dtype)
     if found is None:
         floats = [p for p in parameters if isinstance(p, Array) and p.dtype.kind == "f"]
-        default: DType = result_type(*floats) if floats else default_float()
+        default: DType = result_type(*floats) if floats else default_float(device)
         return default
     if found.kind != "f":
         raise TypeError(

@@ -61,7 +61,7 @@ class Composed:
             shape_for(size, "gamma", a, factor),
             device_for(device, "gamma", a, factor),
         )
-        kind = float_dtype(dtype, "gamma", a, factor)
+        kind = float_dtype(dtype, "gamma", where_to, a, factor)
         made = draws.tried(self._source, "random_gamma", ((a, kind),), extents, kind, where_to)
         if factor != 1.0 if isinstance(factor, float) else True:
             made *= converted(factor, kind)
@@ -97,7 +97,7 @@ class Composed:
             shape_for(size, "beta", first, second),
             device_for(device, "beta", first, second),
         )
-        kind = float_dtype(dtype, "beta", first, second)
+        kind = float_dtype(dtype, "beta", where_to, first, second)
         x = draws.tried(self._source, "random_gamma", ((first, kind),), shape, kind, where_to)
         y = draws.tried(self._source, "random_gamma", ((second, kind),), shape, kind, where_to)
         u = draws.uniform(self._source, shape, kind, where_to)
@@ -132,7 +132,7 @@ class Composed:
             shape_for(size, "standard_t", freedom),
             device_for(device, "standard_t", freedom),
         )
-        kind = float_dtype(dtype, "standard_t", freedom)
+        kind = float_dtype(dtype, "standard_t", where_to, freedom)
         half = converted(freedom, kind) * 0.5
         made = draws.scaled(self._source, "random_normal", 0.0, 1.0, shape, kind, where_to)
         made *= sqrt(
@@ -221,7 +221,7 @@ class Composed:
         """
         given = [v for v in (mean, cov) if isinstance(v, Array)]
         where_to = device_for(device, "multivariate_normal", *given)
-        kind = float_dtype(dtype, "multivariate_normal", *given)
+        kind = float_dtype(dtype, "multivariate_normal", where_to, *given)
         center, lower = vector(mean), factor(cov)
         if lower.shape != (center.size, center.size):
             raise ValueError(

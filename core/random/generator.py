@@ -163,7 +163,7 @@ class Generator(Composed):
         """
         ends = parameter(low, "low", "uniform"), parameter(high, "high", "uniform")
         shape, where_to = shape_for(size, "uniform", *ends), device_for(device, "uniform", *ends)
-        kind = float_dtype(dtype, "uniform", *ends)
+        kind = float_dtype(dtype, "uniform", where_to, *ends)
         span = ends[1] - ends[0]
         if isinstance(span, float) and not 0 <= span < float("inf"):
             raise ValueError(
@@ -197,7 +197,7 @@ class Generator(Composed):
         shift, spread = parameter(loc, "loc", "normal"), not_negative(scale, "scale", "normal")
         shape = shape_for(size, "normal", shift, spread)
         where_to = device_for(device, "normal", shift, spread)
-        kind = float_dtype(dtype, "normal", shift, spread)
+        kind = float_dtype(dtype, "normal", where_to, shift, spread)
         return draws.scaled(self._source, "random_normal", shift, spread, shape, kind, where_to)
 
     def exponential(
@@ -223,7 +223,7 @@ class Generator(Composed):
             shape_for(size, "exponential", mean),
             device_for(device, "exponential", mean),
         )
-        kind = float_dtype(dtype, "exponential", mean)
+        kind = float_dtype(dtype, "exponential", where_to, mean)
         number = mean if isinstance(mean, float) else 1.0
         operands = ((number, kind),)
         made = draws.draw(self._source, "random_exponential", operands, shape, kind, where_to)
@@ -321,8 +321,8 @@ class Generator(Composed):
         dropped = probability(p, "p", "dropout_mask")
         if isinstance(dropped, Array) or dropped == 1:
             raise ValueError(f"dropout_mask: p is a number from 0 up to, not including, 1, got {p}")
-        kind = float_dtype(dtype, "dropout_mask")
         where_to = device_for(device, "dropout_mask")
+        kind = float_dtype(dtype, "dropout_mask", where_to)
         kept = draws.coins(self._source, 1 - dropped, shape_for(size, "dropout_mask"), where_to)
         return where(kept, draws.number(1 / (1 - dropped), kind, where_to), 0.0)
 
