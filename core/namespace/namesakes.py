@@ -156,7 +156,29 @@ _FFT = {
     "irfft2": "phalanx.fft.irfftn(x, axes=(-2, -1))",
     "rfft2": "phalanx.fft.rfftn(x, axes=(-2, -1))",
 }
-_OF_MODULES = {"phalanx": _FUNCTIONS, "phalanx.linalg": _LINALG, "phalanx.fft": _FFT}
+_RANDOM = {
+    "default_rng": "phalanx.random.Generator(seed)",
+    "dropout": "x * phalanx.random.dropout_mask(p, size=x.shape)",
+    "manual_seed": "phalanx.random.seed(7)",
+    "permuted": "phalanx.random.permutation(x, axis=axis)",
+    "PRNGKey": "phalanx.random.Generator(seed)",
+    "rand": "phalanx.random.uniform(size=(2, 3))",
+    "randint": "phalanx.random.integers(low, high, size=(2, 3))",
+    "randn": "phalanx.random.normal(size=(2, 3))",
+    "random": "phalanx.random.uniform(size=(2, 3))",
+    "random_sample": "phalanx.random.uniform(size=(2, 3))",
+    "randperm": "phalanx.random.permutation(n)",
+    "RandomState": "phalanx.random.Generator(seed)",
+    "standard_exponential": "phalanx.random.exponential(size=size)",
+    "standard_gamma": "phalanx.random.gamma(shape, size=size)",
+    "standard_normal": "phalanx.random.normal(size=(2, 3))",
+}
+_OF_MODULES = {
+    "phalanx": _FUNCTIONS,
+    "phalanx.linalg": _LINALG,
+    "phalanx.fft": _FFT,
+    "phalanx.random": _RANDOM,
+}
 
 
 class MissingName(AttributeError):
@@ -200,6 +222,10 @@ class MissingName(AttributeError):
 
 def _in_numpy(name: str, of_array: bool, module: str) -> str:
     """How to call a function or method of NumPy's with the data; empty if there is none."""
+    if module == "phalanx.random":
+        owner = import_module("numpy.random").Generator
+        call = f"phalanx.asarray(numpy.random.default_rng(seed).{name}(...))"
+        return call if callable(getattr(owner, name, None)) else ""
     place = "numpy.ndarray" if of_array else module.replace("phalanx", "numpy")
     folder, _, last = place.rpartition(".")
     owner = getattr(import_module(folder), last) if folder else import_module(last)

@@ -3,6 +3,8 @@
 ``px.random.seed(7)`` begins the default generator anew. docs/random.md says what is promised.
 """
 
+from typing import TYPE_CHECKING, NoReturn
+
 from .default import DEFAULT as _DEFAULT
 from .generator import Generator
 
@@ -26,6 +28,20 @@ shuffle = _DEFAULT.shuffle
 split = _DEFAULT.split
 standard_t = _DEFAULT.standard_t
 uniform = _DEFAULT.uniform
+
+if not TYPE_CHECKING:  # type checkers know what the module has
+
+    def __getattr__(name: str) -> NoReturn:
+        """Say what to write for a name that other libraries have."""
+        from phalanx.namespace.namesakes import MissingName
+
+        raise MissingName(name, of_array=False, module=__name__)
+
+
+def __dir__() -> list[str]:
+    """The public names and the module's own, not the modules behind them."""
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
+
 
 __all__ = [
     "Generator",

@@ -11,6 +11,29 @@ MISTAKES = (
         "module 'phalanx' has no attribute 'array'; write phalanx.asarray",
     ),
     Mistake(
+        "px.random.rand(2, 3)",
+        AttributeError,
+        "module 'phalanx.random' has no attribute 'rand'; "
+        "write phalanx.random.uniform(size=(2, 3))",
+    ),
+    Mistake(
+        "px.random.default_rng(3)",
+        AttributeError,
+        "module 'phalanx.random' has no attribute 'default_rng'; "
+        "write phalanx.random.Generator(seed)",
+    ),
+    Mistake(
+        "px.random.laplace(size=3)",
+        AttributeError,
+        "module 'phalanx.random' has no attribute 'laplace'; NumPy has it, on the host: "
+        "phalanx.asarray(numpy.random.default_rng(seed).laplace(...))",
+    ),
+    Mistake(
+        "px.random.unifrom(size=3)",
+        AttributeError,
+        "module 'phalanx.random' has no attribute 'unifrom'; did you mean phalanx.random.uniform?",
+    ),
+    Mistake(
         "px.tensor([1, 2])",
         AttributeError,
         "module 'phalanx' has no attribute 'tensor'; write phalanx.asarray",
