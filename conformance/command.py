@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from .results import Results
 
 USAGE, UNUSABLE, INTERRUPTED = 2, 3, 130
+#: How many mutants are tried if nobody says.
+_SAMPLE = "40"
 _WRITABLE = click.Path(dir_okay=False, path_type=Path)
 _STDOUT = Path("-")
 
@@ -27,6 +29,7 @@ Examples:
   phalanx conformance -d acme:0 --op exp --dtype float32
   phalanx conformance -d acme:0 --group runtime --group programs
   phalanx conformance --self-test --quick            does the suite catch faulty devices
+  phalanx conformance --self-test --mutants 20 -d opencl:0       and kernels with a wrong line
 
 \b
 Levels: runtime, core (every kernel that the device has is right), array-api (it has all of them),
@@ -101,6 +104,14 @@ def _level(_context: click.Context, _option: click.Parameter, value: str) -> Lev
     "--self-test", is_flag=True, help="Run the suite against devices that lie: it must catch all."
 )
 @click.option(
+    "--mutants",
+    is_flag=False,
+    flag_value=_SAMPLE,
+    metavar="[N]",
+    help="With --self-test: against kernels with one small change each, compiled by --device: N of "
+    f"them ({_SAMPLE} if not said), 'all', or their names.",
+)
+@click.option(
     "--fault",
     "faults",
     multiple=True,
@@ -124,14 +135,20 @@ def conformance(
     html: Path | None,
     certificate: Path | None,
     self_test: bool,
+    mutants: str | None,
     faults: tuple[str, ...],
 ) -> None:
     """Prove that a device computes the right thing, or show where it does not."""
     need_extra()
     writers = _writers(json_file, junit_xml, html, certificate)
     _check_writable([path for path, _ in writers])
+    if mutants is not None and not self_test:
+        fail("--mutants is a form of --self-test: give both", USAGE)
     if self_test:
-        _self_test(quick, seed, faults, json_file, junit_xml or html or certificate)
+        other = junit_xml or html or certificate
+        if mutants is not None:
+            _mutants(mutants, device, quick, seed, json_file, faults, other)
+        _self_test(quick, seed, faults, json_file, other)
     if len(faults) > 1:
         fail("several --fault need --self-test: a run is on one device", USAGE)
     fault = "".join(faults)
@@ -166,6 +183,25 @@ def _self_test(
     from .selftest_report import run_and_show
 
     raise SystemExit(run_and_show(quick=quick, seed=seed, names=names, json_file=json_file))
+
+
+def _mutants(
+    text: str,
+    device: str | None,
+    quick: bool,
+    seed: int,
+    json_file: Path | None,
+    faults: tuple[str, ...],
+    other: object,
+) -> None:
+    """Test the suite with changed kernels; exits."""
+    if faults:
+        fail("--mutants and --fault are two self-tests: give one of them", USAGE)
+    if other:
+        fail("--self-test writes no other report than --json", USAGE)
+    from .mutants.report import run_and_show
+
+    raise SystemExit(run_and_show(text, device, quick=quick, seed=seed, json_file=json_file))
 
 
 def _exit_code(results: Results, *, complete: bool) -> int:

@@ -80,6 +80,15 @@ def _mixed(shape: tuple[int, ...]) -> Steps:
     return _from_strides(shape, tuple(strides))
 
 
+def _padded(shape: tuple[int, ...]) -> Steps:
+    """Rows of neighbours with gaps between them, as a slice of a wider matrix has."""
+    strides, step = [0] * len(shape), 1
+    for axis in reversed(range(len(shape))):
+        strides[axis] = step
+        step *= shape[axis] + (3 if axis == len(shape) - 1 else 0)
+    return _from_strides(shape, tuple(strides))
+
+
 #: Layouts of outputs and inputs by name; broadcasting is `broadcast`, for inputs alone.
 LAYOUTS: dict[str, Callable[[tuple[int, ...]], Steps]] = {
     "contiguous": _contiguous,
@@ -88,6 +97,7 @@ LAYOUTS: dict[str, Callable[[tuple[int, ...]], Steps]] = {
     "negative": _negative,
     "transposed": _transposed,
     "mixed": _mixed,
+    "padded": _padded,
 }
 
 

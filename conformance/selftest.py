@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import os
-import re
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
-from pathlib import Path
 
+from .child import first_failure
 from .faults import FAULTS, NONE, Fault
-from .naming import case_name
-from .outcome import FAILURES
 from .settings import DEFAULT_SEED, GROUP_LEVELS, Level
 
-#: Seconds for one case of a faulty device, beyond which it counts as hanging.
-CASE_LIMIT = 60.0
-#: Seconds for the whole suite on one faulty device.
-RUN_LIMIT = 1800.0
 #: Devices that are tested at the same time.
 AT_ONCE = 2
-_HERE = Path(__file__).parent
-_STARTED = re.compile(r"^(\S*groups/\S+\.py::\w+(?:\[.*?\])?)(?:\s|$)", re.M)
-_SUMMARY = re.compile(r"^=*.* in [\d.]+s", re.M)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,54 +138,7 @@ def _try(fault: Fault, quick: bool, seed: int) -> Trial:
 def _run(
     name: str, level: Level, quick: bool, seed: int, group: str = "", *options: str
 ) -> tuple[str, str]:
-    """Run the suite, or a group of it, up to the first failure.
-
-    Returns:
-        the case and its message, empty if all passed.
-    """
-    with tempfile.TemporaryDirectory(prefix="phalanx-") as folder:
-        results, log = Path(folder, "results"), Path(folder, "log")
-        # -P: with -m alone, Python would import modules from the current directory first.
-        command = [sys.executable, "-P", "-m", "pytest", "--pyargs", str(_HERE / "groups" / group)]
-        command += ["-c", str(_HERE / "pytest.ini"), "-x", "-v", "--no-header", "--tb=no"]
-        command += ["-p", "phalanx.conformance.plugin", f"--phalanx-timeout={CASE_LIMIT:g}"]
-        command += [f"--phalanx-fault={name}", f"--phalanx-level={level.title}"]
-        command += [f"--phalanx-seed={seed}", f"--phalanx-results={results}", *options]
-        command += ["--phalanx-quick"] if quick else []
-        with log.open("wb") as file:
-            try:
-                code = subprocess.run(
-                    command,
-                    stdout=file,
-                    stderr=subprocess.STDOUT,
-                    env=_environment(),
-                    timeout=RUN_LIMIT,
-                    check=False,
-                ).returncode
-            except subprocess.TimeoutExpired:
-                code = -1
-        return _verdict(code, results, log.read_text("utf-8", "replace"))
-
-
-def _environment() -> dict[str, str]:
-    """Keep other plugins of pytest out, and its output complete if the process dies."""
-    kept = {k: v for k, v in os.environ.items() if k not in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")}
-    return {**kept, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONUNBUFFERED": "1"}
-
-
-_NO_TESTS = 5
-
-
-def _verdict(code: int, results: Path, log: str) -> tuple[str, str]:
-    if results.exists():
-        for line in results.read_text("utf-8").splitlines():
-            outcome = json.loads(line)
-            if outcome["verdict"] in FAILURES:
-                return outcome["case"], outcome["message"].strip().partition("\n")[0]
-    if code in (0, _NO_TESTS) and _SUMMARY.search(log):
-        return "", ""
-    started = _STARTED.findall(log)
-    if not started:
-        last = log.strip().rpartition("\n")[2]
-        raise RuntimeError(f"the suite did not run; pytest ended with {code}: {last}")
-    return case_name(started[-1]), f"the process died or hung in this case (exit code {code})"
+    """Run the suite, or a group of it, up to the first failure; see `first_failure`."""
+    told = [f"--phalanx-fault={name}", f"--phalanx-level={level.title}", f"--phalanx-seed={seed}"]
+    told += ["--phalanx-quick"] if quick else []
+    return first_failure(*told, *options, group=group)

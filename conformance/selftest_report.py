@@ -10,17 +10,9 @@ from typing import Any
 
 import click
 from phalanx.cli.output import console, fail, table
-from rich.console import Console
 from rich.markup import escape
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 
+from .counting import CountingBar
 from .faults import FAULTS
 from .results import versions
 from .selftest import SelfTest, Trial, run_self_test
@@ -46,16 +38,14 @@ def run_and_show(
         0 if enough faults are caught and the sound device passes, 1 if not, 2 for an unknown fault,
         130 after Ctrl-C.
     """
-    bar, visible = _bar(), json_file != _STDOUT and sys.stderr.isatty()
-    bar.disable = not visible
-    task = bar.add_task("self-test", total=len(names or FAULTS) + 1, survived="")
+    visible = json_file != _STDOUT and sys.stderr.isatty()
+    bar = CountingBar("self-test", len(names or FAULTS) + 1, visible=visible)
     survived = 0
 
     def observe(trial: Trial) -> None:
         nonlocal survived
         survived += trial.fault in FAULTS and not trial.killed
-        text = f"[red]{survived} survived[/]" if survived else ""
-        bar.update(task, advance=1, survived=text)
+        bar.advance(survived)
 
     try:
         with bar:
@@ -89,20 +79,6 @@ def to_dict(found: SelfTest) -> dict[str, Any]:
         "faults": [asdict(t) | {"killed": t.killed} for t in found.trials],
         "sound": [asdict(t) | {"passed": not t.killed} for t in found.sound],
     }
-
-
-def _bar() -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[survived]}"),
-        console=Console(stderr=True),
-        transient=True,
-    )
 
 
 def _write(found: SelfTest, path: Path) -> None:

@@ -13,12 +13,15 @@ from . import (
     capabilities,
     conversions,
     events,
+    extents,
     launches,
     memory,
     ordering,
     prepared,
     randomness,
     reductions,
+    scalars,
+    statements,
     threads,
 )
 from .device import SoundDriver
@@ -27,8 +30,8 @@ from .fault import FAULTS, NONE, Fault
 __all__ = ["FAULTS", "NONE", "Fault", "SoundDriver", "register"]
 #: The files whose import fills ``FAULTS``.
 _KINDS = (
-    *(arithmetic, capabilities, conversions, events, launches),
-    *(memory, ordering, prepared, randomness, reductions, threads),
+    *(arithmetic, capabilities, conversions, events, extents, launches),
+    *(memory, ordering, prepared, randomness, reductions, scalars, statements, threads),
 )
 
 

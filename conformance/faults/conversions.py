@@ -118,3 +118,34 @@ def fractions_are_false(work: Work, right: Compute) -> None:
     right(work)
     if work.dtypes[1] == "bool" and work.dtypes[0] in _FLOATS:
         work.out[...] = np.trunc(x) != 0
+
+
+@kernel_fault("cast")
+def integers_become_bfloat16_by_float32(work: Work, right: Compute) -> None:
+    """Int32 becomes bfloat16 by way of float32, so it is rounded twice."""
+    x = work.values()
+    right(work)
+    if work.dtypes == ("int32", "bfloat16"):
+        work.out[...] = x.astype(np.float32).astype(work.out.dtype)
+
+
+@kernel_fault("cast")
+def wide_integers_become_float32_by_float64(work: Work, right: Compute) -> None:
+    """Uint64 and int64 become float32 by way of float64, so they are rounded twice."""
+    x = work.values()
+    right(work)
+    if x.dtype.kind in "iu" and x.itemsize == 8 and work.dtypes[1] == "float32":
+        work.out[...] = x.astype(np.float64).astype(np.float32)
+
+
+@kernel_fault("cast")
+def nan_with_low_payload_becomes_infinity(work: Work, right: Compute) -> None:
+    """Float32 becomes bfloat16 without a look at the lower half of a NaN, the only bits it has."""
+    x = work.values()
+    right(work)
+    if work.dtypes == ("float32", "bfloat16"):
+        bits = x.view(np.uint32)
+        lost = np.isnan(x) & (bits & 0x7F0000 == 0)
+        out = np.array(work.out).view(np.uint16)
+        out[lost] = (bits[lost] >> 16).astype(np.uint16)
+        work.out[...] = out.view(work.out.dtype)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .formats import host_dtype
+from .formats import FORMATS, host_dtype
 from .values import HostArray
 
 _FLOAT32 = {
@@ -107,3 +107,38 @@ def hardest_values(op: str, dtype: str) -> HostArray:
         return np.empty(0, kind)
     x = np.array([int(text, 16) for text in texts], f"u{kind.itemsize}").view(kind)
     return np.concatenate([x, -x])
+
+
+def hard_quotients(dtype: str, count: int, rng: np.random.Generator) -> list[HostArray]:
+    """Return dividends and divisors (k,), k <= count, of quotients as near a middle as there are.
+
+    For an odd divisor b of p bits, q = 2**p + (1 / b mod 2**p) is odd and q * b - 1 divisible by
+    2**p: the quotient of that multiple and b is q but for 1 / (b * 2**p) of its size, and q is in
+    the middle of two numbers of p bits. Likewise with -1 / b and q * b + 1.
+    """
+    digits = FORMATS[dtype][0]
+    unit = 1 << digits
+    pairs = []
+    for _ in range(4 * count):
+        b = unit // 2 + int(rng.integers(unit // 2)) | 1
+        side = int(rng.choice([-1, 1]))
+        q = unit + side * pow(b, -1, unit) % unit
+        a = (q * b - side) // unit
+        if a < unit and len(pairs) < count:
+            pairs.append((a, b))
+    scale = 2.0 ** (1 - digits)
+    columns = [np.array(c, np.float64) * scale for c in zip(*pairs, strict=True)]
+    return [c.astype(host_dtype(dtype)) for c in columns]
+
+
+def hard_roots(dtype: str, count: int, rng: np.random.Generator) -> HostArray:
+    """Return numbers (count,) whose square roots are near a middle: the nearest of many squares."""
+    digits = FORMATS[dtype][0]
+    found = []
+    for middle in rng.integers(1 << digits, 1 << digits + 1, 200 * count).tolist():
+        square = (middle | 1) ** 2
+        cut = square.bit_length() - digits
+        nearest = square + (1 << cut - 1) >> cut
+        found.append((abs((nearest << cut) - square), float(nearest) * 2.0 ** (cut - 2 * digits)))
+    values = np.array([value for _, value in sorted(found)[:count]])
+    return values.astype(host_dtype(dtype))

@@ -66,8 +66,10 @@ def _integer_corners(name: str) -> HostArray:
     info = np.iinfo(host_dtype(name))
     sizes = {(1 << bits) + d for bits in range(info.bits) for d in (-3, -1, 0, 1, 3)}
     for digits, _, _ in FORMATS.values():
-        for shift in range(1, 11):
-            sizes |= {((1 << digits - 1) + k << shift) + (1 << shift - 1) for k in (0, 1, 2, 5)}
+        for shift in range(1, info.bits - digits + 1):
+            # Ties, and beside them: a format between would round the neighbour to the tie.
+            ties = [((1 << digits - 1) + k << shift) + (1 << shift - 1) for k in (0, 1)]
+            sizes |= {tie + d for tie in ties for d in ((-1, 0, 1) if shift > 1 else (0,))}
     values = sorted({v for size in sizes for v in (size, -size) if info.min <= v <= info.max})
     return np.array(values, host_dtype(name))
 
@@ -77,13 +79,36 @@ def _floating_corners(name: str) -> HostArray:
     sizes = [v + d for v in limits for d in (-1.0, -0.5, 0.0, 0.5, 1.0)]
     for digits, least, greatest in FORMATS.values():
         eps = 2.0 ** (1 - digits)
-        tie = 1.0 + eps / 2
-        sizes += [tie, 1.0 + 1.5 * eps, tie * (1 + 2.0**-50), tie * (1 - 2.0**-50)]
-        sizes += [2.0**least * eps * f for f in (0.25, 0.5, 0.75, 1.0, 1.5, 2.5)]
-        sizes += [(1.0 - eps / 4 * f) * 2.0**greatest * 2.0 for f in (0.9, 1.0, 1.1, 2.0)]
-    sizes += [0.5, 1.5, 2.5, 0.49999999999999994, 4503599627370497.5]
+        ties = [1.0 + eps / 2, 1.0 + 1.5 * eps]
+        ties += [2.0**least * eps * f for f in (0.25, 0.5, 0.75, 1.0, 1.5, 2.5)]
+        ties += [(1.0 - eps / 4) * 2.0**greatest * 2.0]
+        sizes += [tie * (1 + d) for tie in ties for d in (-(2.0**-25), -(2.0**-50), 0, 2.0**-50)]
+        sizes += [tie * (1 + 2.0**-25) for tie in ties]
+        sizes += [(1.0 - eps / 4 * f) * 2.0**greatest * 2.0 for f in (0.9, 1.1, 2.0)]
+        # Halves: the largest below a half, and those where the format has the last of them.
+        sizes += [
+            0.5 * (1 - eps / 2),
+            1.5 * (1 - eps),
+            1 / eps - 0.5,
+            0.5 / eps - 0.5,
+            0.5 / eps + 0.5,
+        ]
+        sizes += [0.25 / eps + 0.5, 1 / eps, 1 / eps + 1]
+    sizes += [0.5, 1.5, 2.5, 3.5, 0.49999999999999994, 4503599627370497.5]
     with np.errstate(all="ignore"):
-        return np.array([*sizes, *(-s for s in sizes)]).astype(host_dtype(name))
+        numbers = np.array([*sizes, *(-s for s in sizes)]).astype(host_dtype(name))
+    return np.concatenate([numbers, not_numbers(name)])
+
+
+def not_numbers(name: str) -> HostArray:
+    """Return NaNs (k,) of both signs: with only the lowest bit of the payload, and with others."""
+    kind = host_dtype(name)
+    word, digits = np.dtype(f"u{kind.itemsize}"), FORMATS[name][0]
+    sign, quiet = 1 << 8 * kind.itemsize - 1, 1 << digits - 2
+    infinity = sign - (1 << digits - 1)
+    payloads = {1, 2, quiet - 1, quiet, quiet | 1, 2 * quiet - 1, 1 << max(0, (digits - 1) // 2)}
+    bits = [s | infinity | p for p in sorted(payloads) for s in (0, sign)]
+    return np.array(bits, word).view(kind)
 
 
 # ---- random --------------------------------------------------------------------------------------
@@ -207,10 +232,14 @@ def _power(rng: Rng, count: int, top: float) -> tuple[HostArray, HostArray]:
     exponent = np.clip(limit, 0, 1e6) * rng.uniform(-1.1, 1.02, count)
     whole = rng.random(count) < 0.3
     negative = np.where(rng.random(count) < 0.5, -base, base)
-    return (
-        np.where(whole, negative, base),
-        np.where(whole, rng.integers(-9, 10, count), exponent),
-    )
+    x = np.where(whole, negative, base)
+    y = np.where(whole, rng.integers(-9, 10, count), exponent)
+    # Negative bases with large exponents, the largest odd ones of each format among them.
+    large = rng.random(count) < 0.2
+    bits = rng.integers(4, min(54, int(np.log2(top))), count)
+    odd = 2.0**bits - rng.choice([1, 1, 2, 3], count)
+    close = -(1.0 + spread(rng, count, -8, -7) * (rng.random(count) < 0.5))
+    return np.where(large, close, x), np.where(large, odd * rng.choice([-1.0, 1.0], count), y)
 
 
 def _cancelling(rng: Rng, count: int, _top: float) -> tuple[HostArray, HostArray]:
@@ -225,7 +254,10 @@ def _ratios(rng: Rng, count: int, top: float) -> tuple[HostArray, HostArray]:
     """Of all sizes, many of nearly the same."""
     half = 0.45 * np.log10(top)
     a = spread(rng, count, -half, half)
-    return a, a * spread(rng, count, -3, 3)
+    far = spread(
+        rng, count, -min(9, half), min(9, half)
+    )  # one square is below the other's last bit
+    return a, a * np.where(rng.random(count) < 0.7, spread(rng, count, -3, 3), far)
 
 
 def _near_whole(rng: Rng, count: int, _top: float) -> tuple[HostArray, HostArray]:

@@ -10,6 +10,8 @@ from phalanx.conformance.reference.values import HostArray
 
 #: Elements of a row of more blocks than a reduction has lanes (docs/ops.md: 64 blocks of 4096).
 MANY_BLOCKS = 300_001
+#: Where a number of 16 bits for a row ends.
+MANY_ROWS = (65_535, 65_536, 65_537)
 #: Gives rows (r, n) for an op and a dtype.
 Data = Callable[[str, str, int, int, np.random.Generator], HostArray]
 Params = tuple[tuple[int, ...], ...]
@@ -58,11 +60,11 @@ class Along:
 
     def row_counts(self) -> None:
         """Few and many short rows."""
-        counts = (1, 2, 63, 64, 65, 255, 256, 257, 1023, 1025, 4097)
+        counts = (1, 2, 63, 64, 65, 255, 256, 257, 1023, 1025, 4097, *MANY_ROWS)
         if self.check.case.quick:
             counts = tuple(self._rng.choice(counts, 2, replace=False).tolist())
         for count in counts:
-            x = self.rows(count, int(self._rng.integers(1, 10)))
+            x = self.rows(count, int(self._rng.integers(1, 10 if count < MANY_ROWS[0] else 3)))
             self._run(x, self._chance("contiguous", "transposed"), "contiguous", self.params[-1])
 
     def layouts(self) -> None:

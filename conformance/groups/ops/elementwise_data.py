@@ -8,8 +8,8 @@ import numpy as np
 from phalanx.conformance.overloads import Overload
 from phalanx.conformance.reference import annex_g, complex_numbers
 from phalanx.conformance.reference.elementwise import Expected, expected
-from phalanx.conformance.reference.formats import PARTS, host_dtype
-from phalanx.conformance.reference.hard import hardest_values
+from phalanx.conformance.reference.formats import FORMATS, PARTS, host_dtype
+from phalanx.conformance.reference.hard import hard_quotients, hard_roots, hardest_values
 from phalanx.conformance.reference.values import (
     HostArray,
     any_bits,
@@ -36,12 +36,15 @@ class Data:
         expected: the results.
         table: places of all combinations of a few values of each operand, one axis for each.
         equal: places where all operands of one dtype are the same.
+        corners: places of all combinations of special values of two operands, one axis for each;
+            ``None`` where there are not two, or not all combinations.
     """
 
     operands: tuple[HostArray, ...]
     expected: Expected
     table: HostArray
     equal: HostArray
+    corners: HostArray | None = None
 
     @property
     def size(self) -> int:
@@ -56,6 +59,10 @@ def data_of(overload: Overload, rng: np.random.Generator, quick: bool) -> Data:
     kinds = (ordinary_values,) if _is_costly(overload) else (any_bits, wild_values, ordinary_values)
     sections += [[kind(name, count, rng) for name in overload.inputs] for kind in kinds]
     sections.append(hard_values(overload.op, overload.inputs, 2 * count, rng))
+    if overload.inputs[0] in FORMATS and overload.op == "divide":
+        sections.append(hard_quotients(overload.inputs[0], count, rng))
+    if overload.inputs[0] in FORMATS and overload.op == "sqrt":
+        sections.append([hard_roots(overload.inputs[0], 24 if quick else 200, rng)])
     if len(overload.inputs) == 1:
         sections.append([hardest_values(overload.op, overload.inputs[0])])
         if not quick and _is_small(overload.inputs[0]):
@@ -65,7 +72,20 @@ def data_of(overload: Overload, rng: np.random.Generator, quick: bool) -> Data:
     table = np.arange(sections[0][0].size).reshape(shape)
     equal = table.size + np.arange(sections[1][0].size)
     result = expected(overload.op, operands, overload.outputs[0])
-    return Data(operands, result, table, equal)
+    extents = _corner_extents(overload)
+    corners = None
+    if extents:
+        first = table.size + equal.size
+        corners = first + np.arange(sections[2][0].size).reshape(extents)
+    return Data(operands, result, table, equal, corners)
+
+
+def _corner_extents(overload: Overload) -> tuple[int, ...]:
+    """Return how many special values of each of two operands are combined; empty if not all are."""
+    name = overload.inputs[-1]
+    if len(overload.inputs) != 2 or name in PARTS:
+        return ()
+    return tuple(len(special_values(n)) for n in overload.inputs)
 
 
 def _is_costly(overload: Overload) -> bool:

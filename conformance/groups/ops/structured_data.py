@@ -147,6 +147,20 @@ def _descending(name: str, n: int, rng: Rng) -> HostArray:
     return _ascending(name, n, rng)[::-1].copy()
 
 
+def _adjacent(name: str, n: int, rng: Rng) -> HostArray:
+    """Neighbours near one end, where a narrower format sees them as one."""
+    dtype = host_dtype(name)
+    if not _is_floating(name) and name != "bool":
+        end = int(_top(name) if rng.random() < 0.5 else _bottom(name))
+        step = -1 if end > 0 else 1
+        return np.array([end + step * int(k) for k in rng.integers(0, 5, n)], dtype)
+    if name not in FORMATS:
+        return ordinary_values(name, n, rng)
+    word = np.dtype(f"u{dtype.itemsize}")
+    start = np.full(n, rng.choice([-1.5, 1.5]), dtype).view(word)
+    return np.asarray((start + rng.integers(0, 5, n).astype(word)).view(dtype))
+
+
 def _corners(name: str, n: int, rng: Rng) -> HostArray:
     return rng.choice(special_values(name), n)
 
@@ -204,10 +218,11 @@ def _small_factors(name: str, n: int, rng: Rng) -> HostArray:
 
 # Kinds on which little can go wrong stand between others: a few rows have some of both.
 _EXTREME: tuple[_Row, ...] = (
-    *(_extreme_anywhere, _zeros, _one_sided, _with_nan, _all_nan, _numbers, _small, _corners),
+    *(_extreme_anywhere, _zeros, _adjacent, _one_sided, _with_nan, _all_nan, _numbers, _small),
+    _corners,
 )
 _ORDERED: tuple[_Row, ...] = (
-    *(_small, _zeros, _numbers, _ascending, _with_nan, _all_nan, _descending, _corners),
+    *(_small, _zeros, _adjacent, _numbers, _ascending, _with_nan, _all_nan, _descending, _corners),
 )
 _COUNTED: tuple[_Row, ...] = (_one_counts, _one_does_not, _small, _zeros)
 _ADDED: tuple[_Row, ...] = (_terms, _positive_terms, _last_counts, _large_terms)

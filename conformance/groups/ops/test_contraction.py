@@ -87,6 +87,8 @@ def stacks(check: Check, rng: np.random.Generator) -> None:
         _run(check, batch, 4, 6, 5, rng, "offset")
     if not check.case.quick:
         _run(check, (70,), 2, 3, 2, rng, "mixed")
+        _run(check, (65_537,), 1, 2, 1, rng)
+    _run(check, (257,), 2, 1, 3, rng, "padded")
     for shapes in (((4, 6), (3, 6, 5)), ((3, 4, 6), (6, 5)), ((2, 1, 4, 6), (1, 3, 6, 5))):
         batch = np.broadcast_shapes(*(s[:-2] for s in shapes))
         parts = [_operand(check.name, shape, rng) for shape in shapes]

@@ -15,7 +15,7 @@ NAMES = tuple(LAYOUTS)
 #: Around the widths of vectors and the sizes of work-groups.
 SIZES = (
     *(1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257),
-    *(511, 513, 1023, 1024, 1025, 4095, 4097),
+    *(511, 513, 1023, 1024, 1025, 4095, 4097, 65_535, 65_536, 65_537),
 )
 LARGE, LARGE_QUICK = 2**20 + 3, 70_001
 
@@ -35,11 +35,15 @@ def test_elementwise(case: Case, overload: Overload) -> None:
         layouts,
         many_axes,
         sizes,
+        tiles,
+        long_axes,
         broadcast_operands,
+        middle_axis,
         one_element_operands,
         in_place,
         same_array_twice,
         public_function,
+        numbers,
         large,
     )
     chosen = list(range(len(arrangements)))
@@ -81,10 +85,34 @@ def layouts(check: Check, rng: np.random.Generator) -> None:
 
 
 def many_axes(check: Check, rng: np.random.Generator) -> None:
-    """Seven axes that cannot be merged."""
-    places = check.places((2, 3, 2, 3, 2, 2, 3), int(rng.integers(check.data.size)))
-    inputs = [p.array for p in check.all_operands(places, ("mixed", "transposed"))]
-    check.run(f"mixed and transposed to mixed {places.shape}", inputs, places, "mixed")
+    """Seven to ten axes that cannot be merged."""
+    for shape in ((2, 3, 2, 3, 2, 2, 3), (2,) * 9, (2, 1, 3, *(2,) * 7)):
+        places = check.places(shape, int(rng.integers(check.data.size)))
+        inputs = [p.array for p in check.all_operands(places, ("mixed", "transposed"))]
+        check.run(f"mixed and transposed to mixed {shape}", inputs, places, "mixed")
+
+
+def tiles(check: Check, rng: np.random.Generator) -> None:
+    """Matrices that are whole tiles of 16, 32 or 64 and a rest, read and written across."""
+    pairs = (("transposed", "contiguous"), ("contiguous", "transposed"), ("padded", "transposed"))
+    shapes_ = ((67, 131), (129, 33), (16, 65), (64, 128))
+    if check.case.quick:
+        shapes_ = (shapes_[int(rng.integers(len(shapes_)))],)
+    for shape in shapes_:
+        places = check.places(shape, int(rng.integers(check.data.size)))
+        for name, to in (*pairs, ("transposed", "padded")):
+            inputs = [p.array for p in check.all_operands(places, (name, to))]
+            check.run(f"{name} and {to} to {to} {shape}", inputs, places, to)
+
+
+def long_axes(check: Check, rng: np.random.Generator) -> None:
+    """More rows, or columns, than a number of 16 bits counts, with gaps between them."""
+    shapes_ = ((65_537, 2), (3, 65_536), (65_535, 1, 2))
+    for shape in (shapes_[int(rng.integers(len(shapes_)))],) if check.case.quick else shapes_:
+        places = check.places(shape, int(rng.integers(check.data.size)))
+        for name in ("mixed",) if check.case.quick else ("mixed", "padded", "transposed"):
+            inputs = [p.array for p in check.all_operands(places, (name,))]
+            check.run(f"{name} {shape}", inputs, places, name)
 
 
 def sizes(check: Check, rng: np.random.Generator) -> None:
@@ -111,6 +139,32 @@ def broadcast_operands(check: Check, rng: np.random.Generator) -> None:
         inputs.append(broadcast(check.case.device, values, places.shape, name))
     for layout in ("contiguous", "transposed") if check.case.quick else NAMES:
         check.run(f"broadcast to {layout} {places.shape}", inputs, places, layout)
+
+
+def middle_axis(check: Check, rng: np.random.Generator) -> None:
+    """One operand varies along the outer and the last axis, another along the one between."""
+    count = len(check.overload.inputs)
+    for outer in range(count):
+        table = check.data.table
+        if count == 1:
+            grid = np.stack([table] * 3, axis=1)
+        else:
+            grid = np.moveaxis(table, (outer, (outer + 1) % count), (0, 1))
+            grid = grid.reshape(*grid.shape[:2], -1)[:, :, 0]
+        half = grid.shape[0] // 2
+        places = grid[: 2 * half].reshape(half, 2, -1).transpose(0, 2, 1)
+        inputs = []
+        for i, name in enumerate(check.overload.inputs):
+            line = places[:1, :1, :1]
+            if i == outer:
+                line = places[:, :1]
+            elif i == (outer + 1) % count:
+                line = places[:1, :, :1]
+            values = check.data.operands[i][line]
+            inputs.append(broadcast(check.case.device, values, places.shape, name))
+        for layout in ("contiguous", "mixed"):
+            label = f"operand {outer} around the middle axis to {layout} {places.shape}"
+            check.run(label, inputs, places, layout)
 
 
 def one_element_operands(check: Check, rng: np.random.Generator) -> None:
@@ -180,6 +234,25 @@ def public_function(check: Check, rng: np.random.Generator) -> None:
         args = [p.array for p in check.all_operands(line, ("contiguous",))]
         args[number] = check.number(number, int(line[0]))
         check.run_public(f"public function, operand {number} a Python number", args, line)
+
+
+def numbers(check: Check, rng: np.random.Generator) -> None:
+    """A Python number that is special, zeros of both signs among them, and an array with gaps."""
+    grid = check.data.corners
+    if grid is None:
+        return
+    for number in range(2):
+        lines = np.moveaxis(grid, number, 0)
+        values = check.data.operands[number][lines[:, 0]]
+        chosen = rng.permutation(len(lines))[: 3 if check.case.quick else 16].tolist()
+        if values.dtype.kind in "fV":
+            chosen += np.flatnonzero(values == 0).tolist()
+        for at in dict.fromkeys(chosen):
+            line = lines[at]
+            layout = ("strided", "contiguous", "negative")[at % 3]
+            args = [p.array for p in check.all_operands(line, (layout,))]
+            args[number] = check.number(number, int(line[0]))
+            check.run_public(f"operand {number} is {args[number]}, {layout}", args, line)
 
 
 def is_refused(overload: Overload) -> bool:

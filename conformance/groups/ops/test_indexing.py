@@ -7,6 +7,7 @@ import phalanx as px
 import pytest
 from phalanx._warm import launch, view
 from phalanx.conformance.case import Case
+from phalanx.conformance.groups.ops.along import MANY_ROWS
 from phalanx.conformance.groups.ops.structured_check import NAMES, Check
 from phalanx.conformance.layouts import broadcast, place, room
 from phalanx.conformance.overloads import Overload, overloads
@@ -103,7 +104,7 @@ def test_gather(case: Case, overload: Overload) -> None:
     for number, inner in enumerate(_INNER):
         for layout in _some(check, number):
             _gather(check, 11, inner, int(rng.choice(counts)), layout, rng)
-    for count in (0, 1, 257, 4097):
+    for count in (0, 1, 257, 4097, *_beyond(check, rng)):
         _gather(check, 5, (3,), count, "mixed", rng)
     _gather_one_element(check, rng)
     for inner, layout in (((), "strided"), ((5,), "negative"), ((3, 4), "transposed")):
@@ -120,6 +121,13 @@ def _some(check: Check, number: int) -> tuple[str, ...]:
     if not check.case.quick:
         return NAMES
     return NAMES[number % len(NAMES)], NAMES[(number + 2) % len(NAMES)]
+
+
+def _beyond(check: Check, rng: np.random.Generator) -> tuple[int, ...]:
+    """Return counts around 2**16; if quick, one of them for some dtypes."""
+    if not check.case.quick:
+        return MANY_ROWS
+    return (int(rng.choice(MANY_ROWS)),) if check.name in _LARGE else ()
 
 
 def _indices(count: int, extent: int, rng: np.random.Generator) -> HostArray:
@@ -180,7 +188,7 @@ def test_scatter(case: Case, overload: Overload) -> None:
     for number, inner in enumerate(_INNER):
         for layout in _some(check, number):
             _scatter(check, 11, inner, int(rng.choice(counts)), layout, rng)
-    for count in (0, 1, 257, 4097):
+    for count in (0, 1, 257, 4097, *_beyond(check, rng)):
         _scatter(check, 5, (3,), count, "mixed", rng)
         _scatter(check, 3000, (), count, "strided", rng)
     _scatter(check, 7, (5,), 40, "contiguous", rng, one_value=True)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.ops.along import MANY_BLOCKS, Along
 from phalanx.conformance.groups.ops.structured_check import Check
 from phalanx.conformance.groups.ops.structured_data import rows, special_products, special_sums
 from phalanx.conformance.overloads import Overload, overloads
-from phalanx.conformance.reference.formats import FORMATS, PARTS
+from phalanx.conformance.reference.formats import FORMATS, PARTS, host_dtype
 from phalanx.conformance.reference.structured import NEED_ELEMENTS
 from phalanx.conformance.reference.values import special_values
 from phalanx.optable import Structure
@@ -29,7 +30,32 @@ def test_reduction(case: Case, overload: Overload) -> None:
     specials(check)
     if (overload.op, overload.inputs[0]) in _LARGE:
         along.large(MANY_BLOCKS)
+    if overload.op in _TERMS:
+        narrow_terms(check)
     case.finish()
+
+
+#: How many of the largest terms are beyond 32 bits, or beyond the whole numbers of float32.
+_TERMS = {
+    "sum": {
+        "int16": 65_537 + 64,
+        "uint16": 65_537 + 64,
+        "int8": 2**24 + 2**18,
+        "uint8": 2**24 + 2**18,
+    },
+    "count_nonzero": {"bool": 2**24 + 3},
+}
+
+
+def narrow_terms(check: Check) -> None:
+    """So many of the largest terms that their sum is beyond 32 bits; the longest in full runs."""
+    count = _TERMS[check.overload.op].get(check.name, 0)
+    if not count or (check.case.quick and count > 1 << 20):
+        return
+    kind = host_dtype(check.name)
+    for end in {0} if check.name == "bool" else {np.iinfo(kind).min, np.iinfo(kind).max} - {0}:
+        row = np.full(count, True if check.name == "bool" else end, kind)
+        check.run(f"{count} times {row[0]}", (row,))
 
 
 def specials(check: Check) -> None:

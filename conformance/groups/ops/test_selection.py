@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from phalanx.conformance.case import Case
+from phalanx.conformance.groups.ops.along import MANY_ROWS
 from phalanx.conformance.groups.ops.structured_check import Check
 from phalanx.conformance.overloads import Overload, overloads
 from phalanx.conformance.reference.values import HostArray, wild_values
@@ -29,6 +30,8 @@ def test_selection(case: Case, overload: Overload) -> None:
             _run(check, mask, width, _LAYOUTS[(number + i) % 2], rng)
     for width in (0, 1, 5):
         _run(check, rng.random(33) < 0.5, width, "offset", rng)
+    for n in MANY_ROWS if not case.quick else (int(rng.choice(MANY_ROWS)),):
+        _run(check, rng.random(n) < 0.5, 1, "offset", rng)
     if overload.inputs[0] in _LARGE:
         _run(check, rng.random(check.large) < 0.4, 2, "contiguous", rng)
     case.finish()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import phalanx as px
 import pytest
 from phalanx.conformance.case import Case
+from phalanx.conformance.description import describe
 from phalanx.driver import Capability, DeviceKind, Feature
 
 
@@ -56,6 +57,16 @@ def test_distinct_identities(case: Case) -> None:
     uuids = [driver.device_info(i).uuid for i in range(driver.device_count())]
     known = [u for u in uuids if any(u)]
     assert len(set(known)) == len(known), f"devices of {driver.name} share a UUID"
+
+
+def test_identity_is_that_of_other_processes(case: Case) -> None:
+    """Another process finds the device with the same UUID, name and memory."""
+    found = describe(case.device.name, fault=case.settings.fault)
+    assert found.usable, found.chain
+    info = case.device.info
+    here = {"uuid": info.uuid.hex(), "name": info.name, "memory": info.total_memory}
+    there = {key: found.identity[key] for key in here}
+    assert there == here, f"another process finds {there}, this one {here}"
 
 
 def test_missing_device(case: Case) -> None:

@@ -123,3 +123,23 @@ def test_thousand_errors(case: Case) -> None:
         with pytest.raises(IndexError):
             px.asnumpy(px.take(x, index))
     _works(case)
+
+
+def test_texts_can_be_written(case: Case) -> None:
+    """The texts of errors are whole and can be written in UTF-8."""
+    texts = []
+    for size in (case.device.info.max_allocation + 1, 1 << 62):
+        with pytest.raises(px.OutOfMemoryError) as caught:
+            case.device.ensure_open().alloc(size)
+        texts.append(str(caught.value))
+    with pytest.raises(IndexError) as bad:
+        px.asnumpy(px.take(px.arange(10), px.asarray([0, 99], dtype=px.int64)))
+    texts.append(str(bad.value))
+    for text in texts:
+        assert text.strip(), "an error has no text"
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError:
+            pytest.fail(f"the text of an error is no UTF-8: {text!a}")
+        assert "\ufffd" not in text, f"the text of an error was cut inside a character: {text!r}"
+    _works(case)

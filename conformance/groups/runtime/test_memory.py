@@ -66,6 +66,26 @@ def test_free_memory_counts(case: Case) -> None:
     assert free > 0
 
 
+def test_free_memory_follows(case: Case) -> None:
+    """Free memory is less by a large block while that is held, in the unit of the total."""
+    opened, device = case.device.ensure_open(), case.device
+    total = opened.memory_info()[1]
+    if total == 0:
+        pytest.skip("the driver does not tell how much memory is free")
+    size = min(device.info.max_allocation, max(1 << 20, device.info.total_memory // 16), 64 << 20)
+    shrunk = []
+    for _ in range(8):  # others may use the memory, too
+        before, _ = opened.memory_info()
+        handle = opened.alloc(size)
+        _raw_fill(case, handle, size, 1)
+        held, _ = opened.memory_info()
+        opened.free(handle)
+        shrunk.append(before - held)
+        if size / 2 <= shrunk[-1] <= 2 * size:
+            return
+    pytest.fail(f"{size} bytes were held, and free memory shrank by {shrunk} of {total} bytes")
+
+
 def test_too_large(case: Case) -> None:
     """More than the largest allocation is an OutOfMemoryError, and the device goes on."""
     opened = case.device.ensure_open()

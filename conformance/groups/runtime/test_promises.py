@@ -73,6 +73,64 @@ def test_timeout_is_kept(case: Case) -> None:
     pytest.fail(f"{was_busy} waits of no time for a busy stream waited until it was idle")
 
 
+def _busy(case: Case, seconds: float) -> px.Stream | None:
+    """Return a stream with work for at least about so long; ``None`` if the device is too fast."""
+    begin = time.perf_counter()
+    with px.Stream(case.device) as stream:
+        _chain(px.zeros(1 << 18, dtype=px.float32), 32)
+    stream.synchronize()
+    each = (time.perf_counter() - begin) / 32
+    with stream:
+        _chain(px.zeros(1 << 18, dtype=px.float32), min(20_000, int(seconds / each) + 1))
+    return None if stream.query() else stream
+
+
+@pytest.mark.parametrize("waits", ["stream", "event"])
+def test_timeout_is_in_seconds(case: Case, waits: str) -> None:
+    """A wait of a minute does not give up early, one of a hundredth of a second not late."""
+    if not case.device.has_streams or case.device.synchronous:
+        pytest.skip("work is done when a call returns")
+    opened = case.device.ensure_open()
+
+    def wait(stream: px.Stream, limit: float) -> None:
+        if waits == "stream":
+            opened.stream_synchronize(stream.handle, limit)
+            return
+        event = stream.record()
+        opened.event_synchronize(event.handle, limit)
+
+    late = 0
+    for _ in range(3):
+        stream = _busy(case, 0.5)
+        if stream is None:
+            pytest.skip("the device is too fast for this case")
+        begin = time.perf_counter()
+        try:
+            wait(stream, 0.01)
+            late += time.perf_counter() - begin > 0.2
+        except TimeoutError:
+            break
+    assert late < 3, f"waits of 0.01 s for a {waits} ended after more than 0.2 s, and without error"
+    begin = time.perf_counter()
+    given_up = 0.0
+    try:
+        wait(stream, 60.0)
+    except TimeoutError:
+        given_up = time.perf_counter() - begin
+    px.synchronize(case.device)
+    if 0 < given_up < 50:
+        pytest.fail(f"a wait of 60 s for a {waits} gave up within {given_up:.3g} s")
+
+
+def test_hundreds_of_arrays(case: Case) -> None:
+    """Hundreds of arrays are joined in their order."""
+    arrays = [px.full((2, 3), number, dtype=px.int32) for number in range(300)]
+    stacked, joined = px.stack(arrays), px.concat(arrays)
+    want = np.repeat(np.arange(300, dtype=np.int32), 6).reshape(300, 2, 3)
+    assert np.array_equal(px.asnumpy(stacked), want), "300 arrays stacked"
+    assert np.array_equal(px.asnumpy(joined), want.reshape(600, 3)), "300 arrays joined"
+
+
 def test_long_queue(case: Case) -> None:
     """Thousands of launches without a wait are all done."""
     for stream in (case.device.default_stream, px.Stream(case.device)):

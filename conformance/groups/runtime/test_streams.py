@@ -89,6 +89,111 @@ def test_wait_for_event(case: Case) -> None:
         first.synchronize()
 
 
+def test_wait_over_three_streams(case: Case) -> None:
+    """A stream that has nothing but a wait for another one is waited for as well."""
+    first, between, last = (px.Stream(case.device) for _ in range(3))
+    for _ in range(5 if case.quick else 20):
+        with px.hazards("manual"):
+            with first:
+                x = _slow(px.zeros(_SIZE, dtype=px.float32))
+            between.wait(first.record())
+            last.wait(between.record())
+            with last:
+                y = x + 0.0
+            last.synchronize()
+        _all_are(y, _STEPS, "work behind a wait for a stream that waits for another")
+        first.synchronize()
+
+
+def test_driver_counts_waits(case: Case) -> None:
+    """The driver's own calls: a queue is not idle, nor its event passed, while it only waits."""
+    device = case.device
+    if not device.has_streams:
+        pytest.skip("the device has no streams of its own")
+    opened = device.ensure_open()
+    stream = px.Stream(device)
+    before, behind = opened.event_create(timed=False), opened.event_create(timed=False)
+    for _ in range(5 if case.quick else 20):
+        queue = opened.stream_create(0)
+        with stream:
+            x = _slow(px.zeros(_SIZE, dtype=px.float32))
+        opened.event_record(before, stream.handle)
+        opened.stream_wait_event(queue, before)
+        opened.event_record(behind, queue)
+        passed, idle = opened.event_query(behind), opened.stream_query(queue)
+        done = opened.event_query(before)
+        assert done or not idle, "a queue is idle while it waits for another"
+        assert done or not passed, "an event is passed while its queue waits for another"
+        opened.event_synchronize(behind, 60.0)
+        _all_are(x, _STEPS, "work that a queue waited for, which has no work of its own")
+        opened.stream_destroy(queue)
+    opened.event_destroy(before)
+    opened.event_destroy(behind)
+
+
+def test_many_waits(case: Case) -> None:
+    """A stream waits for dozens of events before it goes on, for the last one as for the first."""
+    first, second, reader = (px.Stream(case.device) for _ in range(3))
+    with px.hazards("manual"):
+        with first:
+            x = _slow(px.zeros(_SIZE, dtype=px.float32))
+        with second:
+            y = _slow(px.zeros(_SIZE, dtype=px.float32), 4 * _STEPS)
+        for _ in range(40):
+            reader.wait(first.record())
+        reader.wait(second.record())
+        with reader:
+            z = y + 0.0
+        reader.synchronize()
+    _all_are(z, 4 * _STEPS, "work behind the last of 41 waits")
+    _all_are(x, _STEPS, "work before 40 events")
+    second.synchronize()
+
+
+def test_events_wait_in_a_ring(case: Case) -> None:
+    """Three streams take turns, each waits for the one before through one event, used again."""
+    streams = [px.Stream(case.device) for _ in range(3)]
+    events = [px.Event(case.device) for _ in streams]
+    with px.hazards("manual"):
+        with streams[0]:
+            x = px.zeros(_SIZE, dtype=px.float32)
+        events[0].record(streams[0])
+        for turn in range(1, 13):
+            stream = streams[turn % 3]
+            stream.wait(events[(turn - 1) % 3])
+            with stream:
+                x = _slow(x, 6)
+            events[turn % 3].record(stream)
+        streams[12 % 3].synchronize()
+    _all_are(x, 72, "work that three streams did in turn")
+    px.synchronize(case.device)
+
+
+def test_workspaces_are_apart(case: Case) -> None:
+    """Ops that need room beside their operands do not share it over streams."""
+    rng = case.rng()
+    values = rng.standard_normal((4, 3, 20_000)).astype(np.float32)
+    streams = [px.Stream(case.device) for _ in values]
+    whole = [px.asarray(v) for v in values]
+
+    def results(x: px.Array) -> list[px.Array]:
+        flat = px.reshape(x, (-1,))
+        return [px.sum(flat), px.cumulative_sum(flat), px.sort(x), px.sum(x, axis=-1), px.max(flat)]
+
+    want = [[px.asnumpy(y) for y in results(x)] for x in whole]
+    px.synchronize(case.device)
+    for _ in range(2 if case.quick else 10):
+        got = []
+        for stream, x in zip(streams, whole, strict=True):
+            with stream:
+                got.append(results(x))
+        for number, (ours, theirs) in enumerate(zip(got, want, strict=True)):
+            same = [np.array_equal(px.asnumpy(a), b) for a, b in zip(ours, theirs, strict=True)]
+            assert all(same), (
+                f"stream {number} of 4: {same} of sum, scan, sort, sums, max are right"
+            )
+
+
 def test_wait_holds_later_work_only(case: Case) -> None:
     """A wait for an event of an idle stream does not block."""
     first, second = px.Stream(case.device), px.Stream(case.device)

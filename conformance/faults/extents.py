@@ -1,0 +1,131 @@
+"""Faults of sizes and shapes: what a kernel leaves out, or takes too much of, beyond a limit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from phalanx.testing import HostArray, Work
+
+from .fault import kernel_fault
+from .work import REDUCTIONS
+
+Compute = Callable[[Work], None]
+_STEP_BITS = 24
+
+
+def _keeping(work: Work, right: Compute, *index: slice) -> None:
+    """Compute all but a part of the output."""
+    before = np.array(work.out[index])
+    right(work)
+    work.out[index] = before
+
+
+@kernel_fault()
+def rows_numbered_in_16_bits(work: Work, right: Compute) -> None:
+    """Strided kernels leave out the rows from 65,535 on."""
+    if work.elementwise and work.out.ndim > 1 and work.out.shape[0] > 65_535:
+        _keeping(work, right, slice(65_535, None))
+    else:
+        right(work)
+
+
+@kernel_fault(*REDUCTIONS)
+def reductions_end_at_65535_rows(work: Work, right: Compute) -> None:
+    """Reductions leave out the rows from 65,535 on, where a grid would have another axis."""
+    if work.out.ndim and work.out.shape[0] > 65_535:
+        _keeping(work, right, slice(65_535, None))
+    else:
+        right(work)
+
+
+@kernel_fault("gather")
+def gather_ends_at_65536(work: Work, right: Compute) -> None:
+    """`gather` leaves out the slices from 65,536 on."""
+    if work.out.shape[0] > 65_536:
+        _keeping(work, right, slice(65_536, None))
+    else:
+        right(work)
+
+
+@kernel_fault("scatter")
+def scatter_ends_at_65536(work: Work, right: Compute) -> None:
+    """`scatter` leaves out the slices from 65,536 on."""
+    values, offsets = work.inputs
+    work.inputs = [values[:65_536], offsets[:65_536]]
+    right(work)
+
+
+@kernel_fault()
+def ninth_axis_ignored(work: Work, right: Compute) -> None:
+    """Kernels know eight axes; of the ninth and later, only the first place is computed."""
+    if not work.elementwise or work.out.ndim <= 8:
+        right(work)
+        return
+    before = np.array(work.out)
+    right(work)
+    for axis in range(work.out.ndim - 8):
+        later = (slice(None),) * axis + (slice(1, None),)
+        work.out[later] = before[later]
+
+
+@kernel_fault()
+def corner_of_tiles_left_out(work: Work, right: Compute) -> None:
+    """Kernels that turn a matrix leave out the corner behind whole tiles of 32."""
+    shape = work.out.shape
+    turned = work.elementwise and len(shape) == 2 and min(shape) > 32
+    turned = turned and any(
+        x.ndim == 2 and abs(x.strides[0]) < abs(x.strides[1]) for x in (*work.inputs, work.out)
+    )
+    if turned and shape[0] % 32 and shape[1] % 32:
+        _keeping(work, right, *(slice(n // 32 * 32, None) for n in shape))
+    else:
+        right(work)
+
+
+@kernel_fault()
+def gaps_between_rows_written(work: Work, right: Compute) -> None:
+    """Kernels whose output has rows of neighbours with gaps write one element of each gap."""
+    right(work)
+    out = work.out
+    size = out.itemsize
+    if work.elementwise and out.ndim == 2 and out.size and out.strides[1] == size:
+        rows, columns = out.shape
+        if rows > 1 and out.strides[0] > columns * size:
+            wide = np.lib.stride_tricks.as_strided(out, (rows - 1, columns + 1), out.strides)
+            wide[:, columns] = np.zeros((), out.dtype)
+
+
+@kernel_fault()
+def middle_axis_repeats_the_first(work: Work, right: Compute) -> None:
+    """An operand that is broadcast along a middle axis alone has one row for all outer places."""
+
+    def changed(x: HostArray) -> HostArray:
+        middle = x.ndim > 2 and 0 in x.strides[1:-1] and x.strides[0] and x.strides[-1]
+        return np.broadcast_to(x[:1], x.shape) if middle else x
+
+    if work.elementwise:
+        work.inputs = [changed(x) for x in work.inputs]
+    right(work)
+
+
+@kernel_fault()
+def strides_of_24_bits(work: Work, right: Compute) -> None:
+    """Strided kernels keep the lower 24 bits of the bytes from one row to the next."""
+
+    def cut(x: HostArray) -> HostArray:
+        steps = tuple(s % (1 << _STEP_BITS) if s >= 1 << _STEP_BITS else s for s in x.strides)
+        return np.lib.stride_tricks.as_strided(x, x.shape, steps)
+
+    if work.elementwise:
+        work.inputs = [cut(x) for x in work.inputs]
+    right(work)
+
+
+@kernel_fault("matmul")
+def stack_ends_at_256(work: Work, right: Compute) -> None:
+    """`matmul` leaves out the matrices of a stack from number 256 on."""
+    if work.out.ndim > 2 and work.out.shape[0] > 256:
+        _keeping(work, right, slice(256, None))
+    else:
+        right(work)

@@ -1,0 +1,160 @@
+"""Which mutants a self-test tries: drawn by a seed from the texts that a device's programs have."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import zip_longest
+from pathlib import Path
+
+from phalanx.conformance.naming import case_name, overload_of
+
+from .hook import LIST
+from .mutant import WRITTEN, Mutant, bodies, of_file, of_program
+from .reach import used
+
+#: Cases that a mutant is tried with, of different ops if there are, and programs that are looked at
+#: to find them.
+CASES, LOOKED_AT = 5, 150
+_OWNER = re.compile(r"^\w[^#;]*?(\w+)\(")
+
+
+@dataclass(eq=False)
+class Noted:
+    """A program that a device compiled, and the first case that needed it."""
+
+    case: str
+    head: Path
+    source: Path
+
+    @property
+    def text(self) -> str:
+        """What the compiler got."""
+        return self.head.read_text("utf-8") + self.source.read_text("utf-8")
+
+    @cached_property
+    def used(self) -> str:
+        """What its kernels use of it."""
+        return used(self.text)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names in what is used."""
+        return frozenset(re.findall(r"[A-Za-z_]\w*", self.used))
+
+
+@dataclass
+class Choice:
+    """A mutant, and the cases whose programs it changes."""
+
+    mutant: Mutant
+    cases: tuple[str, ...]
+
+
+@dataclass
+class Chooser:
+    """Finds mutants among noted programs.
+
+    Attributes:
+        unused: how many mutants were drawn that change no program, as far as was looked.
+    """
+
+    programs: list[Noted]
+    seed: int
+    unused: int = 0
+    _of: dict[str, list[Noted]] = field(default_factory=dict)
+
+    @classmethod
+    def of_folder(cls, folder: Path, seed: int) -> Chooser:
+        """Return the one for the programs in a folder that the plugin `hook` filled."""
+        found: dict[tuple[str, str], Noted] = {}
+        path = folder / LIST
+        for line in path.read_text("utf-8").splitlines() if path.exists() else ():
+            data = json.loads(line)
+            if data["node"]:
+                case = case_name(data["node"])
+                paths = folder / data["head"], folder / data["source"]
+                found.setdefault((data["head"], data["source"]), Noted(case, *paths))
+        return cls(list(found.values()), seed)
+
+    def candidates(self) -> Iterator[Mutant]:
+        """Yield all mutants in the order of the seed: from each text in turn, as far as it goes."""
+        heads = {path: path.read_text("utf-8") for path in {p.head for p in self.programs}}
+        texts = [
+            (heads[p.head], p.source.read_text("utf-8"), p)
+            for p in sorted(self.programs, key=lambda p: (p.source.name, p.head.name))
+        ]
+        lists = []
+        for name, body in bodies().items():
+            in_heads = {path for path, head in heads.items() if body in head}
+            self._of[name] = [p for _, text, p in texts if p.head in in_heads or body in text]
+            if self._of[name]:
+                lists.append(of_file(name))
+        written = {m: None for _, source, _ in texts for m in of_program(source)}
+        # Python writes as much as a few files have.
+        every = list(written)
+        lists += [every[i::_SHARES] for i in range(_SHARES)]
+        for number, mutants in enumerate(lists):
+            random.Random(self.seed * 1000 + number).shuffle(mutants)  # noqa: S311
+        for row in zip_longest(*lists):
+            yield from filter(None, row)
+
+    def cases_of(self, mutant: Mutant) -> tuple[str, ...]:
+        """Return some cases whose programs a mutant changes; empty if it changes none."""
+        programs = self._of[mutant.text] if mutant.text != WRITTEN else self.programs
+        programs = list(programs)
+        random.Random(self.seed).shuffle(programs)  # noqa: S311 - the same at each run
+        owner = _owner(mutant)
+        found: dict[str, str] = {}
+        others: list[str] = []
+        looked = 0
+        for program in programs:
+            text = program.text
+            if mutant.text == WRITTEN and mutant.before not in text:
+                continue
+            if owner and owner not in program.names:
+                continue
+            overload = overload_of(program.case)
+            op = overload.op if overload else program.case
+            if len(others) >= CASES and op in found:
+                continue
+            looked += 1
+            changed = mutant.applied(text)
+            if changed != text and used(changed) != program.used:
+                (others.append if op in found else lambda c, op=op: found.update({op: c}))(  # type: ignore[misc]
+                    program.case
+                )
+            if len(found) >= CASES or looked >= LOOKED_AT:
+                break
+        return tuple(dict.fromkeys([*found.values(), *others]))[:CASES]
+
+    def draw(self) -> Iterator[Choice]:
+        """Yield the mutants that change a program, with the cases that need it."""
+        for mutant in self.candidates():
+            cases = self.cases_of(mutant)
+            if cases:
+                yield Choice(mutant, cases)
+            else:
+                self.unused += 1
+
+
+_SHARES = 6
+
+
+def _owner(mutant: Mutant) -> str:
+    """Return the function whose line is changed, empty if it is not certain."""
+    if mutant.text == WRITTEN:
+        return ""
+    lines = bodies()[mutant.text].splitlines()
+    for line in reversed(lines[: mutant.line + 1]):
+        if line.startswith("#define") or line.endswith("\\"):
+            return ""
+        if line.startswith(("#", "}", "{", " ", "/*", "*")) or not line:
+            continue
+        found = _OWNER.match(line)
+        return found[1] if found and found[1].islower() else ""
+    return ""

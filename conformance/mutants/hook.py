@@ -1,0 +1,85 @@
+"""The pytest plugin that changes kernels' texts on their way to the compiler, or notes them.
+
+It is loaded by the self-test alone, with one option: ``--phalanx-mutant`` names a file that has a
+`Mutant`, ``--phalanx-programs`` the folder where the programs of each case are noted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from phalanx.device_code.dialect import Dialect
+    from phalanx.device_code.recipe import Program, Traits
+
+    Text = Callable[[Program, Dialect, Traits], str]
+#: The file of a folder of programs that lists them.
+LIST = "programs.jsonl"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options."""
+    group = parser.getgroup("phalanx-mutants", "Phalanx conformance suite: mutants")
+    group.addoption("--phalanx-mutant", metavar="FILE", default="")
+    group.addoption("--phalanx-programs", metavar="FOLDER", default="")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Put the change between the programs and the compiler."""
+    mutant, folder = (config.getoption(f"phalanx_{name}") for name in ("mutant", "programs"))
+    if mutant:
+        _wrap(lambda right: changed(right, Path(mutant)))
+    if folder:
+        _wrap(lambda right: noted(right, Path(folder)))
+
+
+def _wrap(around: Callable[[Text], Text]) -> None:
+    from phalanx.device_code import programs, source
+
+    # The one name through which every store of programs makes its texts.
+    programs.__dict__["full_text"] = around(source.full_text)
+
+
+def changed(right: Text, path: Path) -> Text:
+    """Return what makes texts with the change of a mutant's file."""
+    from .mutant import Mutant
+
+    data = json.loads(path.read_text("utf-8"))
+    mutant = Mutant(*(data[key] for key in ("text", "line", "operator", "before", "after")))
+
+    def text(program: Program, dialect: Dialect, traits: Traits) -> str:
+        return mutant.applied(right(program, dialect, traits))
+
+    return text
+
+
+def noted(right: Text, folder: Path) -> Text:
+    """Return what makes texts and notes each with the case that needed it.
+
+    A text lies in two files, as many programs begin alike; the list has one line for each program.
+    """
+
+    def keep(text: str) -> str:
+        name = hashlib.sha256(text.encode()).hexdigest()[:24]
+        path = folder / name
+        if not path.exists():
+            path.write_text(text, "utf-8")
+        return name
+
+    def text(program: Program, dialect: Dialect, traits: Traits) -> str:
+        whole = right(program, dialect, traits)
+        node = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
+        head = whole.removesuffix(program.source)
+        line = {"node": node, "head": keep(head), "source": keep(program.source)}
+        with (folder / LIST).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+        return whole
+
+    return text
