@@ -12,7 +12,9 @@ from itertools import zip_longest
 from pathlib import Path
 
 from phalanx.conformance.naming import case_name, overload_of
+from phalanx.conformance.overloads import Overload
 
+from .hook import CASES as ALL
 from .hook import LIST
 from .mutant import WRITTEN, Mutant, bodies, of_file, of_program
 from .reach import used
@@ -60,11 +62,13 @@ class Chooser:
     """Finds mutants among noted programs.
 
     Attributes:
+        same: all cases of each overload: the first one compiles, and all run the programs.
         unused: how many mutants were drawn that change no program, as far as was looked.
     """
 
     programs: list[Noted]
     seed: int
+    same: dict[Overload, list[str]] = field(default_factory=dict)
     unused: int = 0
     _of: dict[str, list[Noted]] = field(default_factory=dict)
 
@@ -79,7 +83,13 @@ class Chooser:
                 case = case_name(data["node"])
                 paths = folder / data["head"], folder / data["source"]
                 found.setdefault((data["head"], data["source"]), Noted(case, *paths))
-        return cls(list(found.values()), seed)
+        same: dict[Overload, list[str]] = {}
+        names = folder / ALL
+        for node in names.read_text("utf-8").splitlines() if names.exists() else ():
+            overload = overload_of(case_name(node))
+            if overload is not None:
+                same.setdefault(overload, []).append(case_name(node))
+        return cls(list(found.values()), seed, same)
 
     def candidates(self) -> Iterator[Mutant]:
         """Yield all mutants in the order of the seed: from each text in turn, as far as it goes."""
@@ -108,6 +118,7 @@ class Chooser:
         programs = self._of[mutant.text] if mutant.text != WRITTEN else self.programs
         programs = list(programs)
         random.Random(self.seed).shuffle(programs)  # noqa: S311 - the same at each run
+        programs.sort(key=lambda p: "complex" in p.case)  # they have fewer operands
         owner = _owner(mutant)
         found: dict[str, str] = {}
         others: list[str] = []
@@ -125,12 +136,20 @@ class Chooser:
             looked += 1
             changed = mutant.applied(text)
             if changed != text and used(changed) != program.used:
-                (others.append if op in found else lambda c, op=op: found.update({op: c}))(  # type: ignore[misc]
-                    program.case
-                )
+                if op in found:
+                    others.append(program.case)
+                else:
+                    found[op] = program.case
             if len(found) >= CASES or looked >= LOOKED_AT:
                 break
-        return tuple(dict.fromkeys([*found.values(), *others]))[:CASES]
+        cases = list(dict.fromkeys([*found.values(), *others]))[:CASES]
+        return tuple(same for case in cases for same in self._all_of(case))
+
+    def _all_of(self, case: str) -> list[str]:
+        """Return the cases of a case's overload, that one first."""
+        overload = overload_of(case)
+        others = self.same.get(overload, []) if overload else []
+        return [case, *(other for other in others if other != case)]
 
     def draw(self) -> Iterator[Choice]:
         """Yield the mutants that change a program, with the cases that need it."""

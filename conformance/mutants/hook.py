@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from phalanx.device_code.recipe import Program, Traits
 
     Text = Callable[[Program, Dialect, Traits], str]
-#: The file of a folder of programs that lists them.
-LIST = "programs.jsonl"
+#: The files of a folder of programs that list them, and the cases that were run.
+LIST, CASES = "programs.jsonl", "cases.txt"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -38,6 +38,15 @@ def pytest_configure(config: pytest.Config) -> None:
         _wrap(lambda right: changed(right, Path(mutant)))
     if folder:
         _wrap(lambda right: noted(right, Path(folder)))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Note the cases."""
+    folder = config.getoption("phalanx_programs")
+    if folder:
+        path = Path(folder, CASES)
+        path.write_text("".join(f"{item.nodeid}\n" for item in items), "utf-8")
 
 
 def _wrap(around: Callable[[Text], Text]) -> None:

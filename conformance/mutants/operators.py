@@ -120,7 +120,11 @@ def _drop(line: str) -> Iterator[str]:
 
 def _cast(line: str) -> Iterator[str]:
     """A number keeps its type where another was asked for."""
-    yield from _each(line, rf"\((?:{_TYPES})\)(?=[\w(~-])", "")
+    for found in re.finditer(rf"\(({_TYPES})\)(?=[\w(~-])", line):
+        before = line[: found.start()]
+        # An assignment converts by itself.
+        if not before.endswith("] = ") and not re.search(rf"\b{found[1]} \w+ = $", before):
+            yield before + line[found.end() :]
 
 
 def _negation(line: str) -> Iterator[str]:

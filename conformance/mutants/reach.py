@@ -12,6 +12,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _ATTRIBUTE = re.compile(r"__attribute__\s*\(\([^()]*(?:\([^()]*\))*[^()]*\)\)")
 _FUNCTION = re.compile(r"([A-Za-z_]\w*)\s*\((?:[^()]|\([^()]*\))*\)\s*$")
+_TABLE = re.compile(r"([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)+=\s*$")
 _KERNEL = re.compile(r"\b(?:__kernel|__global__|kernel)\b")
 
 
@@ -65,7 +66,12 @@ def _items(text: str) -> list[str]:
 
 
 def _defined(item: str, names: set[str]) -> set[str]:
-    """Return the names that an item may define: of a function its own, else all that it has."""
+    """Return the names that an item may define: its own, or if that is not certain, all it has."""
     head = _ATTRIBUTE.sub(" ", item.partition("{")[0])
     function = _FUNCTION.search(head) if "{" in item and "=" not in head else None
-    return {function[1]} if function else names
+    if function:
+        return {function[1]}
+    if head.lstrip().startswith("typedef"):
+        return set(_NAME.findall(item)[-1:])
+    table = _TABLE.search(head)
+    return {table[1]} if table else names

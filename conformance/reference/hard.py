@@ -118,7 +118,7 @@ def hard_quotients(dtype: str, count: int, rng: np.random.Generator) -> list[Hos
     """
     digits = FORMATS[dtype][0]
     unit = 1 << digits
-    pairs = []
+    pairs: list[tuple[int, int]] = []
     for _ in range(4 * count):
         b = unit // 2 + int(rng.integers(unit // 2)) | 1
         side = int(rng.choice([-1, 1]))

@@ -309,8 +309,26 @@ def hard_values(op: str, inputs: tuple[str, ...], count: int, rng: Rng) -> list[
             counts = rng.integers(0 if name.startswith("u") else -2, bits + 3, count)
             return [any_bits(name, count, rng), counts.astype(host_dtype(name))]
         if name in PARTS:
-            return [_plane(n, count, rng) for n in inputs]
+            turns = op in _TURNING
+            return (
+                [_turned(op, name, count, rng)]
+                if turns
+                else [_plane(n, count, rng) for n in inputs]
+            )
         return [wild_values(n, count, rng) for n in inputs]
+
+
+#: Complex functions that turn with one part of their operand: the real one of the first three.
+_TURNING = ("sin", "cos", "tan", "exp", "expm1", "sinh", "cosh", "tanh")
+
+
+def _turned(op: str, name: str, count: int, rng: Rng) -> HostArray:
+    """As `_plane`; for every third, the part that is an angle is of any size."""
+    plane = _plane(name, count, rng)
+    top = 0.9 * np.log10(np.finfo(host_dtype(name)).max)
+    angle, size = spread(rng, count, 0, top), rng.uniform(-3, 3, count)
+    far = angle + 1j * size if op in _TURNING[:3] else size + 1j * angle
+    return np.where(np.arange(count) % 3 == 0, far.astype(host_dtype(name)), plane)
 
 
 def _plane(name: str, count: int, rng: Rng) -> HostArray:

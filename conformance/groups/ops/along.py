@@ -12,6 +12,8 @@ from phalanx.conformance.reference.values import HostArray
 MANY_BLOCKS = 300_001
 #: Where a number of 16 bits for a row ends.
 MANY_ROWS = (65_535, 65_536, 65_537)
+#: The part of the overloads that have so many rows in a quick run.
+_MANY_ROWS_QUICK = 0.1
 #: Gives rows (r, n) for an op and a dtype.
 Data = Callable[[str, str, int, int, np.random.Generator], HostArray]
 Params = tuple[tuple[int, ...], ...]
@@ -60,9 +62,12 @@ class Along:
 
     def row_counts(self) -> None:
         """Few and many short rows."""
-        counts = (1, 2, 63, 64, 65, 255, 256, 257, 1023, 1025, 4097, *MANY_ROWS)
+        counts: tuple[int, ...] = (1, 2, 63, 64, 65, 255, 256, 257, 1023, 1025, 4097)
         if self.check.case.quick:
             counts = tuple(self._rng.choice(counts, 2, replace=False).tolist())
+            counts += MANY_ROWS[-1:] if self._rng.random() < _MANY_ROWS_QUICK else ()
+        else:
+            counts += MANY_ROWS
         for count in counts:
             x = self.rows(count, int(self._rng.integers(1, 10 if count < MANY_ROWS[0] else 3)))
             self._run(x, self._chance("contiguous", "transposed"), "contiguous", self.params[-1])

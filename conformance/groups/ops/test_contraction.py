@@ -30,6 +30,8 @@ _LARGE = (
     (1, 4097, 3),
     (300, 3, 257),
 )
+#: More than a block of the order of evaluation (docs/ops.md: 4096) along k, and tiles both ways.
+_DEEP = (27, 4099, 101)
 
 
 @pytest.mark.parametrize("overload", overloads(Structure.CONTRACTION), ids=str)
@@ -114,7 +116,7 @@ def exact(check: Check, rng: np.random.Generator) -> None:
     large = [_LARGE[0], _LARGE[int(rng.integers(1, len(_LARGE)))]] if check.case.quick else _LARGE
     if not check.case.quick and check.name in ("float32", "float64", "int8", "complex128"):
         large = (*large, (513, 515, 514), (1025, 70, 1027))
-    for number, (m, k, n) in enumerate(large):
+    for number, (m, k, n) in enumerate((*large, _DEEP)):
         a, b = _integers(check.name, (m, k), rng), _integers(check.name, (k, n), rng)
         product = _wide(a) @ _wide(b)
         if check.name not in FORMATS and check.name not in PARTS:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import phalanx as px
 import pytest
@@ -29,11 +31,10 @@ def test_far_places(case: Case, overload: Overload) -> None:
     count, far = 2 * _FAR // kind.itemsize + 5000, _FAR // kind.itemsize
     base = px.zeros(count, dtype=getattr(px, kind.name))
     host = np.zeros(count, kind)
-    for first, strides in (
-        (far + 67, (1000, 1)),
-        (131, (far + 501, 1)),
-        (count - 1, (-far - 7, -1)),
-    ):
+    places = [(far + 67, (1000, 1)), (131, (far + 501, 1)), (count - 1, (-far - 7, -1))]
+    if case.quick:
+        places = [places[int(rng.integers(len(places)))]]
+    for first, strides in places:
         values = rng.integers(-100, 100, (2, 1000)).astype(kind)
         inputs = _place(base, host, values, strides, first)
         shape = (2,) if overload.op == "max" else (2, 1000)
@@ -72,16 +73,14 @@ def _place(
 
 
 def _want(op: str, values: np.ndarray) -> np.ndarray:
-    match op:
-        case "negative":
-            return -values
-        case "add":
-            return values + values
-        case "max":
-            return values.max(axis=-1)
-        case "sort":
-            return np.sort(values, axis=-1)
-    return values
+    done: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+        "negative": np.negative,
+        "add": lambda x: x + x,
+        "max": lambda x: np.max(x, axis=-1),
+        "sort": lambda x: np.sort(x, axis=-1),
+        "copy": np.copy,
+    }
+    return np.asarray(done[op](values))
 
 
 def _launch(overload: Overload, x: Array, out: Array) -> None:

@@ -30,7 +30,7 @@ def test_selection(case: Case, overload: Overload) -> None:
             _run(check, mask, width, _LAYOUTS[(number + i) % 2], rng)
     for width in (0, 1, 5):
         _run(check, rng.random(33) < 0.5, width, "offset", rng)
-    for n in MANY_ROWS if not case.quick else (int(rng.choice(MANY_ROWS)),):
+    for n in MANY_ROWS[-1:] if case.quick else MANY_ROWS:
         _run(check, rng.random(n) < 0.5, 1, "offset", rng)
     if overload.inputs[0] in _LARGE:
         _run(check, rng.random(check.large) < 0.4, 2, "contiguous", rng)
