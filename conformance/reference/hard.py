@@ -2,8 +2,8 @@
 
 float32: results within about 2^-28 ulp of the middle of two numbers, found by evaluating all 2^32
 inputs in double (2026-11); where double is not enough for the kernels of the CPU, they come first.
-float16: the inputs that a result of float32, rounded again, gets wrong. Functions that are odd or
-even are as hard at -x.
+float16: the inputs that a result of float32, rounded again, gets wrong.
+float64: angles. Functions that are odd or even are as hard at -x.
 """
 
 from __future__ import annotations
@@ -96,7 +96,17 @@ _FLOAT16 = {
     "asinh": "32bd 4b1f",
     "acosh": "3ce4",
 }
-_BITS = {"float32": _FLOAT32, "float16": _FLOAT16}
+#: The numbers of float64 that are nearest to multiples of pi / 2: denominators of the convergents
+#: of 2**e * 2 / pi, for all exponents e (evaluated 2026-11).
+_ANGLES = (
+    "7506ac5b262ca1ff 7516ac5b262ca1ff 416b951f1572eba5 482504cac51f1eaf 7526ac5b262ca1ff "
+    "7dee009c53148be1 6404c96c11134d36 75bcfe482285f8ed 6a7db41f3cb71d7b 4c4e7e44a78ac18c"
+)
+_BITS = {
+    "float32": _FLOAT32,
+    "float16": _FLOAT16,
+    "float64": dict.fromkeys(("sin", "cos", "tan"), _ANGLES),
+}
 
 
 def hardest_values(op: str, dtype: str) -> HostArray:

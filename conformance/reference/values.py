@@ -342,4 +342,6 @@ def _plane(name: str, count: int, rng: Rng) -> HostArray:
         spread(rng, count, -6, 0) + 1j * (1 + spread(rng, count, -6, -1)),
     ]
     turned = np.choose(rng.integers(0, len(kinds), count), kinds)
+    axis = rng.integers(0, 8, count)  # one part is zero for every fourth
+    turned.real[axis == 0], turned.imag[axis == 1] = 0.0, 0.0
     return np.asarray((turned * rng.choice([1, -1], count)).astype(host_dtype(name)))
