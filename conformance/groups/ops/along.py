@@ -14,6 +14,8 @@ MANY_BLOCKS = 300_001
 MANY_ROWS = (65_535, 65_536, 65_537)
 #: The part of the overloads that have so many rows in a quick run.
 _MANY_ROWS_QUICK = 0.1
+#: Dtypes whose reference takes long.
+_COSTLY = ("float64", "complex128")
 #: Gives rows (r, n) for an op and a dtype.
 Data = Callable[[str, str, int, int, np.random.Generator], HostArray]
 Params = tuple[tuple[int, ...], ...]
@@ -52,7 +54,7 @@ class Along:
     def lengths(self) -> None:
         """Rows of every length, aligned and misaligned."""
         for number, n in enumerate(self.check.sizes(self._rng, (1, 65, 257, 4097))):
-            costly = self.check.name in ("float64", "complex128")  # for the reference
+            costly = self.check.name in _COSTLY
             few = costly and self.check.case.quick and n > 1000
             x = self.rows(2 if few else 5, n)
             for params in self.params:
@@ -65,7 +67,8 @@ class Along:
         counts: tuple[int, ...] = (1, 2, 63, 64, 65, 255, 256, 257, 1023, 1025, 4097)
         if self.check.case.quick:
             counts = tuple(self._rng.choice(counts, 2, replace=False).tolist())
-            counts += MANY_ROWS[-1:] if self._rng.random() < _MANY_ROWS_QUICK else ()
+            costly = self.check.name in _COSTLY or self._rng.random() > _MANY_ROWS_QUICK
+            counts += () if costly else MANY_ROWS[-1:]
         else:
             counts += MANY_ROWS
         for count in counts:
