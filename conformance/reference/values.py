@@ -309,12 +309,7 @@ def hard_values(op: str, inputs: tuple[str, ...], count: int, rng: Rng) -> list[
             counts = rng.integers(0 if name.startswith("u") else -2, bits + 3, count)
             return [any_bits(name, count, rng), counts.astype(host_dtype(name))]
         if name in PARTS:
-            turns = op in _TURNING
-            return (
-                [_turned(op, name, count, rng)]
-                if turns
-                else [_plane(n, count, rng) for n in inputs]
-            )
+            return _complex_values(op, inputs, count, rng)
         return [wild_values(n, count, rng) for n in inputs]
 
 
@@ -329,6 +324,27 @@ def _turned(op: str, name: str, count: int, rng: Rng) -> HostArray:
     angle, size = spread(rng, count, 0, top), rng.uniform(-3, 3, count)
     far = angle + 1j * size if op in _TURNING[:3] else size + 1j * angle
     return np.where(np.arange(count) % 3 == 0, far.astype(host_dtype(name)), plane)
+
+
+#: Complex functions that take their operands apart, so that nothing overflows between.
+_SCALED = ("multiply", "divide", "square", "reciprocal", "abs", "sqrt")
+
+
+def _complex_values(op: str, inputs: tuple[str, ...], count: int, rng: Rng) -> list[HostArray]:
+    if op in _TURNING:
+        return [_turned(op, inputs[0], count, rng)]
+    kind = _scaled if op in _SCALED else _plane
+    return [kind(name, count, rng) for name in inputs]
+
+
+def _scaled(name: str, count: int, rng: Rng) -> HostArray:
+    """As `_plane`; every third is of any size that the square root of the largest number has."""
+    plane = _plane(name, count, rng)
+    if name not in PARTS:
+        return plane
+    top = 0.49 * np.log2(np.finfo(host_dtype(name)).max)
+    scale = 2.0 ** np.rint(rng.uniform(-top, top, count))
+    return np.where(np.arange(count) % 3 == 0, (plane * scale).astype(plane.dtype), plane)
 
 
 def _plane(name: str, count: int, rng: Rng) -> HostArray:
