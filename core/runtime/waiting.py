@@ -22,10 +22,7 @@ def check_timeout(timeout: float | None) -> None:
 def wait_until(
     is_done: Callable[[], bool], timeout: float | None, what: str, *, spin: float = 0.0
 ) -> None:
-    """Ask again and again until something is done.
-
-    In the first ``spin`` seconds other threads and processes may run in between, but it does not
-    sleep: a nap lasts 50 us and more, whatever is asked for.
+    """Ask again and again until something is done; for the first ``spin`` seconds without sleep.
 
     Raises:
         TimeoutError: after ``timeout`` seconds; the work goes on. ``what`` names it.
@@ -38,7 +35,6 @@ def wait_until(
         if timeout is not None and passed >= timeout:
             raise TimeoutError(f"{what} is not done after {timeout:g} s")
         if passed < spin:
-            time.sleep(0)
             continue
         nap = min(max(_FIRST_NAP, passed / _NAP_PART), _LONGEST_NAP)
         time.sleep(nap if timeout is None else min(nap, timeout - passed))

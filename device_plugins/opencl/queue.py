@@ -16,8 +16,6 @@ from .errors import code_name, translate
 
 #: Commands that are remembered before the finished ones are looked for.
 _LOOK_AFTER = 64
-#: Seconds that a wait looks for the end of its work without sleep: most waits are shorter.
-_SPIN = 200e-6
 
 
 class Queue:
@@ -213,7 +211,7 @@ def wait(event: Any, timeout: float | None, what: str) -> None:
     if timeout is None:
         event.wait()
     else:
-        wait_until(lambda: event.command_execution_status <= 0, timeout, what, spin=_SPIN)
+        wait_until(lambda: event.command_execution_status <= 0, timeout, what)
 
 
 class Marker:
