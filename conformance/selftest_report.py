@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import click
 from phalanx.cli.output import console, fail, table
 from rich.markup import escape
 
 from .counting import CountingBar
 from .faults import FAULTS
+from .report_json import write_data
 from .results import versions
 from .selftest import SelfTest, Trial, run_self_test
 
@@ -55,7 +54,7 @@ def run_and_show(
     except KeyboardInterrupt:
         fail("interrupted; the self-test says nothing before its end", _INTERRUPTED)
     if json_file is not None:
-        _write(found, json_file)
+        write_data(to_dict(found), json_file)
     if json_file != _STDOUT:
         _show(found)
     return 0 if holds(found) else 1
@@ -79,14 +78,6 @@ def to_dict(found: SelfTest) -> dict[str, Any]:
         "faults": [asdict(t) | {"killed": t.killed} for t in found.trials],
         "sound": [asdict(t) | {"passed": not t.killed} for t in found.sound],
     }
-
-
-def _write(found: SelfTest, path: Path) -> None:
-    text = json.dumps(to_dict(found), indent=1, ensure_ascii=False) + "\n"
-    if path == _STDOUT:
-        click.echo(text, nl=False)
-    else:
-        path.write_text(text, "utf-8")
 
 
 def _show(found: SelfTest) -> None:

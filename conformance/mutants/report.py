@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from pathlib import Path
 from typing import Any
 
-import click
 from phalanx.cli.output import console, fail, table
 from phalanx.conformance.counting import CountingBar
+from phalanx.conformance.report_json import write_data
 from phalanx.conformance.results import versions
 from rich.markup import escape
 
@@ -83,7 +82,7 @@ def run_and_show(
     except KeyboardInterrupt:
         fail("interrupted; the self-test says nothing before its end", _INTERRUPTED)
     if json_file is not None:
-        _write(found, json_file)
+        write_data(to_dict(found), json_file)
     if json_file != _STDOUT:
         _show(found)
     return 0 if holds(found) else 1
@@ -154,14 +153,6 @@ def _verdict(trial: MutantTrial) -> str:
     if trial.killed:
         return "killed"
     return "equivalent" if trial.reason else "survived"
-
-
-def _write(found: MutationTest, path: Path) -> None:
-    text = json.dumps(to_dict(found), indent=1, ensure_ascii=False) + "\n"
-    if path == _STDOUT:
-        click.echo(text, nl=False)
-    else:
-        path.write_text(text, "utf-8")
 
 
 def _show(found: MutationTest) -> None:

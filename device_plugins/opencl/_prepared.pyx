@@ -23,7 +23,6 @@ ctypedef int32_t (*enqueue_fn)(handle queue, handle kernel, uint32_t axes, const
                                const size_t *size, const size_t *group, uint32_t n_waits,
                                const handle *waits, handle *event) noexcept nogil
 ctypedef int32_t (*queue_fn)(handle queue) noexcept nogil
-ctypedef int32_t (*wait_fn)(uint32_t n, const handle *events) noexcept nogil
 ctypedef int32_t (*event_fn)(handle event) noexcept nogil
 ctypedef int32_t (*event_info_fn)(handle event, uint32_t what, size_t size, void *value,
                                   size_t *needed) noexcept nogil
@@ -46,7 +45,6 @@ cdef class Runtime:
     cdef set_arg_fn set_arg
     cdef enqueue_fn enqueue
     cdef queue_fn flush
-    cdef wait_fn wait
     cdef event_fn release
     cdef event_info_fn info
 
@@ -59,7 +57,6 @@ cdef class Runtime:
         self.set_arg = <set_arg_fn><uintptr_t>find("clSetKernelArg")
         self.enqueue = <enqueue_fn><uintptr_t>find("clEnqueueNDRangeKernel")
         self.flush = <queue_fn><uintptr_t>find("clFlush")
-        self.wait = <wait_fn><uintptr_t>find("clWaitForEvents")
         self.release = <event_fn><uintptr_t>find("clReleaseEvent")
         self.info = <event_info_fn><uintptr_t>find("clGetEventInfo")
 
