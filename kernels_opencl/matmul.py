@@ -89,6 +89,8 @@ def _registers(kind: Type, rows: int, vectors: int, lanes: int) -> str:
         start.append(f"VECTOR {name} = (VECTOR)(0); if (more) {name} = {place};")
         finish.append(f"{place} = {name};")
     names |= {"START": " ".join(start), "FINISH": " ".join(finish)}
+    if kind.parts == 1 and kind.storage[1:] == kind.sums[1:]:
+        names |= _line(lanes)
     return define(**names, STEP=" ".join(_step(kind.parts, rows, vectors, lanes)))
 
 
@@ -111,3 +113,37 @@ def _step(parts: int, rows: int, vectors: int, lanes: int) -> Iterator[str]:
             yield f"{im} = mac_vector(a0_{r}, b1_{v}, {im});"
             yield f"{re} = mac_vector(-a1_{r}, b1_{v}, {re});"
             yield f"{im} = mac_vector(a1_{r}, b0_{v}, {im});"
+
+
+def _line(lanes: int) -> dict[str, str]:
+    """Spell out a line of sums: one register for each vector.
+
+    BESIDE adds the products of one step whose lanes are neighbours in memory; TURN those of as
+    many steps as a vector has lanes, where steps are the neighbours.
+    """
+    vectors = range(_LINE // lanes)
+    load = (f"*(__global const vector *)(x + {v * lanes})" for v in vectors)
+    return {
+        "LINE_START": " ".join(f"VECTOR sum_{v} = (VECTOR)(0);" for v in vectors),
+        "BESIDE": " ".join(f"sum_{v} = mac_vector({x}, b, sum_{v});" for v, x in enumerate(load)),
+        "TURN": " ".join(f"{{ {' '.join(_turn(v, lanes))} }}" for v in vectors),
+        "LINE_FINISH": " ".join(f"*(vector *)(sums + {v * lanes}) = sum_{v};" for v in vectors),
+    }
+
+
+def _turn(vector: int, lanes: int) -> Iterator[str]:
+    """Yield statements that load a square, transpose it by perfect shuffles of pairs, and add."""
+    half = lanes // 2
+    stages = half.bit_length()
+    for i in range(lanes):
+        place = f"x + {vector * lanes + i} * lane"
+        yield f"const VECTOR t0_{i} = *(__global const vector *)({place});"
+    for stage in range(stages):
+        for i in range(lanes):
+            a, b = f"t{stage}_{i // 2}", f"t{stage}_{i // 2 + half}"
+            first = i % 2 * half
+            mixed = (f"{a}.s{e:x}, {b}.s{e:x}" for e in range(first, first + half))
+            yield f"const VECTOR t{stage + 1}_{i} = (VECTOR)({', '.join(mixed)});"
+    for i in range(lanes):
+        sums = f"sum_{vector}"
+        yield f"{sums} = mac_vector(t{stages}_{i}, (VECTOR)((A)y[{i} * y_step]), {sums});"

@@ -98,6 +98,32 @@ __kernel void tile(PHX_INPUT(A, a), PHX_INPUT(A, b), PHX_OUTPUT(O, o), const axe
         for (int l = 0; l < 8; l++) sums[at + l] = few[l];                      \
     }
 
+#ifdef TURN
+/* LINE chains that are neighbours in memory. */
+PHX_FN void beside(A *sums, __global const S *x, __global const S *y, const i64 x_step,
+                   const i64 y_step, const u64 k) {
+    LINE_START
+    for (u64 p = 0; p < k; p++, x += x_step, y += y_step) {
+        const VECTOR b = (VECTOR)((A)*y);
+        BESIDE
+    }
+    LINE_FINISH
+}
+
+/* LINE chains whose steps are neighbours in memory: squares are transposed in registers. */
+PHX_FN void turned(A *sums, __global const S *x, __global const S *y, const i64 lane,
+                   const i64 y_step, const u64 k) {
+    LINE_START
+    u64 p = 0;
+    for (; p + LANES <= k; p += LANES, x += LANES, y += LANES * y_step) {
+        TURN
+    }
+    LINE_FINISH
+    for (; p < k; p++, x++, y += y_step)
+        for (int l = 0; l < LINE; l++) sums[l] = MAC(LOAD(x[l * lane]), LOAD(*y), sums[l]);
+}
+#endif
+
 __kernel void lines(PHX_INPUT(S, a), PHX_INPUT(S, b), PHX_OUTPUT(O, o), const u64 tasks, const u64 lanes,
                     const u64 us, const u64 k, const i64 a_step, const i64 b_step, const i64 a_lane,
                     const i64 b_lane, const i64 o_lane, const i64 a_u, const i64 b_u, const i64 o_u,
@@ -117,6 +143,16 @@ __kernel void lines(PHX_INPUT(S, a), PHX_INPUT(S, b), PHX_OUTPUT(O, o), const u6
         if (own < LINE)
             for (u64 p = 0; p < k; p++, x += a_step, y += b_step)
                 for (int l = 0; l < own; l++) sums[l] = MAC(LOAD(x[l * a_lane]), LOAD(y[l * b_lane]), sums[l]);
+#ifdef TURN
+        else if (a_lane == 1 && b_lane == 0)
+            beside(sums, x, y, a_step, b_step, k);
+        else if (a_lane == 0 && b_lane == 1)
+            beside(sums, y, x, b_step, a_step, k);
+        else if (a_step == 1 && b_lane == 0)
+            turned(sums, x, y, a_lane, b_step, k);
+        else if (b_step == 1 && a_lane == 0)
+            turned(sums, y, x, b_lane, a_step, k);
+#endif
         else if (a_lane == 1 && b_lane == 0)
             TOGETHER(x[l], y[0])
         else if (a_lane == 0 && b_lane == 1)

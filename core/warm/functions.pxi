@@ -245,6 +245,8 @@ cdef Array run_binary(Function f, Array a, Array b, Array out):
     cdef void *operands[2]
     cdef Launch launch
     cdef Entry *e = entry_of(f, a.device, a.dtype)
+    if f is _pow and b.dtype.kind == "i" and a.size:
+        need_exponents(b)
     operands[0] = <void *>a
     operands[1] = <void *>b
     launch.scalars = 0
@@ -258,9 +260,11 @@ cdef object with_scalar(Function f, Array a, object value, int place, Array out)
     cdef DType key = scalar_key(f, a.dtype, value, a.device)
     if key is None:
         return NotImplemented
-    if f is _pow and place == 1 and key.kind in "iu" and value < 0:
-        raise ValueError(f"pow: {a.dtype.name} to the power {value} is no integer; convert first, for "
-                         "example with phalanx.astype(x, phalanx.float64)")
+    if f is _pow and key.kind in "iu":
+        if place == 0:
+            need_exponents(a)
+        elif value < 0:
+            raise_no_integer(a.dtype, value)
     if key is not a.dtype:
         if out is not None:
             raise TypeError(f"{f.name} in place: a Python {type(value).__name__} does not go into "
@@ -271,6 +275,20 @@ cdef object with_scalar(Function f, Array a, object value, int place, Array out)
     operands[place] = NULL
     operands[1 - place] = <void *>a
     return run_elementwise(a.device, entry_of(f, a.device, key), f.name, 2, operands, &launch, out)
+
+
+cdef int need_exponents(Array y) except -1:
+    """Wait for integers that are exponents of integers, and raise ValueError if one is negative."""
+    if y.dtype.kind == "i" and y.size:
+        least = int(reduce("min", y, None, False, y.dtype))
+        if least < 0:
+            raise_no_integer(y.dtype, least)
+    return 0
+
+
+cdef int raise_no_integer(DType dtype, object exponent) except -1:
+    raise ValueError(f"pow: {dtype.name} to the power {exponent} is no integer; convert first, for "
+                     "example with phalanx.astype(x, phalanx.float64)")
 
 
 cdef DType scalar_key(Function f, DType dtype, object value, Device device):

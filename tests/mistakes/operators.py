@@ -174,6 +174,18 @@ MISTAKES = (
         "phalanx.astype(x, phalanx.float64)",
     ),
     Mistake(
+        "i ** -i",
+        ValueError,
+        "pow: int64 to the power -2 is no integer; convert first, for example with "
+        "phalanx.astype(x, phalanx.float64)",
+    ),
+    Mistake(
+        "2 ** -i",
+        ValueError,
+        "pow: int64 to the power -2 is no integer; convert first, for example with "
+        "phalanx.astype(x, phalanx.float64)",
+    ),
+    Mistake(
         "x and x",
         TypeError,
         "the truth of an array of shape (3,) is ambiguous: use phalanx.any or phalanx.all, "
