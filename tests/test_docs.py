@@ -214,7 +214,7 @@ def test_the_recipe_for_an_op_makes_an_op_that_computes(
     row_and_name = {
         "core/optable/elementwise.py",
         "core/namespace/elementwise.py",
-        "core/__init__.py",
+        "core/namespace/__init__.py",
     }
     assert apply_recipe(tmp_path) == {
         "radians": row_and_name,
@@ -222,7 +222,7 @@ def test_the_recipe_for_an_op_makes_an_op_that_computes(
         "asum": {
             "core/optable/structured.py",
             "core/namespace/reductions.py",
-            "core/__init__.py",
+            "core/namespace/__init__.py",
             "core/testing/kernels.py",
             "core/device_code/reduction_rules.py",
             "kernels_cpu/src/reduce/reduce_sum.c",
