@@ -79,6 +79,7 @@ _UNARY = [
     "cos",
     "cosh",
     "exp",
+    "exp2",
     "expm1",
     "floor",
     "isfinite",
@@ -169,7 +170,7 @@ _TABLE: Table = (
             "a + 1.0",
         ),
     ),
-    (_ABOVE, _calls(_OF_LARGE)),
+    (_ABOVE, (*_calls(_OF_LARGE), ("xp.cbrt(a)", "xp.pow(a, 1 / 3)"))),
     (_steps, (("xp.cumulative_sum(a)", "xp.cumsum(a, 0)"),)),
     (
         _TWO,

@@ -104,7 +104,7 @@ from .runtime.threads import get_num_threads, set_num_threads
 from .version import __version__
 
 if TYPE_CHECKING:
-    from . import fft, linalg, random
+    from . import fft, linalg, random, special
     from .discovery.hookspecs import hookimpl, hookspec
 
 newaxis = None
@@ -204,6 +204,7 @@ __all__ = [
     "set_memory_limit",
     "set_num_threads",
     "set_printoptions",
+    "special",
     "synchronize",
     "uint8",
     "uint16",
@@ -217,7 +218,7 @@ __all__ += _namespace.__all__
 
 def __getattr__(name: str) -> object:
     """``hookimpl`` and ``hookspec`` need pluggy; the extensions wait until they are used."""
-    if name in ("fft", "linalg", "random"):
+    if name in ("fft", "linalg", "random", "special"):
         from importlib import import_module
 
         return import_module(f".{name}", __name__)

@@ -101,6 +101,10 @@ PHX_SINGLE_(tanh)
 PHX_SINGLE_(asinh)
 PHX_SINGLE_(acosh)
 PHX_SINGLE_(atanh)
+PHX_SINGLE_(cbrt)
+PHX_SINGLE_(exp2)
+PHX_SINGLE_(erf)
+PHX_SINGLE_(erfc)
 #undef PHX_SINGLE_
 PHX_FN f32 phx_atan2_f32(f32 y, f32 x) { return atan2(y, x); }
 PHX_FN f32 phx_hypot_f32(f32 x, f32 y) { return hypot(x, y); }

@@ -29,7 +29,7 @@ FLOORS = (
     ("discovery",),
     ("abi", "arrays"),
     ("namespace",),
-    ("fft", "linalg", "random", "vendor"),
+    ("fft", "linalg", "random", "special", "vendor"),
     ("device_code", "testing"),
     ("cli",),
 )

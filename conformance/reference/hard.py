@@ -79,6 +79,9 @@ _FLOAT32 = {
         "5d000341 542f989d 623467ba 41b5b653 42afb693 5ee4c24a 4a2be14f"
     ),
     "atanh": "39b89ba2 3a71e7a1 3ad637eb 3ddc2ece 3dcd9576 3b06f2f9 3aeafd43",
+    "exp2": "3b429d37 bcf3a937 b52d1f9a 3a07857c b8d3d026 baec2b40 3c02a9ad 36879cf7 be1f29de",
+    "erf": "3940ead6 39c0057d",
+    "erfc": "b76c9f62 bb6c9b37 344683cc b4c683cc 36ec9f62 37ca4803",
 }
 _FLOAT16 = {
     "exp": "1f79 25cf",
@@ -95,6 +98,10 @@ _FLOAT16 = {
     "cosh": "2800",
     "asinh": "32bd 4b1f",
     "acosh": "3ce4",
+    "cbrt": "0551 1151 1d51 2951 3551 4151 4d51 5951 6551 7151",
+    "exp2": "11c5",
+    "erf": "1612",
+    "erfc": "0b17 8f17",
 }
 #: The numbers of float64 that are nearest to multiples of pi / 2: denominators of the convergents
 #: of 2**e * 2 / pi, for all exponents e (evaluated 2026-11).

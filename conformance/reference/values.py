@@ -184,6 +184,12 @@ def _to_overflow(rng: Rng, count: int, top: float) -> HostArray:
     return np.where(kind < 0.2, edge, np.where(kind < 0.7, wide, spread(rng, count, -9, 0)))
 
 
+def _to_underflow(rng: Rng, count: int, top: float) -> HostArray:
+    """Up to where exp(-x * x) underflows, and down to 1/100 of that, of both signs."""
+    end = 1.05 * np.sqrt(np.log(top))
+    return rng.uniform(-0.5 * end, end, count) * spread(rng, count, -2, 0)
+
+
 def _near_one(rng: Rng, count: int, top: float) -> HostArray:
     """Of all sizes, and near 1."""
     size = np.abs(spread(rng, count, -0.95 * np.log10(top), 0.95 * np.log10(top)))
@@ -216,11 +222,13 @@ _UNARY: dict[str, _Places] = {
     **dict.fromkeys(("sin", "cos", "tan"), _near_poles),
     **dict.fromkeys(("exp", "expm1", "sinh", "cosh"), _to_overflow),
     **dict.fromkeys(("log", "log2", "log10"), _near_one),
-    **dict.fromkeys(("log1p", "asinh", "atan", "reciprocal", "square", "abs"), _near_zero),
+    **dict.fromkeys(("log1p", "asinh", "atan", "reciprocal", "square", "abs", "cbrt"), _near_zero),
     **dict.fromkeys(("asin", "acos", "atanh"), _inside_unit),
     "acosh": _above_one,
     "sqrt": lambda rng, n, top: np.abs(_near_zero(rng, n, top)),
     "tanh": lambda rng, n, _top: spread(rng, n, -9, 1.5),
+    "exp2": lambda rng, n, top: _to_overflow(rng, n, top) / np.log(2.0),
+    **dict.fromkeys(("erf", "erfc"), _to_underflow),
     **dict.fromkeys(("ceil", "floor", "round", "trunc", "cast"), _halves),
 }
 

@@ -1,4 +1,4 @@
-"""The elementwise functions of the Array API standard 2025.12."""
+"""The elementwise functions of the Array API standard 2025.12, and those that NumPy has besides."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ bitwise_left_shift = BinaryFunction("bitwise_left_shift")
 bitwise_or = BinaryFunction("bitwise_or")
 bitwise_right_shift = BinaryFunction("bitwise_right_shift")
 bitwise_xor = BinaryFunction("bitwise_xor")
+cbrt = UnaryFunction("cbrt")
 ceil = UnaryFunction("ceil")
 conj = UnaryFunction("conj")
 copysign = BinaryFunction("copysign")
@@ -41,6 +42,7 @@ cosh = UnaryFunction("cosh")
 divide = BinaryFunction("divide")
 equal = BinaryFunction("equal")
 exp = UnaryFunction("exp")
+exp2 = UnaryFunction("exp2")
 expm1 = UnaryFunction("expm1")
 floor = UnaryFunction("floor")
 floor_divide = BinaryFunction("floor_divide")

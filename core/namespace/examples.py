@@ -67,6 +67,10 @@ EXAMPLES = {
         >>> print(px.bitwise_xor(px.asarray([0b1100, 0b1010]), 0b0110))
         [10 12]
     """,
+    "cbrt": """
+        >>> print(px.cbrt(px.asarray([-27.0, 0.001, 2.0**-1074])))
+        [-3.00000000e+000  1.00000000e-001  1.70318394e-108]
+    """,
     "ceil": """
         >>> print(px.ceil(px.asarray([-1.5, -0.5, 0.5])))
         [-1. -0.  1.]
@@ -95,9 +99,21 @@ EXAMPLES = {
         >>> print(px.equal(px.asarray([-0.0, px.nan]), px.asarray([0.0, px.nan])))
         [ True False]
     """,
+    "erf": """
+        >>> print(px.special.erf(px.asarray([-px.inf, 0.0, 1.0])))
+        [-1.          0.          0.84270079]
+    """,
+    "erfc": """
+        >>> print(px.special.erfc(px.asarray([0.0, 10.0])))  # 1 - erf(10) would be 0
+        [1.00000000e+00 2.08848758e-45]
+    """,
     "exp": """
         >>> print(px.exp(px.asarray([0.0, 100.0], dtype=px.float32)))
         [ 1. inf]
+    """,
+    "exp2": """
+        >>> print(px.exp2(px.asarray([10, -1])))  # integers become the default float
+        [1.024e+03 5.000e-01]
     """,
     "expm1": """
         >>> x = px.asarray([1e-20])

@@ -37,6 +37,8 @@ _FUNCTIONS = {
     "double": "phalanx.float64",
     "dtype": "phalanx.float32 or another dtype, or x.dtype",
     "einsum": "phalanx.tensordot, phalanx.matmul or phalanx.vecdot",
+    "erf": "phalanx.special.erf",
+    "erfc": "phalanx.special.erfc",
     "fabs": "phalanx.abs",
     "float": "phalanx.float64",
     "float_": "phalanx.float64",
@@ -173,11 +175,18 @@ _RANDOM = {
     "standard_gamma": "phalanx.random.gamma(shape, size=size)",
     "standard_normal": "phalanx.random.normal(size=(2, 3))",
 }
+_SPECIAL = {
+    "cbrt": "phalanx.cbrt",
+    "exp2": "phalanx.exp2",
+    "expm1": "phalanx.expm1",
+    "log1p": "phalanx.log1p",
+}
 _OF_MODULES = {
     "phalanx": _FUNCTIONS,
     "phalanx.linalg": _LINALG,
     "phalanx.fft": _FFT,
     "phalanx.random": _RANDOM,
+    "phalanx.special": _SPECIAL,
 }
 
 
@@ -214,14 +223,26 @@ class MissingName(AttributeError):
         if self._module == "phalanx" and name in methods:
             return f"arrays have it: x.{name}"
         if elsewhere := _in_numpy(name, self._of_array, self._module):
-            return f"NumPy has it, on the host: {elsewhere}"
+            library = "SciPy" if elsewhere.startswith("scipy") else "NumPy"
+            return f"{library} has it, on the host: {elsewhere}"
         known, prefix = (methods, "x") if self._of_array else (functions, self._module)
         near = get_close_matches(name, known, n=1, cutoff=0.75)
         return f"did you mean {prefix}.{near[0]}?" if near else ""
 
 
+def _in_scipy(name: str) -> str:
+    """How to call a special function of SciPy's with the data, if SciPy is there and has it."""
+    try:
+        found = getattr(import_module("scipy.special"), name, None)
+    except ImportError:
+        return ""
+    return f"scipy.special.{name}(phalanx.asnumpy(x))" if callable(found) else ""
+
+
 def _in_numpy(name: str, of_array: bool, module: str) -> str:
     """How to call a function or method of NumPy's with the data; empty if there is none."""
+    if module == "phalanx.special":
+        return _in_scipy(name)
     if module == "phalanx.random":
         owner = import_module("numpy.random").Generator
         call = f"phalanx.asarray(numpy.random.default_rng(seed).{name}(...))"

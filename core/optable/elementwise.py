@@ -57,11 +57,12 @@ _PROVEN = Bound(
     "float32, float16, bfloat16: by definition, checked on all inputs as docs/numerics.md tells; "
     "others: measured against mpmath over the whole domain, tests/scalar",
 )
+_PROVEN_REAL = Bound({**dict.fromkeys(FLOATING, 0.5), "float64": 1.0}, _PROVEN.source)
 #: Those that need more than float32's result to be right in float16: core/scalar/real_half.h.
 _FOR_F16 = frozenset(
     (
         *("exp", "expm1", "log", "log1p", "log10", "sin", "cos", "tan", "acos", "atan"),
-        *("sinh", "cosh", "asinh", "acosh"),
+        *("sinh", "cosh", "asinh", "acosh", "cbrt", "exp2", "erf", "erfc"),
     )
 )
 
@@ -86,6 +87,7 @@ def _op(
     divides: str = "",
     guards: Mapping[str, Guard] | None = None,
     for_f16: bool = False,
+    module: str = "phalanx",
     **expressions: str,
 ) -> Op:
     return Op(
@@ -102,6 +104,7 @@ def _op(
         divides=divides,
         guards=guards or {},
         for_f16=for_f16,
+        module=module,
     )
 
 
@@ -273,6 +276,29 @@ _TRANSCENDENTAL = (
     ),
 )
 
+#: Functions beyond the standard: those that NumPy has, and those of the modules `special` of SciPy
+#: and PyTorch.
+_SPECIAL = (
+    *(
+        _op(
+            name,
+            _same(FLOATING, 1),
+            summary,
+            _PROVEN_REAL,
+            special=special,
+            dear="f",
+            for_f16=name in _FOR_F16,
+            module=module,
+        )
+        for name, module, summary, special in (
+            ("cbrt", "phalanx", "the real cube root", ""),
+            ("exp2", "phalanx", "2 to the operand", "whole powers are exact"),
+            ("erf", "phalanx.special", "the error function", ""),
+            ("erfc", "phalanx.special", "1 - erf(x) without cancellation", ""),
+        )
+    ),
+)
+
 _COMPARISON = (
     _op("equal", _predicate(ALL, 2), "whether a == b", biuf="a == b"),
     _op("not_equal", _predicate(ALL, 2), "whether a != b", biuf="a != b"),
@@ -340,6 +366,7 @@ ROWS: tuple[Op, ...] = (
     *_ARITHMETIC,
     *_ROUNDING,
     *_TRANSCENDENTAL,
+    *_SPECIAL,
     *_COMPARISON,
     *_LOGIC,
     *_COMPLEX_PARTS,

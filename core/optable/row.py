@@ -102,6 +102,8 @@ class Op:
     ``order`` states the order of evaluation where rounding makes it visible. ``for_f16`` says that
     float16 calls ``phx_<name>_for_f16`` of ``core/scalar/real_half.h``: see there.
 
+    ``module`` is that of the public function of an elementwise op.
+
     ``roles`` are those of the operands, all VALUE if it is empty. ``dear`` has the kind letters for
     which the function is long (polynomials, tables, branches), ``divides`` those for which it is
     cheap but for a division or a square root; ``guards`` has the scalar functions with a main part,
@@ -124,6 +126,7 @@ class Op:
     dear: str = ""
     divides: str = ""
     guards: Mapping[str, Guard] = field(default_factory=dict)
+    module: str = "phalanx"
 
     @property
     def arity(self) -> int:

@@ -1,4 +1,4 @@
-/* exp, expm1, sinh, cosh, tanh of real numbers, float32 and float64.
+/* exp, exp2, expm1, sinh, cosh, tanh of real numbers, float32 and float64.
  *
  * float32 is computed in f64 and rounded once. All functions are free of branches and of tables, so
  * that a loop over them vectorises. Coefficients: own weighted minimax fits (Lawson's iteration in
@@ -38,6 +38,18 @@ PHX_FN f32 phx_exp_f32(f32 a) {
     f32 y = (f32)(phx_fma(phx_exp2m1_poly(r), r, 1.0) * s);
     y = a > 89.0f ? PHX_INFF : y;
     return a < -104.0f ? 0.0f : y;
+}
+
+/* The same without the error of the constant: r is exact. */
+PHX_FN f32 phx_exp2_f32(f32 a) {
+    f64 x = (f64)a;
+    f64 t = x + PHX_MAGIC;
+    f64 r = x - (t - PHX_MAGIC);
+    f64 s = phx_from_bits64((phx_bits64(t) << 52) + PHX_BITS_ONE);
+    f32 y = (f32)(phx_fma(phx_exp2m1_poly(r), r, 1.0) * s);
+    y = a > 129.0f ? PHX_INFF : y;
+    y = a < -151.0f ? 0.0f : y;
+    return phx_nudge(y, phx_is(a, 0x3b429d37u) | phx_is(a, 0xbcf3a937u));
 }
 
 /* e^x - 1 = 2^k (2^r - 1) + (2^k - 1) for f32 in f64; k = 0 near zero, where the small result keeps
@@ -96,6 +108,16 @@ PHX_FN f64 phx_exp_f64(f64 x) {
     phx_exp_arg a = phx_exp_reduce(phx_clamp(x, -746.0, 710.0), 0.0);
     phx_dd e = phx_exp_core(a.r, a.rl);
     return phx_scale(e.hi + e.lo, a.k);
+}
+
+/* The same of r ln 2 as a pair. Whole powers are exact. */
+PHX_FN f64 phx_exp2_f64(f64 x) {
+    f64 t = phx_clamp(x, -1080.0, 1025.0);
+    f64 k = (t + PHX_MAGIC) - PHX_MAGIC;
+    f64 r = t - k;
+    phx_dd p = phx_two_prod(r, PHX_LN2);
+    phx_dd e = phx_exp_core(p.hi, phx_fma(r, 2.3190468138462996e-17, p.lo));
+    return phx_scale(e.hi + e.lo, k);
 }
 
 /* 2^k (1 + p) - 1 with 1 + p = e^r: p and 2^k - 1 are kept as exact pairs and added from large to

@@ -2,7 +2,7 @@
  *
  * float16 and bfloat16 are computed in float32, correctly rounded, and rounded again. That is wrong
  * where float32 lands on the middle of two float16 numbers and the even one of them is not the one
- * on the function's side: 41 inputs, found by trying all (docs/numerics.md), none of bfloat16.
+ * on the function's side: 66 inputs, found by trying all (docs/numerics.md), none of bfloat16.
  * phx_<op>_for_f16(x), where x is a float16 number as float32, is one step from the middle toward
  * the function for these inputs and phx_<op>_f32(x) for all others. Functions without such inputs
  * are not here. No float16 needs the big path of the trigonometric functions (real_reduce.h).
@@ -10,13 +10,34 @@
 #ifndef PHX_REAL_HALF_H
 #define PHX_REAL_HALF_H
 
+#include "real_cbrt.h"
 #include "real_common.h"
+#include "real_erf.h"
 #include "real_exp.h"
 #include "real_log.h"
 #include "real_trig.h"
 
 PHX_FN f32 phx_exp_for_f16(f32 x) {
     return phx_nudge(phx_exp_f32(x), -phx_is(x, 0x3bef2000u) - phx_is(x, 0x3cb9e000u));
+}
+
+PHX_FN f32 phx_exp2_for_f16(f32 x) {
+    return phx_nudge(phx_exp2_f32(x), phx_is(x, 0x3a38a000u));
+}
+
+/* The same significand at every third exponent. */
+PHX_FN f32 phx_cbrt_for_f16(f32 x) {
+    f32 y = phx_cbrt_f32(x);
+    i32 operand = (i32)((phx_bits32(x) & 0x7fffffu) == 0x2a2000u);
+    return phx_nudge(y, operand & (i32)((phx_bits32(y) & 0x7fffffu) == 0x315000u));
+}
+
+PHX_FN f32 phx_erf_for_f16(f32 x) {
+    return phx_nudge(phx_erf_f32(x), -phx_is(phx_fabsf(x), 0x3ac24000u));
+}
+
+PHX_FN f32 phx_erfc_for_f16(f32 x) {
+    return phx_nudge(phx_erfc_f32(x), phx_is(x, 0xb9e2e000u) - phx_is(x, 0x3962e000u));
 }
 
 PHX_FN f32 phx_expm1_for_f16(f32 x) { return phx_nudge(phx_expm1_f32(x), phx_is(x, 0x3a350000u)); }

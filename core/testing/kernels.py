@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -113,6 +114,8 @@ _ELEMENTWISE: dict[str, Callable[..., Any]] = {
     "round": _round,
     "real": lambda a: a.real,
     "imag": lambda a: a.imag,
+    "erf": np.vectorize(math.erf, otypes=[np.float64]),
+    "erfc": np.vectorize(math.erfc, otypes=[np.float64]),
 }
 
 

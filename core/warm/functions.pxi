@@ -91,7 +91,7 @@ cdef class Function:
         return function_signature(self.row)
 
     def __repr__(self):
-        return f"<function phalanx.{self.name}>"
+        return f"<function {self.row.module}.{self.name}>"
 
     def __reduce__(self):
         return self.name

@@ -34,6 +34,17 @@ MISTAKES = (
         "module 'phalanx.random' has no attribute 'unifrom'; did you mean phalanx.random.uniform?",
     ),
     Mistake(
+        "px.special.jv(0, x)",
+        AttributeError,
+        "module 'phalanx.special' has no attribute 'jv'; SciPy has it, on the host: "
+        "scipy.special.jv(phalanx.asnumpy(x))",
+    ),
+    Mistake(
+        "px.erf(x)",
+        AttributeError,
+        "module 'phalanx' has no attribute 'erf'; write phalanx.special.erf",
+    ),
+    Mistake(
         "px.tensor([1, 2])",
         AttributeError,
         "module 'phalanx' has no attribute 'tensor'; write phalanx.asarray",

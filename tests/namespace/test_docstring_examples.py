@@ -17,6 +17,7 @@ import phalanx as px
 import pytest
 from phalanx._warm import BinaryFunction, UnaryFunction
 from phalanx.namespace.examples import EXAMPLES
+from phalanx.namespace.public import public_function
 
 HOOKS = {"hookimpl", "hookspec"}  # pluggy's
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -33,7 +34,7 @@ def is_for_users(found: Any) -> bool:
 def public_callables() -> Iterator[tuple[str, Any]]:
     """What users call, by the name they write: functions and classes, extensions, methods."""
     spaces: dict[str, ModuleType] = {"px": px, "px.fft": px.fft, "px.linalg": px.linalg}
-    spaces["px.random"] = px.random
+    spaces |= {"px.random": px.random, "px.special": px.special}
     for space, module in spaces.items():
         for name in sorted(set(module.__all__) - HOOKS):
             found = getattr(module, name)
@@ -119,7 +120,7 @@ def test_examples_are_true_with_kernels_that_are_compiled_at_first_use() -> None
         pytest.skip("there is no opencl:1; `phalanx why opencl:1` says why")
     with px.device("opencl:1"):
         for name in sorted(EXAMPLES)[::4]:  # each costs a compiler's half second
-            run(f"px.{name}", getattr(px, name))
+            run(name, public_function(name))
 
 
 def test_the_examples_of_the_table_are_those_of_the_elementwise_functions() -> None:

@@ -23,6 +23,7 @@ from phalanx.conformance.reference.values import (
     special_values,
     wild_values,
 )
+from phalanx.namespace.public import public_function
 from phalanx.optable import ALL, FLOATING, INTEGER, OPS, REAL, Op, Signature, Structure
 
 ELEMENTWISE = [row for row in OPS.values() if row.structure is Structure.ELEMENTWISE]
@@ -45,7 +46,7 @@ def apply(op: str, args: tuple[HostArray, ...], to: str, device: px.Device) -> H
         return px.asnumpy(copy_array(arrays[0]))
     if op == "cast":
         return px.asnumpy(cast(arrays[0], getattr(px, to)))
-    return px.asnumpy(getattr(px, op)(*arrays))
+    return px.asnumpy(public_function(op)(*arrays))
 
 
 def wild_arguments(op: str, signature: Signature) -> tuple[HostArray, ...]:
@@ -220,13 +221,17 @@ def test_operator_is_the_function(op: str, sign: str, device: px.Device) -> None
         rng = generator(op, name)
         x, y = (px.asarray(ordinary_values(name, 7, rng)) for _ in range(2))
         scope = {"x": x, "y": y}
-        want = px.asnumpy(getattr(px, op)(x, y))
+        want = px.asnumpy(public_function(op)(x, y))
         assert_same(eval(f"x {sign} y", scope), want, f"x {sign} y")
         number = y[3].item()
         scope["n"] = number
         full = px.asarray(np.full(7, number, host_dtype(name)))
-        assert_same(eval(f"x {sign} n", scope), px.asnumpy(getattr(px, op)(x, full)), f"x {sign} n")
-        assert_same(eval(f"n {sign} x", scope), px.asnumpy(getattr(px, op)(full, x)), f"n {sign} x")
+        assert_same(
+            eval(f"x {sign} n", scope), px.asnumpy(public_function(op)(x, full)), f"x {sign} n"
+        )
+        assert_same(
+            eval(f"n {sign} x", scope), px.asnumpy(public_function(op)(full, x)), f"n {sign} x"
+        )
         if sign not in ("==", "!=", "<", "<=", ">", ">="):
             exec(f"x {sign}= y", scope)
             assert scope["x"] is x
@@ -452,7 +457,7 @@ def test_functions_describe_themselves() -> None:
     import pickle
 
     for row in FUNCTIONS:
-        function = getattr(px, row.name)
+        function = public_function(row.name)
         assert function.__name__ == row.name
         assert function.__doc__
         parameters = list(inspect.signature(function).parameters)

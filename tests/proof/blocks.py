@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import phalanx as px
 from phalanx.conformance.reference.formats import host_dtype
+from phalanx.namespace.public import public_function
 from phalanx.optable import OPS
 
 from .reference import Floats, compare, functions
@@ -63,7 +64,7 @@ def unary_ops() -> tuple[str, ...]:
 def check_inputs(subject: Subject, bits: np.ndarray) -> Finding:
     """Compute and compare inputs (n,), given as their bits; blocks until that is done."""
     x = bits.view(host_dtype(subject.dtype))
-    y = getattr(px, subject.function)(px.asarray(x, device=subject.device))
+    y = public_function(subject.function)(px.asarray(x, device=subject.device))
     verdict = compare(subject.function, subject.dtype, _widened(x), _widened(px.asnumpy(y)))
     wrong = tuple(int(bits[place]) for place in verdict.wrong)
     return Finding(0, wrong, verdict.decided)

@@ -56,7 +56,11 @@ typedef void (*evaluate_fn)(const float *x, double *v, int64_t count);
     X(tanh)        \
     X(asinh)       \
     X(acosh)       \
-    X(atanh)
+    X(atanh)       \
+    X(cbrt)        \
+    X(exp2)        \
+    X(erf)         \
+    X(erfc)
 #define ROUNDED(X) X(sqrt, sqrt(x)) X(reciprocal, 1.0 / x)
 /* These are exact in double: the square of 24 bits has 48, and its exponent is within range. */
 #define EXACT(X)                                        \

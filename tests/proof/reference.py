@@ -41,6 +41,8 @@ _mp = mpmath.MPContext()
 _mp_lock = threading.Lock()
 _EXACTLY: dict[str, Callable[[Number], Number]] = {
     "log2": lambda x: _mp.log(x) / _mp.log(2),
+    "cbrt": lambda x: _mp.sign(x) * _mp.cbrt(abs(x)),
+    "exp2": lambda x: _mp.power(2, x),
     "reciprocal": lambda x: 1 / x,
 }
 
@@ -132,11 +134,14 @@ def nearest(function: str, dtype: str, x: float, v: float) -> float:
     Where f(x) is 0, infinite or NaN, v is already right: double is exact there. The precision grows
     until the middle between two numbers is ruled out. That ends: a value of these functions is
     transcendental, or algebraic and no middle, but where it is exact, and exact ones have few bits
-    (Lindemann and Weierstrass; Gelfond and Schneider for log2 and log10).
+    (Lindemann and Weierstrass; Gelfond and Schneider for log2 and log10; Siegel and Shidlovskii for
+    erf; a cube of 24 bits and a half has 73).
     """
     library = _compiled()[1]
     digits, least, greatest = FORMATS[dtype]
-    exact = library.reference_is_exact(_numbers()[function])
+    exact = library.reference_is_exact(_numbers()[function]) or (
+        function == "exp2" and x.is_integer()  # 2^-150 is a middle
+    )
     if exact or v == 0 or not math.isfinite(v) or not math.isfinite(x):
         return float(library.reference_round(v, digits, least, greatest))
     bits = 128

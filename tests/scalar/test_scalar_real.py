@@ -1,4 +1,4 @@
-"""core/scalar/real_{exp,log,trig,pow}.h against mpmath, special values against C11 Annex F.
+"""core/scalar/real_*.h against mpmath, special values against C11 Annex F.
 
 The headers are compiled by the system's C compiler, once per session, with one loop per function.
 """
@@ -33,7 +33,7 @@ FORMAT = {"f32": (24, -126, 2.0**128 - 2.0**104), "f64": (53, -1022, sys.float_i
 TRIG = ("sin", "cos", "tan")
 UNARY = (
     "exp", "expm1", "sinh", "cosh", "tanh", "log", "log1p", "log2", "log10", "asinh", "acosh",
-    "atanh", *TRIG, "asin", "acos", "atan",
+    "atanh", *TRIG, "asin", "acos", "atan", "cbrt", "exp2", "erf", "erfc",
 )  # fmt: skip
 BINARY = ("atan2", "pow", "hypot", "logaddexp")
 MAIN = tuple(f"{op}_main" for op in TRIG)
@@ -47,8 +47,14 @@ def _logaddexp(a: Number, b: Number) -> Number:
 
 
 REFERENCE: dict[str, Callable[..., Number]] = {
-    op: getattr(mpmath, op) for op in (*UNARY, "atan2", "hypot") if op != "log2"
-} | {"log2": lambda x: mpmath.log(x, 2), "pow": mpmath.power, "logaddexp": _logaddexp}
+    op: getattr(mpmath, op) for op in (*UNARY, "atan2", "hypot") if op not in ("log2", "exp2")
+} | {
+    "log2": lambda x: mpmath.log(x, 2),
+    "exp2": lambda x: mpmath.power(2, x),
+    "cbrt": lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)),
+    "pow": mpmath.power,
+    "logaddexp": _logaddexp,
+}
 
 #: Greatest error in ulp. float32 of two arguments is computed in f64 and rounded once: half an ulp,
 #: and what f64 leaves. float64: the worst of 1e5 inputs is stated at each function; here with a
@@ -58,6 +64,7 @@ BOUND_F64 = {
     "exp": 0.80, "expm1": 0.85, "sinh": 0.78, "cosh": 0.70, "tanh": 0.75, "log": 0.74,
     "log1p": 0.80, "log2": 0.76, "log10": 0.74, "asinh": 0.68, "acosh": 0.65, "atanh": 0.68,
     "sin": 0.78, "cos": 0.76, "tan": 0.90, "asin": 0.68, "acos": 0.68, "atan": 0.68,
+    "cbrt": 0.501, "exp2": 0.80, "erf": 0.85, "erfc": 0.99,
     "atan2": 0.75, "pow": 0.85, "hypot": 0.75, "logaddexp": 0.85,
 }  # fmt: skip
 
@@ -76,7 +83,8 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The compiled headers: ``lib.<op>_<suffix>(in..., out, count)``."""
     folder = tmp_path_factory.mktemp("scalar_real")
     declarations: list[str] = []
-    body = ['#include "elementwise/dialect.h"', '#include "real_pow.h"', '#include "real_trig.h"']
+    headers = ("elementwise/dialect", "real_cbrt", "real_erf", "real_pow", "real_trig")
+    body = [f'#include "{header}.h"' for header in headers]
     for suffix, t in CTYPE.items():
         for op in (*UNARY, *MAIN, *BINARY):
             names = ("a", "b") if op in BINARY else ("a",)
@@ -208,6 +216,12 @@ def _unary_inputs(op: str, suffix: str, n: int) -> Array:
         "asinh": lambda: [small, g.signed(g.wide()), g.uniform(-3, 3), g.near(2.0**28)],
         "acosh": lambda: [1 + g.wide(2.0 ** (1 - g.digits), 1), g.wide(1.0), g.near(2.0**28)],
         "atanh": lambda: [small, g.uniform(-1, 1), g.signed(1 - g.wide(2.0 ** -g.digits, 0.5))],
+        "cbrt": lambda: [g.signed(g.wide()), g.uniform(-8, 8), g.near(0.5), g.near(2**0.5)],
+        "exp2": lambda: [g.uniform(-1, 1), g.uniform(bottom, top) / math.log(2), small],
+        "erf": lambda: [small, g.signed(g.wide(0.0, 1e-9)), g.uniform(-6, 6), g.near(0.5625)],
+        "erfc": lambda: [
+            small, g.uniform(-6, 6), g.uniform(0, math.sqrt(-bottom)), g.signed(g.near(0.5625))
+        ],
         "asin": lambda: [small, g.uniform(-1, 1), g.signed(g.near(0.5))],
         "atan": lambda: [
             g.signed(g.wide()), g.uniform(-3, 3), g.near(2**0.5 - 1), g.near(2**0.5 + 1)
@@ -285,6 +299,14 @@ def test_float32_powers_that_are_exact_or_halfway_between_two_numbers(library: A
 
 
 @pytest.mark.parametrize("suffix", FLOATS)
+def test_cubes_and_whole_powers_are_exact(library: Any, suffix: str) -> None:
+    x = np.arange(-200.0, 201)
+    assert np.array_equal(_call(library, "cbrt", suffix, x**3), x)
+    two = np.arange(-1074, 1024) if suffix == "f64" else np.arange(-149, 128)
+    assert np.array_equal(_call(library, "exp2", suffix, two), np.ldexp(FLOATS[suffix](1), two))
+
+
+@pytest.mark.parametrize("suffix", FLOATS)
 def test_logarithms_of_powers_of_their_base_are_integers(library: Any, suffix: str) -> None:
     two = np.arange(-1074, 1024) if suffix == "f64" else np.arange(-149, 128)
     assert np.array_equal(_call(library, "log2", suffix, np.ldexp(1.0, two)), two)
@@ -315,8 +337,23 @@ def test_big_path_is_for_finite_arguments_from_2_to_30_on(library: Any, suffix: 
 
 # ---- special values (C11 Annex F.10, repeated by the Python Array API 2025.12) -------------------
 
-ODD_AT_INFINITY = {"sinh": INF, "asinh": INF, "tanh": 1.0, "atan": PI / 2}
-ODD = ("sinh", "asinh", "tanh", "atan", "expm1", "log1p", "atanh", "sin", "tan", "asin")
+ODD_AT_INFINITY = {
+    "sinh": INF, "asinh": INF, "tanh": 1.0, "atan": PI / 2, "cbrt": INF, "erf": 1.0
+}  # fmt: skip
+ODD = (
+    "cbrt",
+    "erf",
+    "sinh",
+    "asinh",
+    "tanh",
+    "atan",
+    "expm1",
+    "log1p",
+    "atanh",
+    "sin",
+    "tan",
+    "asin",
+)
 
 
 def _unary_special() -> list[tuple[str, float, float]]:
@@ -328,6 +365,8 @@ def _unary_special() -> list[tuple[str, float, float]]:
     rows += [(op, z, 1.0) for op in ("exp", "cosh", "cos") for z in (0.0, -0.0)]
     rows += [("exp", INF, INF), ("exp", -INF, 0.0), ("expm1", INF, INF), ("expm1", -INF, -1.0)]
     rows += [("cosh", INF, INF), ("cosh", -INF, INF)]
+    rows += [("exp2", INF, INF), ("exp2", -INF, 0.0), ("exp2", -0.0, 1.0), ("exp2", 10.0, 1024.0)]
+    rows += [("erfc", INF, 0.0), ("erfc", -INF, 2.0), ("erfc", 0.0, 1.0), ("erfc", -0.0, 1.0)]
     for op in ("log", "log2", "log10"):
         rows += [(op, 0.0, -INF), (op, -0.0, -INF), (op, 1.0, 0.0), (op, INF, INF)]
         rows += [(op, -1.0, NAN), (op, -INF, NAN)]
@@ -405,6 +444,9 @@ def test_overflow_and_underflow(library: Any, suffix: str) -> None:
     x = [greatest, -greatest]
     assert _call(library, "exp", suffix, x).tolist() == [INF, 0.0]
     assert _call(library, "expm1", suffix, x).tolist() == [INF, -1.0]
+    assert _call(library, "exp2", suffix, x).tolist() == [INF, 0.0]
+    assert _call(library, "erf", suffix, x).tolist() == [1.0, -1.0]
+    assert _call(library, "erfc", suffix, x).tolist() == [0.0, 2.0]
     assert _call(library, "sinh", suffix, x).tolist() == [INF, -INF]
     assert _call(library, "cosh", suffix, x).tolist() == [INF, INF]
     assert _call(library, "tanh", suffix, x).tolist() == [1.0, -1.0]
