@@ -331,6 +331,18 @@ NOT_TIMED: Mapping[str, str] = {
         ),
         "watches or manages the runtime",
     ),
+    **dict.fromkeys(
+        (
+            "load",
+            "load_safetensors",
+            "map_location",
+            "save",
+            "save_safetensors",
+            "savez",
+            "savez_compressed",
+        ),
+        "writes or reads files",
+    ),
     **dict.fromkeys(("hookimpl", "hookspec"), "declares a plugin's hook"),
     "asnumpy": "the peers on the host have nothing to copy",
 }

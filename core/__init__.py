@@ -38,6 +38,7 @@ from .arrays.data_types import (
     uint64,
 )
 from .arrays.interchange import from_dlpack
+from .arrays.pickling import map_location
 from .arrays.printing import get_printoptions, set_printoptions
 from .arrays.promotion import promotion
 from .arrays.transfer import asnumpy
@@ -82,6 +83,7 @@ from .errors import (
     SettingError,
     UnsupportedOpError,
 )
+from .files import load, load_safetensors, save, save_safetensors, savez, savez_compressed
 from .namespace import *  # noqa: F403
 from .namespace.inspection import __array_api_version__, __array_namespace_info__
 from .runtime.allocators import (
@@ -189,6 +191,9 @@ __all__ = [
     "isdtype",
     "kernels",
     "linalg",
+    "load",
+    "load_safetensors",
+    "map_location",
     "memory_stats",
     "memory_summary",
     "nan",
@@ -198,6 +203,10 @@ __all__ = [
     "random",
     "reset_peak_memory_stats",
     "result_type",
+    "save",
+    "save_safetensors",
+    "savez",
+    "savez_compressed",
     "set_allocator",
     "set_default_dtype",
     "set_device",

@@ -387,18 +387,3 @@ def to_numpy_protocol(x: Array, dtype: Any, copy: bool | None) -> npt.NDArray[An
         raise ValueError(f"copy=False, but {x.dtype} must be copied for {dtype or own}")
     result = asnumpy(x) if copy or x.dtype.name == "bfloat16" else np.from_dlpack(x)
     return result if dtype is None else result.astype(dtype, copy=False)
-
-
-def reduce_array(x: Array) -> tuple[Any, ...]:
-    """Pickle support: bytes, shape, dtype and the name of the device."""
-    return _rebuild, (read_bytes(x), x.shape, x.dtype.name, x.device.name)
-
-
-def _rebuild(data: bytes, shape: tuple[int, ...], dtype: str, device: str) -> Array:
-    from phalanx.discovery.devices import find_device
-
-    result = empty(shape, dtype_from_name(dtype), find_device(device))
-    if data:
-        room = ctypes.create_string_buffer(data, len(data))
-        copy_from_host(result, ctypes.addressof(room), room)
-    return result

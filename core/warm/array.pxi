@@ -404,9 +404,9 @@ cdef class Array:
         return transfer.to_numpy_protocol(self, dtype, copy)
 
     def __reduce__(self):
-        from .arrays import transfer
+        from .arrays import pickling
 
-        return transfer.reduce_array(self)
+        return pickling.reduce_array(self)
 
     def __copy__(self):
         return unary(_copy, self)

@@ -9,6 +9,7 @@ import doctest
 import inspect
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -97,6 +98,12 @@ def run(name: str, found: Any) -> None:
     with px.fallback_policy("allow"):  # LAPACK and the transforms run on the host
         runner.run(test, out=report.append)
     assert not report, f"the example of {name}:\n{''.join(report)}"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let examples write their files where nobody else does."""
+    monkeypatch.chdir(tmp_path)
 
 
 @pytest.mark.parametrize("name", sorted(CALLABLES))
