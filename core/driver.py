@@ -236,6 +236,15 @@ class OpenDevice(ABC):
         Events that somebody still holds go with the device. Not called at the end of the process.
         """
 
+    def alternatives(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Sequence[Kernel]:
+        """Return further kernels for what ``kernel`` has one for, of other determinism classes.
+
+        ``kernel`` returns the fastest. If that is below ``use_deterministic_algorithms``, the core
+        takes the first of these that holds the mode. None, the default.
+        """
+        del op, dtypes, layout
+        return ()
+
     def reaches(self, other: OpenDevice) -> bool:
         """Return whether ``copy`` to this device takes memory of another one of the same driver.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,7 @@ from phalanx.vendor import (
 _FOREVER = 2**64 - 1
 _PER_CORE = 2**32 - 1  # PHX_THREADS_PER_CORE
 _KINDS = (DeviceKind.CPU, DeviceKind.GPU, DeviceKind.ACCELERATOR)
-_Table = dict[tuple[str, tuple[str, ...], Layout], Kernel]
+_Table = dict[tuple[str, tuple[str, ...], Layout], list[Kernel]]
 _FAULT = "this is a fault of the plugin"
 _NO_ROW = Refusal()
 
@@ -236,12 +236,19 @@ class NativeDevice(OpenDevice):
     # Kernels
 
     def kernel(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Kernel | Refusal:
-        """Return a row of the kernel table."""
+        """Return the first row of the kernel table for a key."""
+        return next(self._rows(op, dtypes, layout), _NO_ROW)
+
+    def alternatives(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Sequence[Kernel]:
+        """Return the further rows of the kernel table for a key."""
+        return tuple(self._rows(op, dtypes, layout))[1:]
+
+    def _rows(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Iterator[Kernel]:
         if self._kernels is None:
             with self._lock:
                 self._kernels = self._kernels or self._read_table()
-        rows = (self._kernels.get((op, dtypes, kind)) for kind in (layout, Layout.ANY))
-        return next((row for row in rows if row is not None), _NO_ROW)
+        for kind in dict.fromkeys((layout, Layout.ANY)):
+            yield from self._kernels.get((op, dtypes, kind), ())
 
     def _read_table(self) -> _Table:
         rows = ffi().new("const phx_kernel *const **")
@@ -256,7 +263,10 @@ class NativeDevice(OpenDevice):
                 f"{self._library.path}, device {self.name}:\n  {lines}{more}",
                 remedy="mend these rows; `phalanx abi-check` shows all",
             )
-        return {row.key: self._make_kernel(row) for row in good}
+        table: _Table = {}
+        for row in good:
+            table.setdefault(row.key, []).append(self._make_kernel(row))
+        return table
 
     def _make_kernel(self, row: KernelRow) -> Kernel:
         return Kernel(

@@ -48,7 +48,7 @@ def read_table(rows: Any, count: int, *, newer: bool = False) -> tuple[list[Kern
         return [], [f"kernel_table returned {count} rows and a null pointer"]
     if count > _MOST_ROWS:
         return [], [f"kernel_table returned {count} rows, more than {_MOST_ROWS}"]
-    good: dict[tuple[str, tuple[str, ...], Layout], KernelRow] = {}
+    good: dict[tuple[object, ...], KernelRow] = {}
     problems = []
     least = end_of("phx_kernel", "data")
     for place in range(count):
@@ -62,10 +62,13 @@ def read_table(rows: Any, count: int, *, newer: bool = False) -> tuple[list[Kern
             problems.append(f"{where}{_label(row, least)}: {why}")
             continue
         read = _read(row)
-        if read.key in good:
-            problems.append(f"{where}{_label(row, least)}: an earlier row has the same key")
+        which = (*read.key, read.determinism)
+        if which in good:
+            problems.append(
+                f"{where}{_label(row, least)}: an earlier row has the same key and determinism"
+            )
         else:
-            good[read.key] = read
+            good[which] = read
     return list(good.values()), problems
 
 

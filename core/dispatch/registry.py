@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from phalanx._warm import Device, Kernel
@@ -31,7 +31,12 @@ class Support:
 
 
 def use_deterministic_algorithms(mode: str | None) -> str | None:
-    """Refuse kernels below a determinism class, in the whole process.
+    """Use no kernel below a determinism class, in the whole process.
+
+    Where the device's first kernel is below it, another of its kernels is taken that is not; then
+    the op's decomposition, if it has one; else the op is refused, with what to do instead. Memory
+    of ``empty`` and ``empty_like`` is filled while a mode is in force: with NaN, the largest
+    integer, or True.
 
     Args:
         mode: ``"bitwise"`` (the same bits on every device), ``"reproducible"`` (the same bits
@@ -76,13 +81,55 @@ def choose_kernel(
     kernel = ask_for_kernel(device, op, dtypes, layout)
     if isinstance(kernel, Refusal):
         return None
-    if _mode is not None and _RANK[kernel.determinism] < _RANK[_mode]:
-        raise UnsupportedOpError(
-            f"{op}({', '.join(dtypes)}) on {device}: the kernel is of class "
-            f"{kernel.determinism!r}, and use_deterministic_algorithms({_mode!r}) is in force",
-            remedy="run it on another device (x.to_device('cpu:0')), or lower the mode",
-        )
-    return kernel
+    if _holds(kernel, _mode):
+        return kernel
+    for other in alternatives(device, kernel, layout):
+        if _holds(other, _mode):
+            return other
+    if OPS[op].decomposition:
+        return None  # the ops that it consists of are asked in their turn
+    raise UnsupportedOpError(
+        f"{op}({', '.join(dtypes)}) on {device}: the kernel is of class "
+        f"{kernel.determinism!r}, and use_deterministic_algorithms({_mode!r}) is in force",
+        remedy=f"{_elsewhere_in_mode(device, op, dtypes, layout)}, or lower the mode",
+    )
+
+
+def mode_in_force() -> str | None:
+    """Return the mode of ``use_deterministic_algorithms``."""
+    return _mode
+
+
+def _holds(kernel: Kernel, mode: str | None) -> bool:
+    """Return whether a kernel is of the class that a mode demands, or a higher one."""
+    return mode is None or _RANK[kernel.determinism] >= _RANK[mode]
+
+
+def _elsewhere_in_mode(device: Device, op: str, dtypes: tuple[str, ...], layout: Layout) -> str:
+    """Say which open device has a kernel that holds the mode."""
+    from phalanx.discovery.devices import listed_devices
+
+    for other in listed_devices():
+        if other is not device and other.is_open:
+            answer = ask_for_kernel(other, op, dtypes, layout)
+            if isinstance(answer, Kernel) and _holds(answer, _mode):
+                return (
+                    f"that of {other} is {answer.determinism}: move the operands with "
+                    f'x.to_device("{other}")'
+                )
+    return 'run it on another device, such as x.to_device("cpu:0")'
+
+
+def alternatives(device: Device, kernel: Kernel, layout: Layout) -> Sequence[Kernel]:
+    """Return what else the device has for the key of a kernel.
+
+    Raises:
+        DeviceError: the driver answered with something else than what was asked for.
+    """
+    found = device.ensure_open().alternatives(kernel.op, kernel.dtypes, layout)
+    for other in found:
+        _need_kernel(device, kernel.op, kernel.dtypes, layout, other, "alternatives")
+    return tuple(found)
 
 
 def ask_for_kernel(
@@ -96,6 +143,22 @@ def ask_for_kernel(
     found: object = device.ensure_open().kernel(op, dtypes, layout)
     if isinstance(found, Refusal):
         return found
+    return _need_kernel(device, op, dtypes, layout, found, "kernel")
+
+
+def _need_kernel(
+    device: Device,
+    op: str,
+    dtypes: tuple[str, ...],
+    layout: Layout,
+    found: object,
+    call: str,
+) -> Kernel:
+    """Return an answer that is a kernel for just what was asked.
+
+    Raises:
+        DeviceError: it is not.
+    """
     if (
         isinstance(found, Kernel)
         and (found.op, found.dtypes) == (op, dtypes)
@@ -103,7 +166,7 @@ def ask_for_kernel(
     ):
         return found
     raise DeviceError(
-        f"{device}: kernel({op!r}, {dtypes!r}, {layout.name}) returned {found!r}",
+        f"{device}: {call}({op!r}, {dtypes!r}, {layout.name}) returned {found!r}",
         remedy="return a phalanx.Kernel for just these, or a phalanx.Refusal with the reason",
     )
 
@@ -146,8 +209,13 @@ def kernels(op: str | None = None, device: str | Device | None = None) -> tuple[
         for signature in row.signatures
         for layout in layouts_of(row.name)
     ]
-    # One of Layout.ANY may be the answer for both layouts.
-    return tuple(dict.fromkeys(answer for answer in found if isinstance(answer, Kernel)))
+    own = [
+        kernel
+        for answer in found
+        if isinstance(answer, Kernel)
+        for kernel in (answer, *alternatives(where, answer, answer.layout))
+    ]
+    return tuple(dict.fromkeys(own))  # one of Layout.ANY may be the answer for both layouts
 
 
 def check_op(op: str | None) -> None:

@@ -25,6 +25,7 @@ from phalanx.arrays.checks import need_array, need_int, need_one_device
 from phalanx.arrays.data_types import as_dtype, default_dtype, int64
 from phalanx.arrays.promotion import need_number
 from phalanx.discovery.devices import find_device, get_device
+from phalanx.dispatch.registry import mode_in_force
 from phalanx.driver import Feature
 
 Shape = int | tuple[int, ...]
@@ -81,6 +82,9 @@ def empty(
 ) -> Array:
     """Return an array of unset memory (default dtype: ``get_default_dtype()``).
 
+    Where ``use_deterministic_algorithms`` is in force the memory is filled, so that a program that
+    reads it is found out: with NaN, the largest integer, or True.
+
     Raises:
         DeviceNotFoundError: no such device.
         OutOfMemoryError: the memory does not suffice; the message says what holds it.
@@ -96,7 +100,18 @@ def empty(
     made: Array | None = plain_array(shape, None, dtype or float, device)
     if made is None:
         made = new_array(_shape(shape), _float_dtype(dtype, device), device_or_current(device))
+    if mode_in_force() is not None:
+        fill(made, _telling(made.dtype))
     return made
+
+
+def _telling(dtype: DType) -> bool | int | float:
+    """Return what nobody takes for a result."""
+    if dtype.kind in "iu":
+        from phalanx.arrays.data_types import iinfo
+
+        return iinfo(dtype).max
+    return True if dtype.kind == "b" else math.nan
 
 
 def full(

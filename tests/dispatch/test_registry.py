@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import ClassVar
 
 import phalanx as px
 import pytest
 from phalanx.dispatch.registry import support
+from phalanx.driver import Operand
 from phalanx.optable import OPS
-from phalanx.testing import ReferenceDriver
+from phalanx.testing import ReferenceDevice, ReferenceDriver
 
 Make = Callable[..., ReferenceDriver]
 
@@ -66,6 +68,43 @@ class TestKernels:
         assert all(k.is_native for k in px.kernels(device=real_cpu()))
 
 
+class TwoKernels(ReferenceDevice):
+    """Each kernel has a slower one beside it, of a higher class."""
+
+    launched: ClassVar[list[str]] = []
+
+    def launch(
+        self,
+        kernel: px.Kernel,
+        inputs: Sequence[Operand],
+        outputs: Sequence[px.Array],
+        params: tuple[int, ...],
+        *,
+        stream: px.Stream,
+    ) -> None:
+        self.launched.append(kernel.determinism)
+        super().launch(kernel, inputs, outputs, params, stream=stream)
+
+    def alternatives(self, op: str, dtypes: tuple[str, ...], layout: px.Layout) -> list[px.Kernel]:
+        return [px.Kernel(op, dtypes, layout, determinism="reproducible", handle=(op, dtypes))]
+
+
+class WithoutSoftmax(ReferenceDevice):
+    """Softmax alone is below the others."""
+
+    def kernel(self, op: str, dtypes: tuple[str, ...], layout: px.Layout) -> px.Kernel | px.Refusal:
+        if op == "softmax":
+            return self.made(op, dtypes, layout, "none")
+        return super().kernel(op, dtypes, layout)
+
+
+class WrongKernels(ReferenceDevice):
+    """An answer for another op."""
+
+    def alternatives(self, op: str, dtypes: tuple[str, ...], layout: px.Layout) -> list[px.Kernel]:
+        return [px.Kernel("log", dtypes, layout, determinism="bitwise")]
+
+
 class TestDeterminism:
     @pytest.mark.parametrize(
         ("cls", "mode", "runs"),
@@ -107,6 +146,61 @@ class TestDeterminism:
                 call(x)
         assert px.use_deterministic_algorithms(None) == "bitwise"
         assert float(px.sum(px.exp(x * 0))) == 3.0
+
+    def test_another_kernel_of_the_device_is_taken(self, make_driver: Make) -> None:
+        make_driver(determinism="none", device=TwoKernels)
+        x = px.ones(3, device="own:0")
+        assert [k.determinism for k in px.kernels("exp", "own:0")[:2]] == ["none", "reproducible"]
+        for mode, cls in ((None, "none"), ("reproducible", "reproducible"), (None, "none")):
+            px.use_deterministic_algorithms(mode)
+            TwoKernels.launched.clear()
+            px.exp(x)
+            assert TwoKernels.launched == [cls]
+        px.use_deterministic_algorithms("bitwise")
+        with pytest.raises(px.UnsupportedOpError, match="the kernel is of class 'none'"):
+            px.exp(x)
+
+    def test_an_op_that_others_make_up_is_decomposed(self, make_driver: Make) -> None:
+        driver = make_driver(device=WithoutSoftmax)
+        x = px.asarray([1.0, 2.0], device="own:0")
+        whole = px.softmax(x).tolist()
+        assert {launch.op for launch in driver.launches} >= {"softmax"}
+        px.use_deterministic_algorithms("bitwise")
+        driver.launches.clear()
+        assert px.softmax(x).tolist() == pytest.approx(whole)
+        assert "softmax" not in {launch.op for launch in driver.launches}
+
+    def test_the_message_names_a_device_that_holds_the_mode(self, make_driver: Make) -> None:
+        make_driver(determinism="none")
+        x = px.ones(3, device="own:0")
+        px.ones(3, device="fake:0")
+        px.use_deterministic_algorithms("bitwise")
+        with pytest.raises(
+            px.UnsupportedOpError, match=r'is bitwise: move .*x\.to_device\("\w+:\d"'
+        ):
+            px.exp(x)
+
+    def test_alternatives_that_are_none(self, make_driver: Make) -> None:
+        make_driver(determinism="none", device=WrongKernels)
+        x = px.ones(3, device="own:0")
+        px.use_deterministic_algorithms("bitwise")
+        with pytest.raises(px.DeviceError, match=r"alternatives\('exp'.*returned <Kernel"):
+            px.exp(x)
+
+    def test_unset_memory_is_filled(self, device: px.Device) -> None:
+        px.use_deterministic_algorithms("reproducible")
+        for name, filled in (
+            ("float32", "nan"),
+            ("bfloat16", "nan"),
+            ("complex64", "(nan+0j)"),
+            ("bool", "True"),
+            ("int8", "127"),
+            ("uint64", str(2**64 - 1)),
+        ):
+            x = px.empty((2, 3), dtype=name)
+            assert str(x[1, 2].item()) == filled
+            assert str(px.empty_like(x)[0, 0].item()) == filled
+        assert px.empty((0, 3)).shape == (0, 3)
 
     def test_unknown_mode(self) -> None:
         with pytest.raises(ValueError, match="unknown mode 'exact'"):
