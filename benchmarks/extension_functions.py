@@ -61,6 +61,7 @@ _LINALG: Table = (
             *_of_linalg("cholesky(a) det(a) diagonal(a) eigvalsh(a) inv(a) pinv(a) svdvals(a)"),
             *_of_linalg("eigh(a)[0] slogdet(a)[1] svd(a)[1] matrix_norm(a) matrix_power(a,3)"),
             "xp.linalg.matrix_rank(a)",
+            "xp.linalg.cond(a)",
             # NumPy's are real where all are.
             *(
                 (f"xp.linalg.{call}", f"xp.linalg.{call}", f"xp.linalg.{call}.astype(xp.complex64)")
@@ -70,7 +71,7 @@ _LINALG: Table = (
             ("xp.linalg.trace(a)", "xp.trace(a)"),
         ),
     ),
-    (_matrix_and_right_side, ("xp.linalg.solve(a, b)",)),
+    (_matrix_and_right_side, ("xp.linalg.solve(a, b)", "xp.linalg.lstsq(a, b)[0]")),
     (_two_short, (("xp.linalg.outer(a, b)", "xp.outer(a, b)"),)),
     (_triples, ("xp.linalg.cross(a, b)",)),
     (_real, ("xp.linalg.vector_norm(a)",)),

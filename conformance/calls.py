@@ -211,6 +211,40 @@ def _contraction(overload: Overload, rng: np.random.Generator, quick: bool) -> I
         yield Call(overload, (a, b), (*batch, m, n))
 
 
+def factor_operands(
+    overload: Overload, rng: np.random.Generator, shape: Shape
+) -> tuple[HostArray, ...]:
+    """Return a stack (b, m, n) for an op that factors, and the triangles before it where it solves.
+
+    Square ones take the smaller extent, positive definite for ``cholesky``.
+    """
+    name = overload.inputs[0]
+    b, m, n = shape
+    k = min(m, n)
+
+    def values(*shape: int) -> HostArray:
+        return ordinary_values(name, int(np.prod(shape)), rng).reshape(shape)
+
+    if overload.op == "cholesky":
+        x = values(b, k, k)
+        definite = x @ np.conj(np.swapaxes(x, 1, 2)) + np.eye(k) * (1 + np.abs(x).sum())
+        return (definite.astype(x.dtype),)
+    if overload.op == "triangular_solve":
+        square = values(b, m, m)
+        return (square + 8 * np.eye(m, dtype=square.dtype), values(b, m, n))
+    return (values(b, m, n),)
+
+
+def _factorization(overload: Overload, rng: np.random.Generator, quick: bool) -> Iterator[Call]:
+    params = (0,) if overload.op == "triangular_solve" else ()
+    for shape in ((2, 40, 33),) if quick else ((2, 40, 33), (1, 7, 7), (300, 4, 3), (1, 130, 20)):
+        args = factor_operands(overload, rng, shape)
+        b, m, n = args[-1].shape
+        extra = {"lu": (0, 1), "householder": (n, 0), "jacobi": (n + 1, 0)}
+        rows, columns = extra.get(overload.op, (0, 0))
+        yield Call(overload, args, (b, m + rows, n + columns), params)
+
+
 _BY_STRUCTURE: dict[Structure, Callable[[Overload, np.random.Generator, bool], Iterator[Call]]] = {
     Structure.ELEMENTWISE: _elementwise,
     Structure.REDUCTION: _reduction,
@@ -223,4 +257,5 @@ _BY_STRUCTURE: dict[Structure, Callable[[Overload, np.random.Generator, bool], I
     Structure.GENERATION: _generation,
     Structure.RANDOM: _random,
     Structure.CONTRACTION: _contraction,
+    Structure.FACTORIZATION: _factorization,
 }

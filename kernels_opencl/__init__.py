@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MODULES: dict[Structure, str] = {
     structure: name
     for structure, name in device_code.MODULES.items()
-    if structure not in (Structure.SEARCH, Structure.RANDOM)
+    if structure not in (Structure.SEARCH, Structure.RANDOM, Structure.FACTORIZATION)
 }
 
 

@@ -121,7 +121,7 @@ class TestRows:
         rounding = row.name in (
             "sum", "prod", "mean", "cumulative_sum", "cumulative_prod", "matmul", "softmax",
             "arange", "random_uniform", "random_normal", "random_exponential",
-            "random_gamma",
+            "random_gamma", "cholesky", "lu", "triangular_solve", "householder", "jacobi",
         )  # fmt: skip
         assert bool(row.order) is rounding
 

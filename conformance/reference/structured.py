@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from phalanx.optable.structured import NO_PLACE
 
-from . import order, random_numbers, random_tries, sums
+from . import factors, order, random_numbers, random_tries, sums
 from .formats import FORMATS, PARTS
 from .near import Expectation, Only
 from .values import HostArray
@@ -113,6 +113,10 @@ REFERENCES: dict[str, _Reference] = {
     **{
         f"random_{name}": partial(random_tries.random_tries, f"random_{name}")
         for name in ("gamma", "poisson", "binomial")
+    },
+    **{
+        name: partial(factors.factored, name)
+        for name in ("cholesky", "lu", "triangular_solve", "householder", "jacobi")
     },
 }
 

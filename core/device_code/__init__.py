@@ -31,6 +31,7 @@ MODULES = {
     Structure.RANDOM: "random",
     Structure.CONTRACTION: "matmul",
     Structure.ROW: "softmax",
+    Structure.FACTORIZATION: "factors",
 }
 #: Structures whose kernels compute with floats, rather than move and compare them.
 _ROUNDING = {
@@ -41,6 +42,7 @@ _ROUNDING = {
     Structure.RANDOM,
     Structure.CONTRACTION,
     Structure.ROW,
+    Structure.FACTORIZATION,
 }
 
 

@@ -115,7 +115,8 @@ def _triangle(x: Array, k: int, lower: bool) -> Array:
     rows, cols = x.shape[-2:]
     row = view(arange(rows, device=x.device), (rows, 1), (1, 0))
     col = view(arange(cols, device=x.device), (1, cols), (0, 1))
-    kept = less_equal(col - row, k) if lower else greater(col - row, k - 1)
+    last = row + k  # a column: no array of all differences
+    kept = less_equal(col, last) if lower else greater(col, last - 1)
     return where(kept, x, False if x.dtype.kind == "b" else 0)
 
 

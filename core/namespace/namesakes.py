@@ -144,9 +144,7 @@ _METHODS = {
 
 
 _LINALG = {
-    "cond": "the quotient of the first and the last of phalanx.linalg.svdvals(x)",
     "dot": "phalanx.matmul or x @ y",
-    "lstsq": "phalanx.linalg.pinv(a) @ b",
     "multi_dot": "a @ b @ c",
     "norm": "phalanx.linalg.vector_norm or phalanx.linalg.matrix_norm",
 }

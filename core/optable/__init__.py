@@ -20,12 +20,13 @@ from .dtypes import (
     kind_of,
 )
 from .elementwise import ROWS as _ELEMENTWISE
+from .factors import ROWS as _FACTORS
 from .random import ROWS as _RANDOM
 from .row import Bound, Determinism, Guard, Op, Role, Signature, Structure
 from .structured import BLOCK, LANES, SCAN_BLOCK
 from .structured import ROWS as _STRUCTURED
 
-OPS: dict[str, Op] = {row.name: row for row in (*_ELEMENTWISE, *_STRUCTURED, *_RANDOM)}
+OPS: dict[str, Op] = {row.name: row for row in (*_ELEMENTWISE, *_STRUCTURED, *_RANDOM, *_FACTORS)}
 
 __all__ = [
     "ALL",

@@ -27,6 +27,7 @@ class Structure(StrEnum):
     RANDOM = "random"
     CONTRACTION = "contraction"
     ROW = "row"
+    FACTORIZATION = "factorization"
 
 
 class Determinism(StrEnum):

@@ -13,7 +13,7 @@ from phalanx.driver import Layout
 from phalanx.optable import OPS, Structure
 from phalanx.optable.structured import NO_PLACE
 
-from . import random, random_tries
+from . import factors, random, random_tries
 
 HostArray = npt.NDArray[Any]
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
@@ -244,6 +244,7 @@ _STRUCTURES: dict[Structure, Callable[..., None]] = {
     Structure.SCAN: _scan,
     Structure.SORT: _sort,
     Structure.RANDOM: random.compute,
+    Structure.FACTORIZATION: factors.compute,
 }
 _STRUCTURED: dict[str, Callable[..., None]] = {
     "searchsorted": _searchsorted,

@@ -39,7 +39,8 @@ class TestCoverage:
     @pytest.mark.parametrize("name", ["linalg", "fft"])
     def test_every_function_of_an_extension_has_a_row(self, name: str) -> None:
         missing = functions(getattr(px, name)) - called(EXTENSIONS, f"xp.{name}.")
-        assert missing == (ALIASES if name == "linalg" else set())
+        scipy_has = {"lu", "solve_triangular"}  # which NumPy has not
+        assert missing == (ALIASES | scipy_has if name == "linalg" else set())
 
     def test_no_reason_is_stale(self) -> None:
         assert functions(px) >= NOT_TIMED.keys()

@@ -39,6 +39,9 @@ def operands(row: Op, inputs: tuple[str, ...], rng: np.random.Generator) -> tupl
     first = ordinary_values(inputs[0], 12, rng)
     if row.structure is Structure.CONTRACTION:
         return first.reshape(3, 4), ordinary_values(inputs[1], 8, rng).reshape(4, 2)
+    if row.structure is Structure.FACTORIZATION:
+        square = first[:9].reshape(1, 3, 3)
+        return (square,) if len(inputs) == 1 else (square, square)
     if row.structure is Structure.SEARCH:
         return np.sort(first), ordinary_values(inputs[1], 5, rng)
     if row.structure is Structure.RANDOM:
@@ -56,12 +59,15 @@ PARAMS = {
     "searchsorted": (1,),
     "wrap_index": (20, 3),
     "arange": (9,),
+    "triangular_solve": (0,),
     **{row.name: (7, -8, 9, 3) for row in STRUCTURED if row.structure is Structure.RANDOM},
 }
 SHAPES = {
     **dict.fromkeys(("cumulative_sum", "cumulative_prod", "sort", "argsort", "softmax"), (3, 4)),
     **{"searchsorted": (5,), "compress": (3, 2), "wrap_index": (12,), "arange": (9,)},
     "matmul": (3, 2),
+    **dict.fromkeys(("cholesky", "triangular_solve"), (1, 3, 3)),
+    **{"lu": (1, 3, 4), "householder": (1, 6, 3), "jacobi": (1, 7, 3)},
 }
 
 

@@ -156,6 +156,11 @@ def _calls(op: str, layout: Layout, dtypes: tuple[str, ...]) -> Iterator[_Call]:
         inputs = [_array(dtype, ()) for dtype in dtypes[:-1]]
         for strides in ((1,), (2,)):
             yield _Call(inputs, [_array(dtypes[-1], (99,), strides)], (7, -1, 2**40))
+    elif structure is Structure.FACTORIZATION:
+        extra = {"lu": (5, 5), "householder": (9, 4), "jacobi": (10, 4)}
+        shapes = [(2, 5, 4)] * (len(dtypes) - 1) + [(2, *extra.get(op, (5, 4)))]
+        arrays = [_array(dtype, shape) for dtype, shape in zip(dtypes, shapes, strict=True)]
+        yield _Call(arrays[:-1], arrays[-1:], (0,))
     elif structure is Structure.CONTRACTION:
         for count, size in ((2, 3), (2, 200), (200, 200)):
             shape, strides = (count, size, size), (0, size, 1)

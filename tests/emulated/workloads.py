@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import phalanx as px
+from phalanx.linalg.operands import factor
 from phalanx.optable.structured import BLOCK
 
 Make = Callable[[Any], px.Array]
@@ -103,8 +104,30 @@ def _tiles(make: Make) -> Iterator[px.Array]:
     )
 
 
+def _factor(
+    op: str, m: int, n: int, rows: int, columns: int
+) -> Callable[[Make], Iterator[px.Array]]:
+    """More matrices than groups, of more elements than a group; rows out of order, equal ones."""
+
+    def run(make: Make) -> Iterator[px.Array]:
+        for dtype in ("float32", "complex128"):
+            x = _numbers(9, m, n, dtype="float64").astype(dtype)
+            if op == "cholesky":
+                x = x @ np.conj(np.swapaxes(x, 1, 2)) + np.eye(n, dtype=dtype)
+            x[1] = np.eye(m, n)
+            x[2:4] *= 2.0**-100  # of float32, squares are too small without a scale
+            yield factor(op, make(x), rows, columns)
+
+    return run
+
+
 #: By the name of the text.
 WORKLOADS: dict[str, Callable[[Make], Iterator[px.Array]]] = {
+    "factor_cholesky.h": _factor("cholesky", 21, 21, 21, 21),
+    "factor_householder.h": _factor("householder", 41, 35, 76, 35),
+    "factor_jacobi.h": _factor("jacobi", 19, 37, 57, 37),
+    "factor_lu.h": _factor("lu", 45, 20, 45, 21),
+    "factors.h": _factor("householder", 41, 35, 76, 35),
     "matmul_pack.h": _tiles,
     "matmul_tile.h": _tiles,
     "reduce_groups.h": _reduce,

@@ -161,11 +161,6 @@ MISTAKES = (
         "or phalanx.linalg.matrix_norm",
     ),
     Mistake(
-        "px.linalg.lstsq(m, x)",
-        AttributeError,
-        "module 'phalanx.linalg' has no attribute 'lstsq'; write phalanx.linalg.pinv(a) @ b",
-    ),
-    Mistake(
         "px.linalg.eigvlas(m)",
         AttributeError,
         "module 'phalanx.linalg' has no attribute 'eigvlas'; did you mean phalanx.linalg.eigvals?",

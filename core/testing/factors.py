@@ -1,0 +1,85 @@
+"""Factorizations in NumPy, for the reference driver: LAPACK's where the op's form allows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+HostArray = npt.NDArray[Any]
+
+
+def compute(op: str, inputs: Sequence[HostArray], out: HostArray, params: tuple[int, ...]) -> None:
+    """Run an op on stacks (b, m, n)."""
+    assert all(x.ndim == 3 for x in (*inputs, out))
+    assert all(x.shape[0] == out.shape[0] for x in inputs)
+    for number in range(out.shape[0]):
+        matrices = [np.array(x[number]) for x in inputs]
+        if op == "triangular_solve":
+            out[number] = _triangular_solve(*matrices, unit=bool(params[0]))
+        else:
+            out[number] = _FACTORS[op](*matrices)
+
+
+def _cholesky(x: HostArray) -> HostArray:
+    assert x.shape[0] == x.shape[1]
+    made = np.tril(x)
+    for j in range(len(x)):
+        pivot = made[j, j].real
+        made[j, j] = np.sqrt(pivot) if pivot > 0 else np.nan
+        made[j + 1 :, j] /= made[j, j]
+        made[j + 1 :, j + 1 :] -= np.tril(np.outer(made[j + 1 :, j], made[j + 1 :, j].conj()))
+    return made
+
+
+def _lu(x: HostArray) -> HostArray:
+    m, n = x.shape
+    made = np.concatenate([x, np.arange(m, dtype=x.dtype)[:, None]], axis=1)
+    for j in range(min(m, n)):
+        size = np.abs(made[j:, j].real) + np.abs(made[j:, j].imag)
+        row = j + int(np.argmax(np.where(np.isnan(size), -1, size)))
+        made[[j, row]] = made[[row, j]]
+        if made[j, j] != 0:
+            made[j + 1 :, j] /= made[j, j]
+        made[j + 1 :, j + 1 : n] -= np.outer(made[j + 1 :, j], made[j, j + 1 : n])
+    return made
+
+
+def _triangular_solve(lower: HostArray, x: HostArray, *, unit: bool) -> HostArray:
+    made = x.copy()
+    for i in range(len(x)):
+        made[i] -= lower[i, :i] @ made[:i]
+        if not unit:
+            made[i] /= lower[i, i]
+    return made
+
+
+def _householder(x: HostArray) -> HostArray:
+    m, n = x.shape
+    made, t = x.copy(), np.zeros((n, n), x.dtype)
+    for j in range(min(m, n)):
+        alpha, rest = made[j, j], made[j + 1 :, j].copy()
+        made[j + 1 :, j] = 0
+        if not rest.any() and alpha.imag == 0:
+            continue
+        beta = -np.copysign(np.linalg.norm(made[j:, j] + np.append(0, rest)), alpha.real)
+        tau = (beta - alpha) / beta
+        v = np.concatenate([np.ones(1, x.dtype), rest / (alpha - beta)])
+        made[j, j], made[j + 1 :, j] = beta, v[1:]
+        made[j:, j + 1 :] -= np.outer(v, np.conj(tau) * (v.conj() @ made[j:, j + 1 :]))
+        t[:j, j] = -tau * (t[:j, :j] @ (made[j:, :j].conj().T @ v))
+        t[j, j] = tau
+    return np.concatenate([made, t])
+
+
+def _jacobi(x: HostArray) -> HostArray:
+    n = x.shape[1]
+    if not np.isfinite(x).all():
+        return np.full((len(x) + n + 1, n), np.nan, x.dtype)
+    v = np.linalg.svd(x).Vh.conj().T
+    return np.concatenate([x @ v, v, np.ones((1, n), x.dtype)])
+
+
+_FACTORS = {"cholesky": _cholesky, "lu": _lu, "householder": _householder, "jacobi": _jacobi}

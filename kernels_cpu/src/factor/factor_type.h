@@ -1,0 +1,266 @@
+/* Template: the factorizations of one dtype (docs/ops.md has their order; core/device_code/factor_*.h is
+ * the same for groups of work-items). Include with these macros set; they are undefined at the end:
+ *   T, F        the element and its real part
+ *   REAL(f)     the name of a function of real numbers: phx_<f>, with f at the end for f32
+ *   TINY, FAR   the unit in the last place of 1, and a number whose square does not overflow
+ *   NAME(f)     the name of the function f of this instance
+ * Matrices are worked on in scratch memory, where the rows that loops go along are dense.
+ */
+#define STEP_(f, t) phx_##f##_##t
+#define STEP_OF(f, t) STEP_(f, t)
+#define STEP(f) STEP_OF(f, T)
+#define ZERO STEP(of_parts)((F)0, (F)0)
+#define ONE STEP(of_parts)((F)1, (F)0)
+#define AT(i, j) a[(i) * n + (j)]
+
+/* Copy (m, n) between any strides and dense rows. */
+static void NAME(move)(T *to, int64_t ti, int64_t tj, const T *from, int64_t fi, int64_t fj, int64_t m, int64_t n) {
+    if (tj == 1 && fj == 1) {
+        for (int64_t i = 0; i < m; i++) memcpy(to + i * ti, from + i * fi, (size_t)n * sizeof(T));
+        return;
+    }
+    for (int64_t i0 = 0; i0 < m; i0 += 16) /* squares, so that neither side loses its cache lines */
+        for (int64_t j0 = 0; j0 < n; j0 += 16)
+            for (int64_t i = i0; i < m && i < i0 + 16; i++)
+                for (int64_t j = j0; j < n && j < j0 + 16; j++) to[i * ti + j * tj] = from[i * fi + j * fj];
+}
+
+static inline F NAME(real_tree)(F *s) {
+    for (int half = FACTOR_LANES / 2; half > 0; half /= 2)
+        for (int l = 0; l < half; l++) s[l] += s[l + half];
+    return s[0];
+}
+
+/* The tree of rows of n lanes' sums, column by column. */
+static inline void NAME(tree)(T *s, int64_t n) {
+    for (int half = FACTOR_LANES / 2; half > 0; half /= 2)
+        for (int64_t l = 0; l < half * n; l++) s[l] = STEP(sum)(s[l], s[l + half * n]);
+}
+
+static void NAME(cholesky)(const factor_job *job, const char *in, char *out, void *room) {
+    const int64_t n = job->n;
+    T *restrict a = room; /* L transposed */
+    NAME(move)(a, n, 1, (const T *)in, job->x[1], job->x[0], n, n);
+    for (int64_t j = 0; j < n; j++) {
+        const F pivot = STEP(re)(AT(j, j)), d = pivot > (F)0 ? REAL(sqrt)(pivot) : (F)PHX_NAN;
+        for (int64_t i = 0; i < j; i++) AT(j, i) = ZERO;
+        AT(j, j) = STEP(of_parts)(d, (F)0);
+        for (int64_t i = j + 1; i < n; i++) AT(j, i) = STEP(over)(AT(j, i), d);
+        for (int64_t c = j + 1; c < n; c++) {
+            const T other = STEP(conjugate)(AT(j, c));
+            const T *restrict l = &AT(j, 0);
+            T *restrict to = &AT(c, 0);
+            for (int64_t i = c; i < n; i++) to[i] = STEP(minus_product)(to[i], l[i], other);
+        }
+    }
+    NAME(move)((T *)out, job->y[1], job->y[0], a, n, 1, n, n);
+}
+
+static void NAME(lu)(const factor_job *job, const char *in, char *out, void *room) {
+    const int64_t m = job->m, width = job->n, n = width + 1;
+    T *restrict a = room;
+    NAME(move)(a, n, 1, (const T *)in, job->x[0], job->x[1], m, width);
+    for (int64_t i = 0; i < m; i++) AT(i, width) = STEP(of_parts)((F)i, (F)0);
+    for (int64_t j = 0; j < width && j < m; j++) {
+        F most = (F)-1;
+        int64_t row = j;
+        for (int64_t i = j; i < m; i++) {
+            const F size = STEP(size)(AT(i, j));
+            row = size > most ? i : row;
+            most = size > most ? size : most;
+        }
+        for (int64_t k = 0; k < n && row != j; k++) {
+            const T v = AT(j, k);
+            AT(j, k) = AT(row, k);
+            AT(row, k) = v;
+        }
+        const T pivot = AT(j, j);
+        const int divides = STEP(size)(pivot) != (F)0;
+        const T *restrict from = &AT(j, 0);
+        for (int64_t i = j + 1; i < m; i++) {
+            T *restrict to = &AT(i, 0);
+            const T l = divides ? STEP(quotient)(to[j], pivot) : to[j];
+            to[j] = l;
+            for (int64_t k = j + 1; k < width; k++) to[k] = STEP(minus_product)(to[k], l, from[k]);
+        }
+    }
+    NAME(move)((T *)out, job->y[0], job->y[1], a, n, 1, m, n);
+}
+
+/* Columns of a right side that are solved together: they stay in the nearest cache. */
+#define STRIP 32
+
+static void NAME(solve)(const factor_job *job, const char *lower, const char *in, char *out, int64_t begin,
+                        int64_t end, void *room) {
+    const int64_t n = job->n;
+    T *restrict l = room;
+    T *restrict a = l + n * n;
+    NAME(move)(l, n, 1, (const T *)lower, job->l[0], job->l[1], n, n);
+    for (int64_t c = begin; c < end; c += STRIP) {
+        const int64_t wide = end - c < STRIP ? end - c : STRIP;
+        NAME(move)(a, STRIP, 1, (const T *)in + c * job->x[1], job->x[0], job->x[1], n, wide);
+        for (int64_t i = 0; i < n; i++) {
+            T *restrict to = a + i * STRIP;
+            for (int64_t j = 0; j < i; j++) {
+                const T v = l[i * n + j];
+                const T *restrict from = a + j * STRIP;
+                for (int64_t k = 0; k < wide; k++) to[k] = STEP(minus_product)(to[k], v, from[k]);
+            }
+            if (!job->unit)
+                for (int64_t k = 0; k < wide; k++) to[k] = STEP(quotient)(to[k], l[i * n + i]);
+        }
+        NAME(move)((T *)out + c * job->y[1], job->y[0], job->y[1], a, STRIP, 1, n, wide);
+    }
+}
+
+static void NAME(householder)(const factor_job *job, const char *in, char *out, void *room) {
+    const int64_t m = job->m, n = job->n;
+    T *restrict a = room;
+    T *restrict sums = a + (m + n) * n;
+    NAME(move)(a, n, 1, (const T *)in, job->x[0], job->x[1], m, n);
+    for (int64_t i = 0; i < n * n; i++) a[m * n + i] = ZERO;
+    for (int64_t j = 0; j < n && j < m; j++) {
+        F most = (F)0, squares[FACTOR_LANES] = {0};
+        for (int64_t i = j; i < m; i++) {
+            const F part = STEP(largest_part)(AT(i, j));
+            most = part > most ? part : most;
+        }
+        const F power = STEP_OF(power_below, F)(most);
+        for (int64_t i = j + 1; i < m; i++) {
+            F *s = &squares[i % FACTOR_LANES];
+            *s = STEP(plus_square)(*s, STEP(over)(AT(i, j), power));
+        }
+        const F below = NAME(real_tree)(squares);
+        const T alpha = AT(j, j);
+        const int turns = !(below == (F)0 && STEP(im)(alpha) == (F)0);
+        F beta = STEP(re)(alpha);
+        T tau = ZERO;
+        if (turns) {
+            const F norm = power * REAL(sqrt)(STEP(plus_square)(below, STEP(over)(alpha, power)));
+            beta = -REAL(copysign)(norm, STEP(re)(alpha));
+            tau = STEP(of_parts)((beta - STEP(re)(alpha)) / beta, -STEP(im)(alpha) / beta);
+        }
+        const T head = STEP(of_parts)(STEP(re)(alpha) - beta, STEP(im)(alpha));
+        AT(j, j) = STEP(of_parts)(beta, (F)0);
+        for (int64_t i = 0; i < FACTOR_LANES * n; i++) sums[i] = ZERO;
+        for (int64_t i = j + 1; i < m; i++) {
+            T *restrict row = &AT(i, 0);
+            T *restrict s = sums + i % FACTOR_LANES * n;
+            const T v = turns ? STEP(quotient)(row[j], head) : ZERO;
+            row[j] = v;
+            for (int64_t k = 0; k < n; k++) s[k] = STEP(plus_inner)(s[k], v, row[k]);
+        }
+        NAME(tree)(sums, n);
+        for (int64_t k = 0; k < n; k++) {
+            const T s = STEP(sum)(sums[k], AT(j, k));
+            sums[k] = STEP(plus_product)(ZERO, STEP(conjugate)(tau), s);
+            if (k < j) AT(m + k, j) = STEP(conjugate)(s);
+            if (k > j) AT(j, k) = STEP(minus_product)(AT(j, k), ONE, sums[k]);
+        }
+        for (int64_t i = j + 1; i < m; i++) {
+            T *restrict row = &AT(i, 0);
+            const T v = row[j];
+            for (int64_t k = j + 1; k < n; k++) row[k] = STEP(minus_product)(row[k], v, sums[k]);
+        }
+        for (int64_t r = 0; r < j; r++) {
+            T s = ZERO;
+            for (int64_t q = r; q < j; q++) s = STEP(plus_product)(s, AT(m + r, q), AT(m + q, j));
+            AT(m + r, j) = STEP(minus_product)(ZERO, tau, s);
+        }
+        AT(m + j, j) = tau;
+    }
+    NAME(move)((T *)out, job->y[0], job->y[1], a, n, 1, m + n, n);
+}
+
+typedef struct {
+    T *a;
+    int64_t m, n, round;
+    F limit;
+    atomic_int turned;
+} NAME(round);
+
+/* Turn pairs [begin, end) of a round. */
+static void NAME(pairs)(void *ctx, int64_t begin, int64_t end) {
+    NAME(round) *d = ctx;
+    const int64_t m = d->m, n = d->n, length = m + n, rounds = (n + 1) / 2 * 2 - 1;
+    int turned = 0;
+    for (int64_t q = begin; q < end; q++) {
+        const int64_t one = q == 0 ? rounds : (d->round + q) % rounds, other = (d->round - q + rounds) % rounds;
+        const int64_t i = one < other ? one : other, j = one + other - i;
+        if (j >= n) continue;
+        T *restrict x = d->a + i * length;
+        T *restrict y = d->a + j * length;
+        F s[FACTOR_LANES] = {0}, t[FACTOR_LANES] = {0};
+        T g[FACTOR_LANES];
+        for (int l = 0; l < FACTOR_LANES; l++) g[l] = ZERO;
+        int64_t r = 0;
+        for (; r + FACTOR_LANES <= m; r += FACTOR_LANES) {
+            for (int l = 0; l < FACTOR_LANES; l++) s[l] = STEP(plus_square)(s[l], x[r + l]);
+            for (int l = 0; l < FACTOR_LANES; l++) t[l] = STEP(plus_square)(t[l], y[r + l]);
+            for (int l = 0; l < FACTOR_LANES; l++) g[l] = STEP(plus_inner)(g[l], x[r + l], y[r + l]);
+        }
+        for (int l = 0; r + l < m; l++) {
+            s[l] = STEP(plus_square)(s[l], x[r + l]);
+            t[l] = STEP(plus_square)(t[l], y[r + l]);
+            g[l] = STEP(plus_inner)(g[l], x[r + l], y[r + l]);
+        }
+        NAME(tree)(g, 1);
+        const F ss = NAME(real_tree)(s), tt = NAME(real_tree)(t);
+        const F size = REAL(sqrt)(STEP(plus_square)((F)0, g[0]));
+        if (!(size > d->limit * REAL(sqrt)(ss) * REAL(sqrt)(tt))) continue;
+        const F zeta = (tt - ss) / ((F)2 * size), far = REAL(fabs)(zeta);
+        const F tangent = REAL(copysign)(
+            far > (F)FAR ? (F)0.5 / far : (F)1 / (far + REAL(sqrt)(REAL(fma)(zeta, zeta, (F)1))), zeta);
+        const F cosine = (F)1 / REAL(sqrt)(REAL(fma)(tangent, tangent, (F)1)), sine = cosine * tangent;
+        const T phase = STEP(over)(STEP(conjugate)(g[0]), size);
+        turned = 1;
+        for (int64_t k = 0; k < length; k++) {
+            const T u = x[k], v = STEP(plus_product)(ZERO, phase, y[k]);
+            x[k] = STEP(turned)(u, cosine, v, -sine);
+            y[k] = STEP(turned)(v, cosine, u, sine);
+        }
+    }
+    if (turned) atomic_store(&d->turned, 1);
+}
+
+static void NAME(jacobi)(const factor_job *job, const char *in, char *out, void *room) {
+    const int64_t m = job->m, n = job->n, length = m + n, pairs = (n + 1) / 2;
+    T *a = room; /* columns dense */
+    NAME(move)(a, length, 1, (const T *)in, job->x[1], job->x[0], n, m);
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < n; i++) a[j * length + m + i] = i == j ? ONE : ZERO;
+    NAME(round)
+    d = {.a = a, .m = m, .n = n, .limit = (REAL(sqrt)((F)m) + (F)4) * (F)TINY};
+    const int64_t grain = 1 + 20000 / (length + 1);
+    int64_t sweeps = 0;
+    for (atomic_store(&d.turned, 1); atomic_load(&d.turned) && sweeps < FACTOR_SWEEPS; sweeps++) {
+        atomic_store(&d.turned, 0);
+        for (d.round = 0; d.round < 2 * pairs - 1; d.round++) phx_parallel_for(pairs, grain, NAME(pairs), &d);
+    }
+    NAME(move)((T *)out, job->y[1], job->y[0], a, length, 1, n, length);
+    const T count = STEP(of_parts)(atomic_load(&d.turned) ? (F)-1 : (F)sweeps, (F)0);
+    for (int64_t j = 0; j < n; j++) ((T *)out)[length * job->y[0] + j * job->y[1]] = count;
+}
+
+static const factor_type NAME(type) = {
+    .cholesky = NAME(cholesky),
+    .lu = NAME(lu),
+    .householder = NAME(householder),
+    .jacobi = NAME(jacobi),
+    .solve = NAME(solve),
+    .itemsize = sizeof(T),
+};
+
+#undef T
+#undef F
+#undef REAL
+#undef TINY
+#undef FAR
+#undef NAME
+#undef STEP_
+#undef STEP_OF
+#undef STEP
+#undef ZERO
+#undef ONE
+#undef AT
+#undef STRIP
