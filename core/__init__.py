@@ -106,7 +106,7 @@ from .runtime.threads import get_num_threads, set_num_threads
 from .version import __version__
 
 if TYPE_CHECKING:
-    from . import fft, linalg, random, special
+    from . import fft, linalg, nn, random, special
     from .discovery.hookspecs import hookimpl, hookspec
 
 newaxis = None
@@ -198,6 +198,7 @@ __all__ = [
     "memory_summary",
     "nan",
     "newaxis",
+    "nn",
     "pi",
     "promotion",
     "random",
@@ -227,7 +228,7 @@ __all__ += _namespace.__all__
 
 def __getattr__(name: str) -> object:
     """``hookimpl`` and ``hookspec`` need pluggy; the extensions wait until they are used."""
-    if name in ("fft", "linalg", "random", "special"):
+    if name in ("fft", "linalg", "nn", "random", "special"):
         from importlib import import_module
 
         return import_module(f".{name}", __name__)

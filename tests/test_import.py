@@ -30,6 +30,7 @@ FLOORS = (
     ("abi", "arrays"),
     ("namespace",),
     ("fft", "files", "linalg", "random", "special", "vendor"),
+    ("nn",),
     ("device_code", "testing"),
     ("cli",),
 )

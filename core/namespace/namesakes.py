@@ -37,6 +37,7 @@ _FUNCTIONS = {
     "double": "phalanx.float64",
     "dtype": "phalanx.float32 or another dtype, or x.dtype",
     "einsum": "phalanx.tensordot, phalanx.matmul or phalanx.vecdot",
+    "dropout": "phalanx.nn.dropout",
     "erf": "phalanx.special.erf",
     "erfc": "phalanx.special.erfc",
     "fabs": "phalanx.abs",
@@ -75,15 +76,16 @@ _FUNCTIONS = {
     "rand": "phalanx.random.uniform(size=shape)",
     "randn": "phalanx.random.normal(size=shape)",
     "ravel": "phalanx.reshape(x, (-1,)) or x.ravel()",
-    "relu": "phalanx.maximum(x, 0)",
+    "relu": "phalanx.nn.relu",
     "right_shift": "phalanx.bitwise_right_shift or x >> n",
     "rint": "phalanx.round",
     "seed": "phalanx.random.seed(seed)",
-    "sigmoid": "1 / (1 + phalanx.exp(-x))",
+    "sigmoid": "phalanx.nn.sigmoid",
     "split": "slices such as x[:n] and x[n:]",
     "svd": "phalanx.linalg.svd",
     "swapaxes": "phalanx.permute_dims or x.swapaxes(i, j)",
     "tensor": "phalanx.asarray",
+    "topk": "phalanx.nn.topk",
     "Tensor": "phalanx.Array",
     "to_numpy": "phalanx.asnumpy",
     "trace": "phalanx.linalg.trace",
@@ -128,7 +130,7 @@ _METHODS = {
     "ptp": "x.max() - x.min()",
     "requires_grad": "nothing: no gradients are recorded",
     "resize": "x.reshape(shape)",
-    "sigmoid": "1 / (1 + phalanx.exp(-x))",
+    "sigmoid": "phalanx.nn.sigmoid(x)",
     "softmax": "phalanx.softmax(x, axis)",
     "sqrt": "phalanx.sqrt(x)",
     "t": "x.T",
@@ -156,7 +158,7 @@ _FFT = {
 }
 _RANDOM = {
     "default_rng": "phalanx.random.Generator(seed)",
-    "dropout": "x * phalanx.random.dropout_mask(p, size=x.shape)",
+    "dropout": "phalanx.nn.dropout(x, p)",
     "manual_seed": "phalanx.random.seed(7)",
     "permuted": "phalanx.random.permutation(x, axis=axis)",
     "PRNGKey": "phalanx.random.Generator(seed)",
@@ -174,13 +176,24 @@ _RANDOM = {
 _SPECIAL = {
     "cbrt": "phalanx.cbrt",
     "exp2": "phalanx.exp2",
+    "expit": "phalanx.nn.sigmoid",
     "expm1": "phalanx.expm1",
+    "log_softmax": "phalanx.nn.log_softmax",
+    "logsumexp": "phalanx.nn.logsumexp",
+    "softmax": "phalanx.softmax",
     "log1p": "phalanx.log1p",
+}
+_NN = {
+    "binary_cross_entropy_with_logits": "phalanx.nn.softplus(x) - x * target",
+    "l1_loss": "phalanx.mean(phalanx.abs(x - target))",
+    "pad": "phalanx.concat with phalanx.zeros",
+    "tanh": "phalanx.tanh",
 }
 _OF_MODULES = {
     "phalanx": _FUNCTIONS,
     "phalanx.linalg": _LINALG,
     "phalanx.fft": _FFT,
+    "phalanx.nn": _NN,
     "phalanx.random": _RANDOM,
     "phalanx.special": _SPECIAL,
 }
@@ -237,6 +250,8 @@ def _in_scipy(name: str) -> str:
 
 def _in_numpy(name: str, of_array: bool, module: str) -> str:
     """How to call a function or method of NumPy's with the data; empty if there is none."""
+    if module == "phalanx.nn":
+        return ""
     if module == "phalanx.special":
         return _in_scipy(name)
     if module == "phalanx.random":

@@ -114,7 +114,7 @@ MISTAKES = (
     Mistake(
         "px.relu(x)",
         AttributeError,
-        "module 'phalanx' has no attribute 'relu'; write phalanx.maximum(x, 0)",
+        "module 'phalanx' has no attribute 'relu'; write phalanx.nn.relu",
     ),
     Mistake(
         "px.average(x)",

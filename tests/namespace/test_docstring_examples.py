@@ -35,7 +35,7 @@ def is_for_users(found: Any) -> bool:
 def public_callables() -> Iterator[tuple[str, Any]]:
     """What users call, by the name they write: functions and classes, extensions, methods."""
     spaces: dict[str, ModuleType] = {"px": px, "px.fft": px.fft, "px.linalg": px.linalg}
-    spaces |= {"px.random": px.random, "px.special": px.special}
+    spaces |= {"px.random": px.random, "px.special": px.special, "px.nn": px.nn}
     for space, module in spaces.items():
         for name in sorted(set(module.__all__) - HOOKS):
             found = getattr(module, name)

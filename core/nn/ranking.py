@@ -1,0 +1,125 @@
+"""The largest elements."""
+
+from __future__ import annotations
+
+from math import inf, isqrt
+from typing import NamedTuple
+
+from phalanx._warm import Array, along_axis, normal_axis, taken
+from phalanx.arrays.checks import need_array, need_int
+from phalanx.arrays.data_types import int64
+from phalanx.namespace import reductions
+from phalanx.namespace.creation import arange
+from phalanx.namespace.elementwise import isnan, where
+from phalanx.namespace.manipulation import concat, expand_dims, moveaxis, reshape
+
+#: Rows up to this length are sorted whole.
+_SHORT = 64
+
+
+class TopK(NamedTuple):
+    """What `topk` gives."""
+
+    values: Array
+    indices: Array
+
+
+def topk(input: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> TopK:
+    """Return the ``k`` largest elements along an axis and their places, the largest first.
+
+    Places are int64. Of equal elements that with the lower place comes first; NaN counts as the
+    largest, and -0.0 equals 0.0, as in ``argsort``. ``largest=False`` gives the smallest, the
+    smallest first. ``sorted`` is for PyTorch's signature: the result always is.
+
+    Raises:
+        IndexError: an axis that is not there.
+        TypeError: no array, or one of complex numbers.
+        ValueError: ``k`` is negative or more than the extent, or a 0-d array.
+
+    Examples:
+        >>> values, indices = px.nn.topk(px.asarray([3, 9, 1, 9]), 2)
+        >>> print(values, indices)
+        [9 9] [1 3]
+    """
+    del sorted
+    need_array(input, "topk")
+    if input.dtype.kind == "c":
+        raise TypeError(f"topk is not defined for {input.dtype}, which has no order; use abs")
+    if input.ndim == 0:
+        raise ValueError("topk needs at least one axis, got a 0-d array")
+    axis = normal_axis(dim, input, "topk")
+    count, n = need_int(k, "topk: k"), input.shape[axis]
+    if not 0 <= count <= n:
+        raise ValueError(
+            f"topk: k is from 0 to {n} along axis {axis} of {input.shape}, got {count}"
+        )
+    last = moveaxis(input, axis, -1)
+    rows = reshape(last, (-1, n)) if last.size else reshape(last, (_length(last.shape), n))
+    values, places = _of_rows(rows, count, largest)
+    shape = (*last.shape[:-1], count)
+    return TopK(*(moveaxis(reshape(x, shape), -1, axis) for x in (values, places)))
+
+
+def _length(shape: tuple[int, ...]) -> int:
+    length = 1
+    for extent in shape[:-1]:
+        length *= extent
+    return length
+
+
+def _of_rows(x: Array, k: int, largest: bool) -> tuple[Array, Array]:
+    """Values and places (rows, k) of a matrix (rows, n)."""
+    n = x.shape[1]
+    block = isqrt(n // max(k, 1))
+    if x.size == 0 or k == 0 or n <= _SHORT or block < 4 or x.dtype.kind == "b":
+        return _sorted(x, k, largest)
+    return _of_blocks(x, k, largest, block)
+
+
+def _sorted(x: Array, k: int, largest: bool) -> tuple[Array, Array]:
+    places = along_axis("argsort", x, 1, int64, (int(largest),))[:, :k]
+    return _at(x, places), places
+
+
+def _at(x: Array, places: Array) -> Array:
+    """The elements of each row (rows, n) at its places (rows, m)."""
+    rows, n = x.shape
+    begins = expand_dims(arange(0, rows * n, n, device=x.device), axis=1) if n else places
+    result: Array = taken(reshape(x, (-1,)), places + begins, 0)
+    return result
+
+
+def _of_blocks(x: Array, k: int, largest: bool, block: int) -> tuple[Array, Array]:
+    """Sort the k blocks with the largest of all blocks, and what is left of the last one.
+
+    An element of a block that is not among these has k elements before it, one in each: larger
+    ones, or equal ones at lower places.
+    """
+    rows, n = x.shape
+    blocks = n // block
+    whole = reshape(x[:, : blocks * block], (rows, blocks, block))
+    best = along_axis("argsort", _ends(whole, largest), 1, int64, (int(largest),))[:, :k]
+    best = along_axis("sort", best, 1, int64, (0,))  # so that places go up
+    begins = expand_dims(arange(0, rows * blocks, blocks, device=x.device), axis=1)
+    found = taken(reshape(whole, (rows * blocks, block)), best + begins, 0)
+    steps = arange(block, device=x.device)
+    places = reshape(expand_dims(best * block, axis=2) + steps, (rows, -1))
+    candidates = reshape(found, (rows, -1))
+    if blocks * block < n:
+        rest = arange(blocks * block, n, device=x.device) + places[:, :1] * 0
+        candidates = concat([candidates, x[:, blocks * block :]], axis=1)
+        places = concat([places, rest], axis=1)
+    values, among = _sorted(candidates, k, largest)
+    return values, _at(places, among)
+
+
+def _ends(x: Array, largest: bool) -> Array:
+    """The element of each block (rows, blocks, n) that comes first in the order."""
+    if largest:
+        return reductions.max(x, axis=2)
+    if x.dtype.kind != "f":
+        return reductions.min(x, axis=2)
+    # NaN is the largest: a block has the smallest of its numbers, and NaN if it has none
+    nan = isnan(x)
+    smallest = reductions.min(where(nan, inf, x), axis=2)
+    return where(reductions.all(nan, axis=2), float("nan"), smallest)
