@@ -13,6 +13,7 @@ from phalanx.optable import Structure
 from phalanx.optable.random import TRIED
 
 from .layouts import LAYOUTS, HostArray, Placed, place, room
+from .reference import fourier
 from .reference.formats import host_dtype
 from .reference.values import any_bits, hard_values, ordinary_values, special_values, wild_values
 
@@ -200,6 +201,29 @@ def _random(overload: Overload, rng: np.random.Generator, quick: bool) -> Iterat
         yield Call(overload, random_operands(overload, rng, count), (count,), random_params(rng))
 
 
+def complex_rows(rng: np.random.Generator, shape: Shape, name: str) -> HostArray:
+    """Return complex numbers of either sign and of ordinary size."""
+    return np.asarray((rng.normal(size=shape) + 1j * rng.normal(size=shape)).astype(name))
+
+
+def _fourier(overload: Overload, rng: np.random.Generator, quick: bool) -> Iterator[Call]:
+    name = overload.inputs[0]
+    if overload.op == "fft":
+        long = (4, 8, 8, 8) if quick else (4, 4, 8, 8, 8, 8)
+        for radices in ((7, 5, 3, 8), (11, 13), (3,), long):
+            n = int(np.prod(radices))
+            args = (complex_rows(rng, (5, n), name), fourier.table(radices, name))
+            params = (0, fourier.scale_bits(1.0, name), *fourier.packed(radices))
+            yield Call(overload, args, (5, n), params, anywhere=False)
+        return
+    for m in (5, 1000):
+        roots = fourier.unit_roots(np.arange(m + 1), 2 * m).astype(name)
+        back = overload.op == "fft_to_pairs"
+        rows = complex_rows(rng, (3, m + back), name)
+        params = () if back else (fourier.scale_bits(0.5, name),)
+        yield Call(overload, (rows, roots), (3, m + 1 - back), params, anywhere=False)
+
+
 def _contraction(overload: Overload, rng: np.random.Generator, quick: bool) -> Iterator[Call]:
     name = overload.inputs[0]
     sizes: tuple[tuple[Shape, int, int, int], ...] = (((), 5, 7, 9), ((), 33, 65, 17))
@@ -256,6 +280,7 @@ _BY_STRUCTURE: dict[Structure, Callable[[Overload, np.random.Generator, bool], I
     Structure.INDEXING: _indexing,
     Structure.GENERATION: _generation,
     Structure.RANDOM: _random,
+    Structure.FOURIER: _fourier,
     Structure.CONTRACTION: _contraction,
     Structure.FACTORIZATION: _factorization,
 }

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 MODULES: dict[Structure, str] = {
     structure: name
     for structure, name in device_code.MODULES.items()
-    if structure not in (Structure.SEARCH, Structure.RANDOM, Structure.FACTORIZATION)
+    if structure
+    not in (Structure.SEARCH, Structure.RANDOM, Structure.FOURIER, Structure.FACTORIZATION)
 }
 
 

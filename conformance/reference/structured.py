@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from phalanx.optable.structured import NO_PLACE
 
-from . import factors, order, random_numbers, random_tries, sums
+from . import factors, fourier, order, random_numbers, random_tries, sums
 from .formats import FORMATS, PARTS
 from .near import Expectation, Only
 from .values import HostArray
@@ -106,6 +106,9 @@ REFERENCES: dict[str, _Reference] = {
     "arange": _arange,
     "matmul": _matmul,
     "softmax": lambda args, *_: sums.softmax(args[0]),
+    "fft": fourier.transform,
+    "fft_from_pairs": fourier.from_pairs,
+    "fft_to_pairs": fourier.to_pairs,
     **{
         f"random_{name}": partial(random_numbers.random_numbers, f"random_{name}")
         for name in ("bits", "bernoulli", "integers", "uniform", "normal", "exponential")

@@ -1,4 +1,4 @@
-"""Functions that NumPy computes on the host: those of ``linalg`` and ``fft`` without own kernels.
+"""Functions that NumPy computes on the host: those of ``linalg`` without own kernels.
 
 On a device whose memory the host addresses the operands are shared, not copied. Elsewhere it is a
 fallback: the policy decides, and the ledger counts.

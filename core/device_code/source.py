@@ -16,6 +16,7 @@ _HERE = Path(__file__).parent
 #: Headers of which something is left without double; `Dialect.without_double` has the others.
 _WITHOUT_DOUBLE = (
     "convert",
+    "fourier",
     "fused",
     "integer",
     "order",

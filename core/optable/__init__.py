@@ -21,12 +21,15 @@ from .dtypes import (
 )
 from .elementwise import ROWS as _ELEMENTWISE
 from .factors import ROWS as _FACTORS
+from .fourier import ROWS as _FOURIER
 from .random import ROWS as _RANDOM
 from .row import Bound, Determinism, Guard, Op, Role, Signature, Structure
 from .structured import BLOCK, LANES, SCAN_BLOCK
 from .structured import ROWS as _STRUCTURED
 
-OPS: dict[str, Op] = {row.name: row for row in (*_ELEMENTWISE, *_STRUCTURED, *_RANDOM, *_FACTORS)}
+OPS: dict[str, Op] = {
+    row.name: row for row in (*_ELEMENTWISE, *_STRUCTURED, *_RANDOM, *_FOURIER, *_FACTORS)
+}
 
 __all__ = [
     "ALL",

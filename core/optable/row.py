@@ -25,6 +25,7 @@ class Structure(StrEnum):
     INDEXING = "indexing"
     GENERATION = "generation"
     RANDOM = "random"
+    FOURIER = "fourier"
     CONTRACTION = "contraction"
     ROW = "row"
     FACTORIZATION = "factorization"

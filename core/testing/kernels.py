@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from phalanx.driver import Layout
 from phalanx.optable import OPS, Structure
+from phalanx.optable.fourier import table_length, unpacked
 from phalanx.optable.structured import NO_PLACE
 
 from . import factors, random, random_tries
@@ -239,6 +240,50 @@ def _softmax(op: str, inputs: Sequence[HostArray], out: HostArray, params: tuple
     out[...] = (powers / np.sum(powers, axis=-1, keepdims=True)).astype(out.dtype)
 
 
+def _fft(op: str, inputs: Sequence[HostArray], out: HostArray, params: tuple[int, ...]) -> None:
+    x, table = inputs
+    inverse, bits, *rest = params
+    passes = unpacked(rest)
+    n = out.shape[-1]
+    assert n == math.prod(passes), (n, passes)
+    assert x.shape[:-1] == out.shape[:-1]
+    assert x.shape[-1] <= n
+    assert table.shape == (max(1, table_length(passes)),)
+    assert table.flags.c_contiguous
+    if out.size:
+        made = np.fft.ifft(x, n, norm="forward") if inverse else np.fft.fft(x, n)
+        out[...] = made * _part(bits, out)
+
+
+def _part(bits: int, out: HostArray) -> Any:
+    """The number whose bits a param has, in the dtype of the parts."""
+    size = out.real.dtype.itemsize
+    return np.array([bits], "<i8").view(f"<f{size}")[0]
+
+
+def _fft_from_pairs(
+    op: str, inputs: Sequence[HostArray], out: HostArray, params: tuple[int, ...]
+) -> None:
+    z, w = inputs
+    assert out.shape == (*z.shape[:-1], w.size)
+    a = np.concatenate([z, z[..., :1]], axis=-1)
+    b = a[..., ::-1].conj()
+    out[...] = ((a + b) - 1j * w * (a - b)) * _part(params[0], out)
+
+
+def _fft_to_pairs(
+    op: str, inputs: Sequence[HostArray], out: HostArray, params: tuple[int, ...]
+) -> None:
+    x, w = inputs
+    m = out.shape[-1]
+    assert w.shape == (m + 1,)
+    a = np.zeros((*x.shape[:-1], m + 1), x.dtype)
+    a[..., : x.shape[-1]] = x
+    a[..., [0, m]] = a[..., [0, m]].real
+    b = a[..., ::-1].conj()
+    out[...] = ((a + b) + 1j * w.conj() * (a - b))[..., :m]
+
+
 _STRUCTURES: dict[Structure, Callable[..., None]] = {
     Structure.REDUCTION: _reduce,
     Structure.SCAN: _scan,
@@ -254,6 +299,9 @@ _STRUCTURED: dict[str, Callable[..., None]] = {
     "arange": _arange,
     "matmul": _matmul,
     "softmax": _softmax,
+    "fft": _fft,
+    "fft_from_pairs": _fft_from_pairs,
+    "fft_to_pairs": _fft_to_pairs,
     "random_gamma": random_tries.compute,
     "random_poisson": random_tries.compute,
     "random_binomial": random_tries.compute,

@@ -14,6 +14,7 @@ import pytest
 from phalanx.conformance.groups.ops.structured_data import rows
 from phalanx.conformance.reference import fixed_point, order, sums
 from phalanx.conformance.reference.formats import FORMATS, PARTS, host_dtype
+from phalanx.conformance.reference.fourier import packed, scale_bits, table, unit_roots
 from phalanx.conformance.reference.near import Near, Only, near, overflow_of, roundoff
 from phalanx.conformance.reference.random_tries import Decided
 from phalanx.conformance.reference.structured import REFERENCES, expected, gathered, scattered
@@ -46,6 +47,10 @@ def operands(row: Op, inputs: tuple[str, ...], rng: np.random.Generator) -> tupl
         return np.sort(first), ordinary_values(inputs[1], 5, rng)
     if row.structure is Structure.RANDOM:
         return tuple(np.array(i, host_dtype(d)) for i, d in enumerate(inputs, 1))
+    if row.name == "fft":
+        return first.reshape(2, 6), table((2, 4), inputs[0])
+    if row.structure is Structure.FOURIER:
+        return first.reshape(2, 6), ordinary_values(inputs[1], 7, rng)
     if row.structure is Structure.GENERATION:
         return first[:1].reshape(()), first[1:2].reshape(())
     if row.name == "compress":
@@ -60,12 +65,14 @@ PARAMS = {
     "wrap_index": (20, 3),
     "arange": (9,),
     "triangular_solve": (0,),
+    "fft": (0, 0x3F800000, *packed((2, 4))),
+    "fft_from_pairs": (0x3F800000,),
     **{row.name: (7, -8, 9, 3) for row in STRUCTURED if row.structure is Structure.RANDOM},
 }
 SHAPES = {
     **dict.fromkeys(("cumulative_sum", "cumulative_prod", "sort", "argsort", "softmax"), (3, 4)),
     **{"searchsorted": (5,), "compress": (3, 2), "wrap_index": (12,), "arange": (9,)},
-    "matmul": (3, 2),
+    **{"matmul": (3, 2), "fft": (2, 8), "fft_from_pairs": (2, 7), "fft_to_pairs": (2, 6)},
     **dict.fromkeys(("cholesky", "triangular_solve"), (1, 3, 3)),
     **{"lu": (1, 3, 4), "householder": (1, 6, 3), "jacobi": (1, 7, 3)},
 }
@@ -396,3 +403,38 @@ def test_moves() -> None:
     assert values(expected("wrap_index", (places,), "int64", (3, -4))).tolist() == [0, -8, -8, 0]
     bad = values(expected("wrap_index", (places,), "int64", (2, 0))).tolist()
     assert bad == [-(2**56)] * 4  # one refuses all
+
+
+# ---- Fourier transforms --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("inverse", [0, 1])
+def test_transforms_agree_with_mpmath(inverse: int, rng: np.random.Generator) -> None:
+    x = rng.normal(size=(1, 9)) + 1j * rng.normal(size=(1, 9))
+    params = (inverse, scale_bits(0.5, "complex128"), *packed((3, 4)))
+    want = expected("fft", (x, table((3, 4), "complex128")), "complex128", params)
+    assert isinstance(want, Near)
+    sign = 1 if inverse else -1
+    with mpmath.workdps(40):
+        for k in range(12):
+            angles = (mpmath.mpf(sign * 2 * j * k) / 12 for j in range(9))
+            terms = (mpmath.mpc(v) * mpmath.expjpi(a) for v, a in zip(x[0], angles, strict=True))
+            total = mpmath.fsum(terms) / 2
+            for part, value in enumerate((total.real, total.imag)):
+                found = mpmath.mpf(want.values[0, k, part]) + mpmath.mpf(want.rest[0, k, part])
+                assert abs(found - value) < 1e-17
+            assert 0 < want.radius[0, k, 0] < 1e-13
+
+
+def test_pairs_are_the_halves_of_a_real_transform(rng: np.random.Generator) -> None:
+    x = rng.normal(size=(3, 14))
+    w = unit_roots(np.arange(8), 14).astype("complex128")
+    pairs, half = np.fft.fft(x[:, 0::2] + 1j * x[:, 1::2]), np.fft.rfft(x)
+    found = expected("fft_from_pairs", (pairs, w), "complex128", (scale_bits(0.5, "complex128"),))
+    back = expected("fft_to_pairs", (half, w), "complex128")
+    assert isinstance(found, Near)
+    assert isinstance(back, Near)
+    np.testing.assert_allclose(found.values[..., 0], half.real, atol=1e-13)
+    np.testing.assert_allclose(found.values[..., 1], half.imag, atol=1e-13)
+    np.testing.assert_allclose(back.values[..., 0], 2 * pairs.real, atol=1e-13)
+    np.testing.assert_allclose(back.values[..., 1], 2 * pairs.imag, atol=1e-13)

@@ -14,6 +14,7 @@ from phalanx.device_code.recipe import Program, Recipe, Traits
 from phalanx.driver import Layout
 from phalanx.errors import UnsupportedOpError
 from phalanx.optable import OPS, Structure
+from phalanx.optable.fourier import OWN_RADICES, packed
 
 #: A GPU of today, as far as texts depend on it.
 GPU = Traits(
@@ -161,6 +162,8 @@ def _calls(op: str, layout: Layout, dtypes: tuple[str, ...]) -> Iterator[_Call]:
         shapes = [(2, 5, 4)] * (len(dtypes) - 1) + [(2, *extra.get(op, (5, 4)))]
         arrays = [_array(dtype, shape) for dtype, shape in zip(dtypes, shapes, strict=True)]
         yield _Call(arrays[:-1], arrays[-1:], (0,))
+    elif structure is Structure.FOURIER:
+        yield from _fourier(op, dtypes[0])
     elif structure is Structure.CONTRACTION:
         for count, size in ((2, 3), (2, 200), (200, 200)):
             shape, strides = (count, size, size), (0, size, 1)
@@ -191,6 +194,18 @@ def _elementwise(layout: Layout, dtypes: tuple[str, ...]) -> Iterator[_Call]:
     for shape, strides in forms:
         arrays = [_array(dtype, shape, strides) for dtype in dtypes]
         yield _Call(arrays[:-1], arrays[-1:])
+
+
+def _fourier(op: str, dtype: str) -> Iterator[_Call]:
+    """A row for each radix."""
+    table = _array(dtype, (200,))
+    if op != "fft":
+        shapes = ((3, 5), (3, 6)) if op == "fft_from_pairs" else ((3, 6), (3, 5))
+        yield _Call([_array(dtype, shapes[0]), table], [_array(dtype, shapes[1])], (0,))
+        return
+    for radix in (*OWN_RADICES, 11):
+        arrays = [_array(dtype, (3, radix * radix)) for _ in range(2)]
+        yield _Call([arrays[0], table], [arrays[1]], (0, 0, *packed((radix, radix))))
 
 
 def _indexing(op: str, dtypes: tuple[str, ...]) -> Iterator[_Call]:

@@ -1,4 +1,4 @@
-"""``linalg``, and ``fft`` through NumPy on the host: shared where it can be, else as a fallback."""
+"""``linalg`` and ``fft``; ``eig`` through NumPy on the host, else as a fallback."""
 
 from __future__ import annotations
 

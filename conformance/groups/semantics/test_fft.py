@@ -1,4 +1,4 @@
-"""The extension ``fft``, against NumPy in complex128; transforms may run on the host."""
+"""The extension ``fft``, against NumPy in complex128."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import phalanx as px
 import pytest
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.semantics.compare import LAYOUTS, close, need, put, whole_numbers
-
-pytestmark = pytest.mark.allows_fallback
 
 #: Parts of the largest element that a result in complex64 may be off.
 _SLACK = 2e-6

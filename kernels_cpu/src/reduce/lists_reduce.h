@@ -13,6 +13,8 @@ cpu_kernel_list phx_scan_kernels(void);           /* cumulative_sum, cumulative_
 cpu_kernel_list phx_softmax_kernels(void);        /* softmax */
 cpu_kernel_list phx_generate_kernels(void);       /* arange */
 cpu_kernel_list phx_random_kernels(void);         /* random_bits, ... */
+cpu_kernel_list phx_fft_kernels(void);            /* fft */
+cpu_kernel_list phx_fft_pairs_kernels(void);      /* fft_from_pairs, fft_to_pairs */
 cpu_kernel_list phx_random_tries_kernels(void);   /* random_gamma, ... */
 
 #endif

@@ -1,0 +1,67 @@
+"""Transforms along axes, one after the other, of complex, real and Hermitian arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from phalanx._warm import Array, cast, copy
+
+from .arguments import need_floats, need_length, places_of
+from .transform import along, complex_of, factor, hermitian_along, real_along
+
+Lengths = Sequence[int | None] | None
+
+
+def complex_axes(
+    name: str, x: Array, s: Lengths, axes: Sequence[int], norm: str, *, inverse: bool
+) -> Array:
+    """Transform along axes, the last one first."""
+    need_floats(name, x, "fc")
+    places, asked = places_of(name, x, axes, s, norm)
+    made = cast(x, complex_of(x.dtype))
+    for axis, length in zip(reversed(places), reversed(asked), strict=True):
+        n = x.shape[axis] if length is None else length
+        made = along(made, axis, n, factor(n, norm, inverse=inverse), inverse=inverse)
+    return copy(made) if made is x else made
+
+
+def real_axes(
+    name: str, x: Array, s: Lengths, axes: Sequence[int], norm: str, *, inverse: bool = False
+) -> Array:
+    """Transform real x along the last of axes to its first half, then along the others.
+
+    ``inverse`` is for the norm alone.
+    """
+    need_floats(name, x, "f")
+    places, asked = places_of(name, x, axes, s, norm)
+    if not places:
+        raise ValueError(f"{name} needs an axis, got axes ()")
+    *others, last = places
+    n = x.shape[last] if asked[-1] is None else asked[-1]
+    made = real_along(x, last, n, factor(n, norm, inverse=inverse))
+    for axis, length in zip(reversed(others), reversed(asked[:-1]), strict=True):
+        n = made.shape[axis] if length is None else length
+        made = along(made, axis, n, factor(n, norm, inverse=inverse), inverse=inverse)
+    return made
+
+
+def hermitian_axes(
+    name: str, x: Array, s: Lengths, axes: Sequence[int], norm: str, *, inverse: bool = True
+) -> Array:
+    """Invert x along axes, and along the last of them from the first half to real numbers.
+
+    ``inverse`` is for the norm alone.
+    """
+    need_floats(name, x, "fc")
+    places, asked = places_of(name, x, axes, s, norm)
+    if not places:
+        raise ValueError(f"{name} needs an axis, got axes ()")
+    *others, last = places
+    n = 2 * (x.shape[last] - 1) if asked[-1] is None else asked[-1]
+    need_length(name, x, last, n)
+    made = cast(x, complex_of(x.dtype))
+    for axis, length in zip(others, asked[:-1], strict=True):
+        count = made.shape[axis] if length is None else length
+        scale = factor(count, norm, inverse=inverse)
+        made = along(made, axis, count, scale, inverse=inverse)
+    return hermitian_along(made, last, n, factor(n, norm, inverse=inverse))
