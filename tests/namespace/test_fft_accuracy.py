@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -30,8 +29,6 @@ LENGTHS = (
     *(384, 385, 400, 405, 432, 441, 450, 480, 486, 499, 500, 504, 510, 521, 529, 540, 567, 576),
     *(600, 625, 729, 750, 768, 997, 1000, 1001, 1009),
 )
-_QUICK = LENGTHS[::12]
-_ROWS = 24
 _WIDE = np.longdouble
 
 
@@ -44,7 +41,7 @@ def definition(x: HostArray, n: int) -> HostArray:
 
 
 def error(got: HostArray, want: HostArray) -> float:
-    """The root mean square of the errors, in units of the last place of that of the values."""
+    """The root mean square of errors over that of the values, in rounding errors of the dtype."""
     unit = np.finfo(got.dtype).eps / 2
     miss = np.abs(got.astype(np.clongdouble) - want)
     size = np.sqrt(np.mean(np.abs(want) ** 2))
@@ -68,18 +65,188 @@ def test_the_definition_agrees_with_mpmath() -> None:
                 assert abs(miss - total) < 1e-17 * n
 
 
-@pytest.mark.parametrize("name", ["complex64", "complex128"])
-def test_no_less_accurate_than_pocketfft(name: str, request: pytest.FixtureRequest) -> None:
-    """Of each length the error over many rows; over all lengths that of none is worse."""
-    rng = generator("fft accuracy", name)
-    lengths = LENGTHS if request.config.getoption("--full", default=False) else _QUICK
+def _compare(name: str, lengths: tuple[int, ...], *, real: bool) -> tuple[list[float], list[float]]:
+    """Errors of our transforms and of pocketfft's in the same precision, by length."""
+    scipy_fft = pytest.importorskip("scipy.fft")
+    rng = generator("fft accuracy", name, real)
     ours, theirs = [], []
     for n in lengths:
-        shape = (_ROWS, n)
-        x = (rng.normal(size=shape) + 1j * rng.normal(size=shape)).astype(name)
-        want = definition(x, n)
-        ours.append(error(px.asnumpy(px.fft.fft(px.asarray(x))), want))
-        theirs.append(error(np.fft.fft(x), want))
-    worse = [(n, a, b) for n, a, b in zip(lengths, ours, theirs, strict=True) if a > 1.02 * b]
-    assert not worse
+        x = rng.normal(size=(max(24, 6000 // n), n))
+        if real:
+            x = x.astype("float32" if name == "complex64" else "float64")
+            want = definition(x, n)[:, : n // 2 + 1]
+            found, other = px.fft.rfft(px.asarray(x)), scipy_fft.rfft(x)
+        else:
+            x = (x + 1j * rng.normal(size=x.shape)).astype(name)
+            want = definition(x, n)
+            found, other = px.fft.fft(px.asarray(x)), scipy_fft.fft(x)
+        assert other.dtype == name
+        ours.append(error(px.asnumpy(found), want))
+        theirs.append(error(other, want))
+    return ours, theirs
+
+
+def _judge(name: str, lengths: tuple[int, ...]) -> None:
+    ours, theirs = _compare(name, lengths, real=False)
+    worse = [x for x in zip(lengths, ours, theirs, strict=True) if x[1] > 1.03 * x[2]]
+    assert not worse  # the 3 % are for what 6000 numbers do not tell
+    assert np.mean(ours) < 0.9 * np.mean(theirs)
+    ours, theirs = _compare(name, lengths, real=True)
+    worse = [x for x in zip(lengths, ours, theirs, strict=True) if x[1] > 1.25 * x[2]]
+    assert not worse  # pairs cost the shortest rows a rounding more
     assert np.mean(ours) < np.mean(theirs)
+
+
+@pytest.mark.parametrize("name", ["complex64", "complex128"])
+def test_no_less_accurate_than_pocketfft(name: str) -> None:
+    _judge(name, LENGTHS[1::9])
+
+
+@pytest.mark.exhaustive
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["complex64", "complex128"])
+def test_no_less_accurate_than_pocketfft_at_all_lengths(name: str) -> None:
+    _judge(name, LENGTHS)
+
+
+# ---- twiddles and passes -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 97, 131, 360, 1024, 2187])
+def test_roots_are_rounded_to_nearest(n: int) -> None:
+    cosine, sine = roots.roots(n)
+    with mpmath.workdps(60):
+        for i in range(n):
+            angle = mpmath.mpf(2 * i) / n
+            assert cosine[i] == float(mpmath.cospi(angle))
+            assert sine[i] == float(-mpmath.sinpi(angle))
+            assert not np.signbit(sine[i]) or sine[i] != 0
+
+
+def test_radices() -> None:
+    for n in range(1, 3000):
+        passes = fourier.radices(n)
+        if passes is None:
+            assert any(n % p == 0 for p in range(257, n + 1, 2))
+            continue
+        assert int(np.prod(passes)) == n
+        assert fourier.unpacked(fourier.packed(passes)) == passes
+        assert passes.count(2) == (n % 4 == 2)
+        assert all(r in fourier.OWN_RADICES or r <= fourier.LARGEST_RADIX for r in passes)
+    assert fourier.radices(257) is None
+    assert fourier.radices(2**20) == (4, 8, 8, 8, 8, 8, 8)[-7:]
+    assert len(fourier.packed(fourier.radices(3**39) or ())) == 6
+
+
+def test_tables_are_kept_within_limits(monkeypatch: pytest.MonkeyPatch, device: px.Device) -> None:
+    tables.drop()
+    monkeypatch.setattr(tables, "_MOST", 4000)
+    for n in (30, 60, 90, 120, 150, 1000):
+        x = px.ones(n)
+        assert px.fft.fft(x).tolist()[0] == n
+        assert px.fft.fft(x).tolist()[0] == n
+        held = list(tables._kept.values())
+        assert sum(a.nbytes for a in held) <= 4000 or len(held) == 1
+    tables.drop()
+
+
+# ---- the same bits -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def emulated(drivers: dict[str, Driver]) -> Iterator[px.Device]:
+    """A GPU that is emulated: the texts of core/device_code."""
+    driver = EmulatedDriver("fourier")
+    host().register_driver(driver)
+    yield px.devices("fourier")[0]
+    tables.drop()
+    host().unregister_driver(driver)
+
+
+@pytest.mark.needs_cpu
+@pytest.mark.parametrize("name", ["complex64", "complex128"])
+def test_every_form_has_the_bits_of_the_texts(name: str, emulated: px.Device) -> None:
+    """Rows in two steps, rows as lanes, columns, long rows: the CPU against one kernel a pass."""
+    rng = generator("fft bits", name)
+    shapes = [((3, n), -1) for n in (1, 2, 6, 7, 13, 31, 33, 64, 97, 120, 257, 1000)]
+    shapes += [((2, 4096), 1), ((40, 5), 0), ((120, 3), 0), ((7, 48, 11), 1), ((2**15,), 0)]
+    for shape, axis in shapes:
+        x = (rng.normal(size=shape) + 1j * rng.normal(size=shape)).astype(name)
+        for function in (px.fft.fft, px.fft.ifft, px.fft.irfft):
+            if function is px.fft.irfft and x.shape[axis] == 1:
+                continue
+            made = [
+                px.asnumpy(function(px.asarray(x, device=d), axis=axis))
+                for d in ("cpu:0", emulated)
+            ]
+            assert made[0].tobytes() == made[1].tobytes(), (function.__name__, shape, axis)
+        real = x.real.copy()
+        made = [
+            px.asnumpy(px.fft.rfft(px.asarray(real, device=d), axis=axis))
+            for d in ("cpu:0", emulated)
+        ]
+        assert made[0].tobytes() == made[1].tobytes(), ("rfft", shape, axis)
+
+
+def _same_bits(function: Callable[[HostArray], Any], x: HostArray, count: int) -> None:
+    want = px.asnumpy(function(x)).tobytes()
+    found: list[bytes] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(px.asnumpy(function(x)).tobytes()))
+        for _ in range(count)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [want] * count
+
+
+@pytest.mark.parametrize("n", [60, 1009, 2**15])
+def test_eight_threads_at_once(n: int, device: px.Device) -> None:
+    x = generator("fft threads", n).normal(size=(3, n))
+    tables.drop()
+    _same_bits(lambda a: px.fft.fft(px.asarray(a, device=device)), x, 8)
+
+
+# ---- what rows may hold --------------------------------------------------------------------------
+
+
+def test_empty_arrays(device: px.Device) -> None:
+    for shape, axis in (((0, 4), 1), ((4, 0), 0), ((2, 0, 3), 2)):
+        x = np.zeros(shape)
+        for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
+            want = getattr(np.fft, name)(x, axis=axis)
+            got = getattr(px.fft, name)(px.asarray(x), axis=axis)
+            assert got.shape == want.shape
+            assert px.asnumpy(got).dtype == want.dtype
+    for n in (1, 6, 257):  # nothing but the zeros that follow
+        assert px.asnumpy(px.fft.fft(px.zeros((2, 0)), n=n)).tolist() == [[0] * n] * 2
+        assert px.asnumpy(px.fft.rfft(px.zeros(0), n=n)).tolist() == [0] * (n // 2 + 1)
+        assert px.asnumpy(px.fft.irfft(px.zeros(0), n=n)).tolist() == [0.0] * n
+
+
+@pytest.mark.parametrize("n", [1, 5, 8, 60, 97, 257, 400])
+def test_nan_stays_in_its_row(n: int, device: px.Device) -> None:
+    x = generator("fft nan", n).normal(size=(3, n))
+    x[1, n // 2] = np.nan
+    for function in (px.fft.fft, px.fft.rfft):
+        got = px.asnumpy(function(px.asarray(x)))
+        assert np.isnan(got[1].real).all()
+        assert np.isfinite(got[[0, 2]]).all()
+
+
+def test_one_number_and_short_halves(device: px.Device) -> None:
+    assert px.fft.fft(px.asarray([3.0])).tolist() == [3]
+    assert px.fft.rfft(px.asarray([3.0])).tolist() == [3]
+    assert px.fft.irfft(px.asarray([3.0]), n=1).tolist() == [3]
+    with pytest.raises(
+        ValueError, match=r"irfft of shape \(1,\) along axis 0: the length .* got 0"
+    ):
+        px.fft.irfft(px.asarray([3.0]))
+    with pytest.raises(ValueError, match="rfftn needs an axis"):
+        px.fft.rfftn(px.ones((2, 2)), axes=())
+    x = generator("fft halves").normal(size=(2, 3)) + 1j
+    for n in (7, 8, 9, 12, 514):
+        got = px.asnumpy(px.fft.irfft(px.asarray(x), n=n))
+        np.testing.assert_allclose(got, np.fft.irfft(x, n=n), atol=1e-14)

@@ -104,18 +104,24 @@ BUTTERFLY(7)
 BUTTERFLY(8)
 #undef BUTTERFLY
 
+/* The next place, q behind `at`, and its root. */
+FFT_INLINE int64_t NAME(turn)(const T *roots, int64_t r, int64_t q, int64_t at, VEC *c, VEC *e) {
+    at += q;
+    at -= at >= r ? r : 0;
+    *c = CALL(set1)(roots[2 * at]);
+    *e = CALL(set1)(roots[2 * at + 1]);
+    return at;
+}
+
 /* The sums of `count` products of roots with s, and with d, for the multiple q of their places from `at` on. */
 FFT_INLINE int64_t NAME(block)(const T *roots, int64_t r, int64_t q, int64_t at, int64_t count, const CELL *s,
                                const CELL *d, CELL *m, CELL *n) {
-    for (int64_t j = 0; j < count; j++) {
-        at += q;
-        at -= at >= r ? r : 0;
-        const VEC c = CALL(set1)(roots[2 * at]), e = CALL(set1)(roots[2 * at + 1]);
-        if (j == 0) {
-            *m = (CELL){c * s[0].re, c * s[0].im};
-            *n = (CELL){e * d[0].re, e * d[0].im};
-            continue;
-        }
+    VEC c, e;
+    at = NAME(turn)(roots, r, q, at, &c, &e);
+    *m = (CELL){c * s[0].re, c * s[0].im};
+    *n = (CELL){e * d[0].re, e * d[0].im};
+    for (int64_t j = 1; j < count; j++) {
+        at = NAME(turn)(roots, r, q, at, &c, &e);
         m->re = CALL(fma)(c, s[j].re, m->re);
         m->im = CALL(fma)(c, s[j].im, m->im);
         n->re = CALL(fma)(e, d[j].re, n->re);
