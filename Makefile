@@ -24,7 +24,7 @@ JOBS ?= 2
 MINUTES ?= 2
 SECONDS ?= 20
 
-.PHONY: help edit demo test test-all compatibility gpu conformance certify try-device self-test proof stress cover sanitize bench lint types wheel clean
+.PHONY: help edit demo test test-all compatibility gpu conformance certify try-device self-test scaffolds proof stress cover sanitize bench lint types wheel clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -77,6 +77,9 @@ try-device: $(VENV)/.test ## the part of the conformance suite on DEVICE= that A
 self-test: $(VENV)/.test ## whether the conformance suite catches all faulty devices, or FAULTS=; quick
 	$(RUN) $(BIN)/phalanx conformance --self-test --quick $(FAULTS:%=--fault %)
 
+scaffolds: $(VENV)/.test ## make, install and certify each package of `phalanx new-plugin`, or FORMS=; ARGS=--help
+	$(RUN) $(BIN)/python tests/scaffold/certify.py $(FORMS) $(ARGS)
+
 proof: $(VENV)/.test ## check functions of one operand on all inputs; resumes; ARGS=--help
 	$(RUNTIMES)
 	$(RUN) PYTHONPATH=tests $(BIN)/python -m proof $(ARGS)
@@ -95,6 +98,7 @@ sanitize: ## streams and pool in C under the sanitizers; SECONDS=20 each
 test-all: ## all tests, all devices, sanitizers, Oclgrind, the model, all texts in CUDA, an hour of stress
 	$(MAKE) test ARGS='-m ""'
 	$(MAKE) conformance
+	$(MAKE) scaffolds ARGS='--level core'
 	$(MAKE) sanitize SECONDS=60
 	cd tests && ../$(BIN)/python -m model --all 1 --some 40 --length 2
 	cd tests && ../$(BIN)/python -m device_code.cuda

@@ -355,6 +355,8 @@ class NativeDevice(OpenDevice):
 
     def event_elapsed(self, begin: int, end: int) -> float:
         """Return the seconds between two events."""
+        if Capability.EVENT_TIMING not in self.capabilities:
+            raise NotImplementedError(f"{self.name}: its library has no event_elapsed")
         out, cast = ffi().new("uint64_t *"), ffi().cast
         self._call("event_elapsed", cast("phx_event *", begin), cast("phx_event *", end), out)
         return int(out[0]) / 1e9

@@ -32,6 +32,7 @@ FLOORS = (
     ("fft", "files", "linalg", "random", "special", "vendor"),
     ("nn",),
     ("device_code", "testing"),
+    ("scaffold",),
     ("cli",),
 )
 #: Where a plugin may do anything.
@@ -350,7 +351,7 @@ class TestPackaging:
     def test_data_files_are_listed(self, project: dict[str, Any]) -> None:
         patterns = project["tool"]["setuptools"]["package-data"]["phalanx"]
         listed = {p for pattern in patterns for p in (ROOT / "core").glob(pattern)}
-        kinds = (".h", ".json", ".pyi", ".typed")
+        kinds = (".h", ".in", ".json", ".pyi", ".typed")
         private = {p for room in ("pool", "warm") for p in (ROOT / "core" / room).glob("*.h")}
         data = {p for p in (ROOT / "core").rglob("*") if p.suffix in kinds or p.name == "py.typed"}
         assert data - private - listed == set()

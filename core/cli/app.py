@@ -16,6 +16,7 @@ _OWN = {
     "devices": ("devices", "devices", "List the devices of all plugins."),
     "doctor": ("doctor", "doctor", "Check the installation and every device."),
     "kernels": ("kernels", "kernels", "List a device's kernels, or show their text."),
+    "new-plugin": ("new_plugin", "new_plugin", "Write the package of a new driver."),
     "ops": ("ops", "ops", "Show how a device serves each op."),
     "warm": ("warm", "warm", "Compile a device's kernels ahead of their first use."),
     "why": ("why", "why", "Explain why a device is usable or not."),
@@ -29,6 +30,7 @@ Examples:
   phalanx warm --device gpu:0     compile kernels before they are needed
   phalanx kernels --op exp        class and bound; --source shows the text
   phalanx ops --device cpu:0      native, decomposed, fallback, unsupported
+  phalanx new-plugin acme --c     a package for a new device, in C
   phalanx devices --json          for programs; every command has it
 """
 

@@ -1,0 +1,99 @@
+"""Writes the package: all of it, or nothing."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from phalanx.version import __version__
+
+_TEMPLATES = Path(__file__).parent / "templates"
+_SUFFIX = ".in"
+_VALUE = re.compile(r"@\{(\w+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A way to write a driver.
+
+    ``level`` is what the package is certified for as it comes, ``tested`` the levels of its own
+    tests, ``data`` the patterns of the files in its wheel besides Python, ``build`` what its build
+    needs besides setuptools.
+    """
+
+    name: str
+    summary: str
+    level: str
+    tested: tuple[str, ...]
+    data: tuple[str, ...] = ("py.typed",)
+    build: tuple[str, ...] = ()
+
+
+FORMS = {
+    form.name: form
+    for form in (
+        Form(
+            "c",
+            "a shared library with the ABI of phalanx.h",
+            "core",
+            ("runtime",),
+            build=(f"phalanx>={__version__}",),
+        ),
+        Form("python", "a driver in Python", "core", ("runtime",)),
+    )
+}
+
+
+def write(name: str, form: Form, parent: Path) -> Path:
+    """Write the package of a driver into a new folder of ``parent``; return that folder.
+
+    Raises:
+        FileExistsError: the folder is there; nothing was touched.
+        OSError: it cannot be written; nothing is left of it.
+    """
+    target = parent / f"{name.replace('_', '-')}-phalanx"
+    if target.exists() or target.is_symlink():
+        raise FileExistsError(f"{target} exists, and is left as it is; move it, or use --into")
+    with tempfile.TemporaryDirectory(dir=parent, prefix=f".{target.name}-") as place:
+        made = Path(place) / target.name
+        for template in _templates(form):
+            path = made / _renamed(template.relative_to(_room(template)).as_posix(), name)
+            path = path.with_name(path.name.removesuffix(_SUFFIX))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(_filled(template.read_text("utf-8"), name, form), "utf-8")
+        made.rename(target)
+    return target
+
+
+def _templates(form: Form) -> Iterator[Path]:
+    for room in ("shared", form.name):
+        yield from sorted((_TEMPLATES / room).rglob(f"*{_SUFFIX}"))
+
+
+def _room(template: Path) -> Path:
+    return _TEMPLATES / template.relative_to(_TEMPLATES).parts[0]
+
+
+def _renamed(text: str, name: str) -> str:
+    """Put a name into the place of ``acme``: as it is, in capitals, with hyphens, for classes."""
+    title = "".join(word.capitalize() for word in name.split("_"))
+    text = text.replace("acme-phalanx", f"{name.replace('_', '-')}-phalanx")
+    return text.replace("acme", name).replace("Acme", title).replace("ACME", name.upper())
+
+
+def _filled(text: str, name: str, form: Form) -> str:
+    values = {
+        "version": __version__,
+        "level": form.level,
+        "tested": _quoted(form.tested),
+        "data": _quoted(form.data),
+        "build": _quoted(("setuptools>=77", *form.build)),
+    }
+    return _VALUE.sub(lambda match: values[match[1]], _renamed(text, name))
+
+
+def _quoted(words: tuple[str, ...]) -> str:
+    return ", ".join(f'"{word}"' for word in words)
