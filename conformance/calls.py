@@ -162,6 +162,33 @@ def _indexing(overload: Overload, rng: np.random.Generator, quick: bool) -> Iter
     yield Call(overload, (values, offsets), (inner,), anywhere=False, base=base)
 
 
+def segment_operands(
+    overload: Overload, rng: np.random.Generator, m: int, count: int, width: int = 1
+) -> tuple[HostArray, ...]:
+    """Return operands for sums or counts by target: numbers beyond both ends among them."""
+    name = overload.inputs[0]
+    if overload.op == "histogram":
+        some = ordinary_values(name, 4 * count + 8, rng)
+        edges = np.unique(some[np.isfinite(some.astype(np.float64))])[: count + 1]
+        near = rng.choice(edges, m // 2) if m else edges[:0]
+        return np.concatenate([near, wild_values(name, m - len(near), rng)]), edges
+    numbers = rng.integers(-2, count + 2, m)
+    if overload.op == "bincount":
+        return (numbers,)
+    return _wide(name, (m, width), rng), numbers
+
+
+def _segment(overload: Overload, rng: np.random.Generator, quick: bool) -> Iterator[Call]:
+    sizes = ((700, 3, 5), (5000, 40, 1))
+    if not quick:
+        sizes = (*sizes, (100_003, 2, 3), (70_001, 20_000, 1), (1, 1, 1))
+    for m, count, width in sizes:
+        operands = segment_operands(overload, rng, m, count, width)
+        found = len(operands[1]) - 1 if overload.op == "histogram" else count
+        shape = (found, width) if overload.op == "segment_sum" else (found,)
+        yield Call(overload, operands, shape, anywhere=False)
+
+
 def _generation(overload: Overload, rng: np.random.Generator, quick: bool) -> Iterator[Call]:
     name = overload.inputs[0]
     for count in (1, 1000) if quick else (1, 65, 1000, 100_001):
@@ -283,4 +310,5 @@ _BY_STRUCTURE: dict[Structure, Callable[[Overload, np.random.Generator, bool], I
     Structure.FOURIER: _fourier,
     Structure.CONTRACTION: _contraction,
     Structure.FACTORIZATION: _factorization,
+    Structure.SEGMENT: _segment,
 }

@@ -10,6 +10,7 @@ from __future__ import annotations
 from math import e, inf, nan, pi
 from typing import TYPE_CHECKING
 
+from . import functions as _functions
 from . import namespace as _namespace
 from ._warm import Array, Buffer, Device, DType, Event, Kernel, Stream, current_stream
 from .arrays.data_types import (
@@ -108,6 +109,7 @@ from .version import __version__
 if TYPE_CHECKING:
     from . import fft, linalg, nn, random, special
     from .discovery.hookspecs import hookimpl, hookspec
+    from .functions import *  # noqa: F403 - type checkers know them, others load them when used
 
 newaxis = None
 
@@ -223,6 +225,7 @@ __all__ = [
     "use_deterministic_algorithms",
     "why",
 ]
+__all__ += _functions.__all__
 __all__ += _namespace.__all__
 
 
@@ -236,6 +239,10 @@ def __getattr__(name: str) -> object:
         from .discovery import hookspecs
 
         return getattr(hookspecs, name)
+    if name in _functions.MODULES:
+        found: object = getattr(_functions, name)
+        globals()[name] = found
+        return found
     from .namespace.namesakes import MissingName
 
     raise MissingName(name, of_array=False)

@@ -23,7 +23,13 @@ MODULES: dict[Structure, str] = {
     structure: name
     for structure, name in device_code.MODULES.items()
     if structure
-    not in (Structure.SEARCH, Structure.RANDOM, Structure.FOURIER, Structure.FACTORIZATION)
+    not in (
+        Structure.SEARCH,
+        Structure.RANDOM,
+        Structure.FOURIER,
+        Structure.FACTORIZATION,
+        Structure.SEGMENT,
+    )
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 from phalanx.optable.structured import NO_PLACE
@@ -74,6 +75,30 @@ def _arange(args: Args, to: str, params: Params) -> Expectation:
     return Only(order.wrapped(np.array([first + i * width & bits for i in range(count)], "u8"), to))
 
 
+def _segment_sum(args: Args, to: str, params: Params) -> Expectation:
+    rows, numbers = args
+    (count,) = params
+    parts = [rows[numbers == t] for t in range(count)]
+    if _is_rounded(rows):
+        return sums.sums_of_rows(parts)
+    shape = (count, rows.shape[1])
+    whole = [order.modular(part).sum(axis=0) for part in parts]
+    return Only(order.wrapped(np.asarray(whole).reshape(shape), to))
+
+
+def _bincount(args: Args, _to: str, params: Params) -> Expectation:
+    return Only(np.array([np.count_nonzero(args[0] == t) for t in range(*params)], np.int64))
+
+
+def _histogram(args: Args, _to: str, params: Params) -> Expectation:
+    x, edges = (a.astype(np.float64) for a in args)
+    (count,) = params
+    found = [np.count_nonzero((a <= x) & (x < b)) for a, b in pairwise(edges)]
+    if count:
+        found[-1] += np.count_nonzero(x == edges[-1])
+    return Only(np.array(found, np.int64))
+
+
 def _matmul(args: Args, to: str, _: Params) -> Expectation:
     a, b = args
     if _is_rounded(a):
@@ -83,7 +108,8 @@ def _matmul(args: Args, to: str, _: Params) -> Expectation:
 
 #: Reductions that are not defined over no elements.
 NEED_ELEMENTS = ("max", "min", "argmax", "argmin")
-#: By op. For ``arange`` the params are the length of the result, which for random numbers is last.
+#: By op. For ``arange`` and for what goes by target the params are the length of the result, which
+#: for random numbers is last.
 REFERENCES: dict[str, _Reference] = {
     "sum": _sum,
     "prod": _prod,
@@ -103,6 +129,9 @@ REFERENCES: dict[str, _Reference] = {
     "nonzero": lambda args, *_: Only(np.flatnonzero(args[0]).astype(np.int64)),
     "compress": _compress,
     "wrap_index": _wrap_index,
+    "segment_sum": _segment_sum,
+    "bincount": _bincount,
+    "histogram": _histogram,
     "arange": _arange,
     "matmul": _matmul,
     "softmax": lambda args, *_: sums.softmax(args[0]),

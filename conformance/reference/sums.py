@@ -120,6 +120,35 @@ def running_sums(x: HostArray) -> Near:
     return near(parts[0], parts[1], name, rest=parts[2], signed=parts[3])
 
 
+def sums_of_rows(parts: list[HostArray]) -> Near:
+    """Return the sums (len(parts), k) of the rows of each part (n, k), added in runs.
+
+    A term goes through no more additions than the last element of a running sum does.
+    """
+    name = parts[0].dtype.name if parts else "float64"
+    found = [_last_sums(part) for part in parts]
+    shape = (0, 0, 2) if name in PARTS else (0, 0)
+    stacked = [
+        np.stack([getattr(one, field) for one in found]) if found else np.zeros(shape)
+        for field in ("values", "radius", "rest", "signed")
+    ]
+    return Near(stacked[0], stacked[1], stacked[2], stacked[3].astype(bool), name in PARTS)
+
+
+def _last_sums(part: HostArray) -> Near:
+    if not len(part):
+        return sums(part.T, mean=False)
+    whole = running_sums(np.ascontiguousarray(part.T))
+    last = (..., -1, slice(None)) if part.dtype.kind == "c" else (..., -1)
+    return Near(
+        whole.values[last],
+        whole.radius[last],
+        whole.rest[last],
+        whole.signed[last],
+        whole.complex_result,
+    )
+
+
 def products(x: HostArray) -> Near:
     """Return the products over the last axis of floating numbers (..., n)."""
     if x.shape[-1]:

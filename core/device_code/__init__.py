@@ -33,6 +33,7 @@ MODULES = {
     Structure.CONTRACTION: "matmul",
     Structure.ROW: "softmax",
     Structure.FACTORIZATION: "factors",
+    Structure.SEGMENT: "segment",
 }
 #: Structures whose kernels compute with floats, rather than move and compare them.
 _ROUNDING = {
@@ -45,6 +46,7 @@ _ROUNDING = {
     Structure.CONTRACTION,
     Structure.ROW,
     Structure.FACTORIZATION,
+    Structure.SEGMENT,
 }
 
 

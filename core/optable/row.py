@@ -29,6 +29,7 @@ class Structure(StrEnum):
     CONTRACTION = "contraction"
     ROW = "row"
     FACTORIZATION = "factorization"
+    SEGMENT = "segment"
 
 
 class Determinism(StrEnum):

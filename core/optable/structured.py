@@ -184,6 +184,31 @@ ROWS: tuple[Op, ...] = (
         special="of equal offsets the last one wins; nothing at an offset below -2^55",
     ),
     _structured(
+        "segment_sum",
+        Structure.SEGMENT,
+        tuple(Signature((d, "int64"), (d,)) for d in NUMERIC),
+        "for each target t of (n, k) the sum of the rows of the first operand (m, k) whose number "
+        "in the second (m,) is t",
+        _LENGTH,
+        order=f"the rows of a target in their order, from the left in runs of {SCAN_BLOCK}, the "
+        "totals of runs in runs again; in float32 for float16 and bfloat16",
+        special="a number outside of [0, n) counts for nothing; 0 without rows",
+    ),
+    _structured(
+        "bincount",
+        Structure.SEGMENT,
+        (Signature(("int64",), ("int64",)),),
+        "how often each target t of (n,) is among the numbers (m,)",
+        special="a number outside of [0, n) counts for nothing",
+    ),
+    _structured(
+        "histogram",
+        Structure.SEGMENT,
+        tuple(Signature((d, d), ("int64",)) for d in FLOATING),
+        "how many elements (m,) lie in each interval (n,) between ascending edges (n + 1,)",
+        special="an interval holds its left edge, the last one both; NaN lies in none",
+    ),
+    _structured(
         "arange",
         Structure.GENERATION,
         _keep(NUMERIC, 2),

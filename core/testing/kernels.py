@@ -221,6 +221,35 @@ def _wrap_index(
         )
 
 
+def _segment_sum(
+    op: str, inputs: Sequence[HostArray], out: HostArray, params: tuple[int, ...]
+) -> None:
+    x, ids = inputs
+    wide = np.dtype(np.float32) if out.dtype in _HALF else out.dtype
+    there = (ids >= 0) & (ids < len(out))
+    sums = np.zeros(out.shape, wide)
+    np.add.at(sums, ids[there], x[there].astype(wide))
+    out[...] = sums.astype(out.dtype)
+
+
+def _bincount(
+    op: str, inputs: Sequence[HostArray], out: HostArray, params: tuple[int, ...]
+) -> None:
+    (ids,) = inputs
+    there = (ids >= 0) & (ids < len(out))
+    out[...] = np.bincount(ids[there], minlength=len(out))
+
+
+def _histogram(
+    op: str, inputs: Sequence[HostArray], out: HostArray, params: tuple[int, ...]
+) -> None:
+    x, edges = (a.astype(np.float64) for a in inputs)
+    places = np.searchsorted(edges, x, "right") - 1
+    places = np.where(x == edges[-1], len(out) - 1, places)
+    there = (places >= 0) & (places < len(out)) & ~np.isnan(x)
+    out[...] = np.bincount(places[there], minlength=len(out))
+
+
 def _arange(op: str, inputs: Sequence[HostArray], out: HostArray, params: tuple[int, ...]) -> None:
     start, step = (a.reshape(())[()] for a in inputs)
     wide = np.dtype(np.float32) if out.dtype in _HALF else out.dtype
@@ -296,6 +325,9 @@ _STRUCTURED: dict[str, Callable[..., None]] = {
     "nonzero": _nonzero,
     "compress": _compress,
     "wrap_index": _wrap_index,
+    "segment_sum": _segment_sum,
+    "bincount": _bincount,
+    "histogram": _histogram,
     "arange": _arange,
     "matmul": _matmul,
     "softmax": _softmax,

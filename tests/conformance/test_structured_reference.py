@@ -53,6 +53,15 @@ def operands(row: Op, inputs: tuple[str, ...], rng: np.random.Generator) -> tupl
         return first.reshape(2, 6), ordinary_values(inputs[1], 7, rng)
     if row.structure is Structure.GENERATION:
         return first[:1].reshape(()), first[1:2].reshape(())
+    if row.structure is Structure.SEGMENT:
+        numbers = np.arange(12) % 4
+        edges = np.array([-1, 0, 1, 2]).astype(first.dtype)
+        second = edges if row.name == "histogram" else numbers
+        return (
+            (numbers,)
+            if len(inputs) == 1
+            else (first if row.name == "histogram" else first.reshape(-1, 1), second)
+        )
     if row.name == "compress":
         return first.reshape(6, 2), np.arange(6) % 2 == 0
     return (first if row.name in ("nonzero", "wrap_index") else first.reshape(3, 4),)
@@ -67,6 +76,7 @@ PARAMS = {
     "triangular_solve": (0,),
     "fft": (0, 0x3F800000, *packed((2, 4))),
     "fft_from_pairs": (0x3F800000,),
+    **dict.fromkeys(("segment_sum", "bincount", "histogram"), (3,)),
     **{row.name: (7, -8, 9, 3) for row in STRUCTURED if row.structure is Structure.RANDOM},
 }
 SHAPES = {
@@ -75,6 +85,7 @@ SHAPES = {
     **{"matmul": (3, 2), "fft": (2, 8), "fft_from_pairs": (2, 7), "fft_to_pairs": (2, 6)},
     **dict.fromkeys(("cholesky", "triangular_solve"), (1, 3, 3)),
     **{"lu": (1, 3, 4), "householder": (1, 6, 3), "jacobi": (1, 7, 3)},
+    "segment_sum": (3, 1),
 }
 
 

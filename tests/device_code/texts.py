@@ -164,6 +164,12 @@ def _calls(op: str, layout: Layout, dtypes: tuple[str, ...]) -> Iterator[_Call]:
         yield _Call(arrays[:-1], arrays[-1:], (0,))
     elif structure is Structure.FOURIER:
         yield from _fourier(op, dtypes[0])
+    elif structure is Structure.SEGMENT:
+        for count in (9, 5000):
+            out = (count, 3) if op == "segment_sum" else (count,)
+            first = _array(dtypes[0], (99, 3) if op == "segment_sum" else (99,))
+            second = _array(dtypes[1], (count + 1 if op == "histogram" else 99,))
+            yield _Call([first, second][: len(dtypes) - 1], [_array(dtypes[-1], out)])
     elif structure is Structure.CONTRACTION:
         for count, size in ((2, 3), (2, 200), (200, 200)):
             shape, strides = (count, size, size), (0, size, 1)

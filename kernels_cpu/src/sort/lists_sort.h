@@ -8,5 +8,7 @@ cpu_kernel_list phx_sort_kernels(void);
 cpu_kernel_list phx_search_kernels(void);
 cpu_kernel_list phx_select_kernels(void);
 cpu_kernel_list phx_index_kernels(void);
+cpu_kernel_list phx_segment_kernels(void);
+cpu_kernel_list phx_count_kernels(void);
 
 #endif

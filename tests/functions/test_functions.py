@@ -1,0 +1,54 @@
+"""The functions beyond the standard against NumPy, over dtypes, shapes, axes and layouts."""
+
+from __future__ import annotations
+
+import warnings
+from types import SimpleNamespace
+
+import numpy as np
+import phalanx as px
+import pytest
+from array_kit import LAYOUTS, generator
+from function_cases import CASES, arrays, expressions, flat, value
+from phalanx.functions import MODULES
+
+DTYPES = ("float64", "float32", "float16", "int64", "int16", "uint8", "complex128", "complex64")
+
+
+def test_every_function_is_tried() -> None:
+    """Each function of the folder has expressions, or a test of its own."""
+    assert set(CASES) == set(MODULES)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_against_numpy(dtype: str, device: px.Device) -> None:
+    del device
+    host = arrays(dtype, generator("functions", dtype))
+    layouts = list(LAYOUTS.values())
+    for number, text in enumerate(expressions(dtype)):
+        layout = layouts[number % len(layouts)]
+        here = SimpleNamespace(
+            **{name: layout(x, px.get_device()) for name, x in vars(host).items()}
+        )
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of means of nothing
+            want = flat(value(text, np, host))
+        got = flat(value(text, px, here))
+        assert len(got) == len(want), text
+        for g, w in zip(got, want, strict=True):
+            _same(g, np.asarray(w), text, dtype)
+
+
+def _same(got: px.Array, want: np.ndarray, text: str, dtype: str) -> None:
+    host = px.asnumpy(got)
+    assert host.shape == want.shape, text
+    assert host.dtype.kind == want.dtype.kind, (text, host.dtype, want.dtype)
+    if want.dtype.kind in "fc":
+        rounded = np.dtype(dtype) if np.dtype(dtype).kind in "fc" else want.dtype
+        eps = float(np.finfo(rounded).eps)
+        scale = min(float(np.nanmax(np.abs(want[np.isfinite(want)]), initial=0.0)), 1e300)
+        with np.errstate(all="ignore"):  # a tolerance may be infinite
+            host, want = (x.astype(complex if x.dtype.kind == "c" else float) for x in (host, want))
+        np.testing.assert_allclose(host, want, rtol=40 * eps, atol=20 * eps * scale, err_msg=text)
+    else:
+        np.testing.assert_array_equal(host, want, err_msg=text)
