@@ -208,6 +208,32 @@ _TABLE: Table = (
         ("xp.take(a, b)", ("xp.take_along_axis(a, b)", "xp.take_along_dim(a, b)"), "a[b]"),
     ),
     (_sorted, ("xp.searchsorted(a, b)", "xp.diff(a)")),
+    (
+        _TWO,
+        (
+            "xp.isclose(a, b)",
+            "xp.allclose(a, b)",
+            ("xp.array_equal(a, b)", "xp.equal(a, b)"),
+            "xp.fmod(a, b)",
+            "xp.hstack([a, b])",
+            "xp.vstack([a, b])",
+            ("xp.kron(a[:99], b[:99])",),
+            ("xp.outer(a[:99], b[:99])",),
+        ),
+    ),
+    (
+        _ONE,
+        (
+            ("xp.median(a)", "xp.quantile(a, 0.5)"),
+            "xp.nan_to_num(a)",
+            "xp.nansum(a)",
+            ("xp.nanmax(a)", "xp.max(a)"),
+            ("xp.ptp(a)", "xp.max(a) - xp.min(a)"),
+            ("xp.histogram(a, bins=10)[0]", "xp.histc(a, 10).to(xp.int64)"),
+            ("xp.pad(a, 2)", "xp.nn.functional.pad(a, (2, 2))"),
+        ),
+    ),
+    (_places, (("xp.bincount(b)",),)),
     (_complex, ("xp.real(a)", "xp.imag(a)", "xp.conj(a)")),
     (
         _matrices(2),
@@ -345,4 +371,17 @@ NOT_TIMED: Mapping[str, str] = {
     ),
     **dict.fromkeys(("hookimpl", "hookspec"), "declares a plugin's hook"),
     "asnumpy": "the peers on the host have nothing to copy",
+    **dict.fromkeys(
+        (
+            *("array_split", "average", "convolve", "corrcoef", "correlate", "cov", "digitize"),
+            *("cumulative_max", "cumulative_min", "dot", "einsum", "geomspace", "gradient"),
+            *("histogram_bin_edges", "inner", "interp", "nanargmax", "nanargmin", "nancumprod"),
+            *("nancumsum", "nanmean", "nanmedian", "nanmin", "nanpercentile", "nanprod"),
+            *("nanquantile", "nanstd", "nanvar", "percentile", "put_along_axis", "quantile"),
+            *("rot90", "select", "sliding_window_view", "split", "trapezoid", "tril_indices"),
+            "triu_indices",
+        ),
+        "makes a view, or calls functions that have rows",
+    ),
+    **dict.fromkeys(("scatter_add", "segment_sum"), "neither NumPy nor PyTorch has it so"),
 }

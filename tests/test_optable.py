@@ -121,7 +121,8 @@ class TestRows:
         rounding = row.name in (
             "sum", "prod", "mean", "cumulative_sum", "cumulative_prod", "matmul", "softmax",
             "arange", "random_uniform", "random_normal", "random_exponential",
-            "random_gamma", "segment_sum", "cholesky", "lu", "triangular_solve", "householder", "jacobi",
+            "random_gamma", "segment_sum", "cholesky", "lu", "triangular_solve", "householder",
+            "jacobi",
             "fft", "fft_from_pairs", "fft_to_pairs",
         )  # fmt: skip
         assert bool(row.order) is rounding

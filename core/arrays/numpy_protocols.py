@@ -32,6 +32,13 @@ _STANDARD_NAMES = {
     "rint": "round",
     "true_divide": "divide",
 }
+#: Functions whose running form has a name of its own.
+_RUNNING = {
+    "add": "cumulative_sum",
+    "maximum": "cumulative_max",
+    "minimum": "cumulative_min",
+    "multiply": "cumulative_prod",
+}
 #: What tells only the shape, which is on the host.
 _ATTRIBUTES = ("shape", "ndim", "size")
 
@@ -44,6 +51,8 @@ def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], keywords: dict
             of others among the operands.
     """
     name = ufunc.__name__
+    if method == "accumulate" and name in _RUNNING and isinstance(inputs[0], Array):
+        return _accumulated(_RUNNING[name], *inputs, **keywords)
     ours = _in_namespace("numpy", name) if method == "__call__" else None
     if ours is None:
         name = name if method == "__call__" else f"{name}.{method}"
@@ -60,6 +69,13 @@ def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], keywords: dict
             f"phalanx.{ours.__name__}(...) without"
         )
     return ours(*inputs)
+
+
+def _accumulated(name: str, x: Array, axis: int = 0) -> Any:
+    """``numpy.maximum.accumulate(x)`` and the like."""
+    import phalanx
+
+    return getattr(phalanx, name)(x, axis=axis)
 
 
 def array_function(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -152,6 +168,7 @@ def _in_namespace(module: str, name: str) -> Callable[..., Any] | None:
     import phalanx
 
     places = {"numpy": phalanx, "numpy.linalg": phalanx.linalg, "numpy.fft": phalanx.fft}
+    places["numpy.lib.stride_tricks"] = phalanx
     place = places.get(module)
     name = _STANDARD_NAMES.get(name, name)
     if place is None or name not in place.__all__:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .comparing import allclose, array_equal, fmod, isclose, nan_to_num, select
-    from .einsum import einsum
+    from .contraction import einsum
     from .histograms import digitize, histogram, histogram_bin_edges
     from .nan_reductions import (
         nanargmax,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 #: The public functions of each module.
 _NAMES = {
     "comparing": ("allclose", "array_equal", "fmod", "isclose", "nan_to_num", "select"),
-    "einsum": ("einsum",),
+    "contraction": ("einsum",),
     "histograms": ("digitize", "histogram", "histogram_bin_edges"),
     "nan_reductions": (
         "nanargmax",

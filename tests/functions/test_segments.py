@@ -9,7 +9,7 @@ import numpy as np
 import phalanx as px
 import pytest
 from array_kit import LAYOUTS, generator
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from phalanx.optable.structured import SCAN_BLOCK
 
@@ -101,6 +101,7 @@ def test_scatter_add_by_elements(device: px.Device) -> None:
     np.testing.assert_allclose(px.asnumpy(got), want, rtol=1e-12)
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 40), max_size=300), st.integers(0, 60))
 def test_bincount(values: list[int], least: int) -> None:
     x = np.array(values, np.int64)
@@ -110,6 +111,7 @@ def test_bincount(values: list[int], least: int) -> None:
     assert fixed == [values.count(t) for t in range(20)]
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.floats(width=32, allow_nan=True, allow_infinity=False), max_size=60),
     st.lists(st.floats(-100, 100, width=32), min_size=1, max_size=12),
