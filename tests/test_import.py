@@ -193,7 +193,7 @@ class TestNamespace:
             if name.endswith(".*")
         ]
         rooms = ("functions", "namespace")
-        assert found == [("core/__init__.py", f"phalanx.{room}.*") for room in rooms]
+        assert sorted(found) == [("core/__init__.py", f"phalanx.{room}.*") for room in rooms]
 
 
 class TestImportRules:

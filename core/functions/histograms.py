@@ -23,7 +23,7 @@ from phalanx.namespace.sorting import sort
 
 from .segments import summed
 
-Bins = int | Sequence[float] | Array
+Bins = int | str | Sequence[float] | Array
 _Range = tuple[float, float] | None
 
 
@@ -66,7 +66,7 @@ def _edges(a: Array, bins: Bins, limits: _Range, op: str) -> Array:
     if isinstance(bins, Array):
         need_one_device(op, a, bins)
         return _given(bins, a, op)
-    if isinstance(bins, list | tuple) or getattr(bins, "ndim", 0):
+    if isinstance(bins, list | tuple) or getattr(bins, "ndim", False):
         numbers = _numbers(bins, f"{op}: bins are a number of intervals or a sequence of edges")
         _ascending(numbers, op)
         return _given(asarray(numbers, dtype=a.dtype, device=a.device), a, op)

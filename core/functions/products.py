@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from phalanx._warm import Array
 from phalanx.arrays.checks import as_operand, need_array, need_one_device
 from phalanx.arrays.data_types import astype, int64, result_type
@@ -20,7 +22,7 @@ Operand = Array | bool | int | float | complex
 def _operands(a: Operand, b: Operand, op: str) -> tuple[Array, Array]:
     """Two arrays of one device; numbers become 0-d arrays of it."""
     a, b = as_operand(a), as_operand(b)
-    first = a if isinstance(a, Array) else b
+    first: Any = a if isinstance(a, Array) else b
     need_array(first, op)
     made = [x if isinstance(x, Array) else asarray(x, device=first.device) for x in (a, b)]
     need_one_device(op, *made)

@@ -109,7 +109,7 @@ def _distances(f: Array, axes: list[int], varargs: tuple[Any, ...]) -> list[Any]
         )
     values = varargs or (1.0,)
     values = values * len(axes) if len(values) == 1 else values
-    steps = []
+    steps: list[Any] = []
     for a, value in zip(axes, values, strict=True):
         number = as_operand(value)
         if isinstance(number, list | tuple) or type(number).__name__ == "ndarray":
@@ -185,7 +185,8 @@ def _edge(
     b = (d1 + d2) / (d1 * d2)
     c = -d1 / (d2 * (d1 + d2))
     parts = [f[(*lead, slice(i, i + 1))] for i in places]
-    return (parts[0] * a + parts[1] * b + parts[2] * c) * sign
+    result: Array = (parts[0] * a + parts[1] * b + parts[2] * c) * sign
+    return result
 
 
 def interp(

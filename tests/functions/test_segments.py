@@ -168,7 +168,7 @@ def test_refusals(device: px.Device) -> None:
         "histogram: range is finite, got (0, inf)": lambda: px.histogram(x, range=(0, px.inf)),
         "histogram: edges ascend, got 3 before 2 at place 2": lambda: px.histogram(x, [1, 3, 2]),
         "histogram: bins are a number or edges; for the rule 'auto' write "
-        "numpy.histogram_bin_edges(phalanx.asnumpy(a), 'auto')": lambda: px.histogram(x, "auto"),  # type: ignore[arg-type]
+        "numpy.histogram_bin_edges(phalanx.asnumpy(a), 'auto')": lambda: px.histogram(x, "auto"),
         "histogram: weights of shape (3,) for elements of shape (3, 2); they are one for each": (
             lambda: px.histogram(x, weights=px.ones(3))
         ),
