@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -15,6 +16,15 @@ from phalanx.device_plugins.opencl import OpenCLDriver
 from phalanx.discovery.plugins import host
 from phalanx.driver import Layout
 from phalanx.errors import UnsupportedOpError
+from phalanx.namespace.public import public_function
+
+#: In float64.
+_WIDE = {
+    "cbrt": np.cbrt,
+    "exp2": np.exp2,
+    "erf": np.vectorize(math.erf),
+    "erfc": np.vectorize(math.erfc),
+}
 
 
 class MaskedDriver(OpenCLDriver):
@@ -122,6 +132,34 @@ def test_functions_stay_in_their_bound_and_say_so(masked: px.Device, op: str) ->
     error = np.abs(got - reference) / np.spacing(np.abs(reference).astype(np.float32))
     assert kernel.determinism == "reproducible"
     assert error.max() <= kernel.error_bound
+
+
+@pytest.mark.parametrize("op", ["cbrt", "exp2", "erf", "erfc"])
+def test_special_functions_are_opencls_own(masked: px.Device, op: str) -> None:
+    x = np.linspace(0.01, 8, 5000, dtype=np.float32)
+    got = px.asnumpy(public_function(op)(px.asarray(x)))
+    reference = _WIDE[op](x.astype(np.float64))
+    kernel = next(k for k in px.kernels(op, masked) if k.dtypes == ("float32",) * 2)
+    error = np.abs(got - reference) / np.spacing(np.abs(reference).astype(np.float32))
+    assert kernel.determinism == "reproducible"
+    assert error.max() <= kernel.error_bound
+
+
+def test_networks_need_no_float64(masked: px.Device) -> None:
+    """In float32 there is neither a float64 number nor a fallback on the way."""
+    x = px.asarray(np.linspace(-3, 3, 2 * 3 * 8 * 8, dtype=np.float32).reshape(2, 3, 8, 8))
+    w = px.ones((4, 3, 3, 3), dtype=px.float32)
+    labels = px.asarray([0, 3])
+    with px.fallback_policy("error"):
+        y = px.nn.gelu(px.nn.conv2d(px.nn.softplus(px.nn.elu(x)), w, padding=1))
+        y = px.nn.avg_pool2d(px.nn.max_pool2d(y, 2), 3, 1, 1, count_include_pad=False)
+        y = px.nn.layer_norm(px.reshape(y, (2, 4, 16)), 16)
+        y = px.nn.scaled_dot_product_attention(y, y, y, is_causal=True)
+        loss = px.nn.cross_entropy(y[:, :, 0], labels, label_smoothing=0.1)
+        places = px.nn.topk(px.reshape(y, (2, -1)), 3).indices
+    assert loss.dtype is px.float32
+    assert np.isfinite(px.asnumpy(loss))
+    assert places.shape == (2, 3)
 
 
 def test_complex_arithmetic_is_refused(masked: px.Device) -> None:
