@@ -24,7 +24,7 @@ JOBS ?= 2
 MINUTES ?= 2
 SECONDS ?= 20
 
-.PHONY: help edit demo test test-all compatibility gpu conformance certify try-device self-test scaffolds proof stress cover sanitize bench lint types wheel clean
+.PHONY: help accuracy edit demo test test-all compatibility gpu conformance certify try-device self-test scaffolds proof stress cover sanitize bench lint types wheel clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -83,6 +83,10 @@ scaffolds: $(VENV)/.test ## make, install and certify each package of `phalanx n
 proof: $(VENV)/.test ## check functions of one operand on all inputs; resumes; ARGS=--help
 	$(RUNTIMES)
 	$(RUN) PYTHONPATH=tests $(BIN)/python -m proof $(ARGS)
+
+accuracy: $(VENV)/.test ## errors of float32 functions beside NumPy's, PyTorch's and JAX's; writes docs/numerics.md
+	$(BIN)/python -m pip install --quiet jax '$(TORCH)'
+	PYTHONPATH=tests $(BIN)/python -m accuracy --plot docs/accuracy.svg --write docs/numerics.md $(ARGS)
 
 stress: $(VENV)/.test ## random programs of many threads for MINUTES=2; also SEED=, DEVICE=, DELAYS=1
 	$(RUNTIMES)

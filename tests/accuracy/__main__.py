@@ -1,0 +1,5 @@
+"""``python -m accuracy``; see command.py."""
+
+from .command import accuracy
+
+accuracy()
