@@ -34,9 +34,6 @@ _FUNCTIONS = {
     "det": "phalanx.linalg.det",
     "double": "phalanx.float64",
     "dtype": "phalanx.float32 or another dtype, or x.dtype",
-    "dropout": "phalanx.nn.dropout",
-    "erf": "phalanx.special.erf",
-    "erfc": "phalanx.special.erfc",
     "fabs": "phalanx.abs",
     "float": "phalanx.float64",
     "float_": "phalanx.float64",
@@ -67,16 +64,13 @@ _FUNCTIONS = {
     "rand": "phalanx.random.uniform(size=shape)",
     "randn": "phalanx.random.normal(size=shape)",
     "ravel": "phalanx.reshape(x, (-1,)) or x.ravel()",
-    "relu": "phalanx.nn.relu",
     "right_shift": "phalanx.bitwise_right_shift or x >> n",
     "rint": "phalanx.round",
     "row_stack": "phalanx.vstack",
     "seed": "phalanx.random.seed(seed)",
-    "sigmoid": "phalanx.nn.sigmoid",
     "svd": "phalanx.linalg.svd",
     "swapaxes": "phalanx.permute_dims or x.swapaxes(i, j)",
     "tensor": "phalanx.asarray",
-    "topk": "phalanx.nn.topk",
     "Tensor": "phalanx.Array",
     "to_numpy": "phalanx.asnumpy",
     "trace": "phalanx.linalg.trace",
@@ -177,7 +171,7 @@ _SPECIAL = {
 _NN = {
     "binary_cross_entropy_with_logits": "phalanx.nn.softplus(x) - x * target",
     "l1_loss": "phalanx.mean(phalanx.abs(x - target))",
-    "pad": "phalanx.concat with phalanx.zeros",
+    "pad": "phalanx.pad",
     "tanh": "phalanx.tanh",
 }
 _OF_MODULES = {
@@ -218,6 +212,8 @@ class MissingName(AttributeError):
         table = _METHODS if self._of_array else _OF_MODULES[self._module]
         if name in table:
             return f"write {table[name]}"
+        if self._module == "phalanx" and (elsewhere := _in_modules(name)):
+            return f"write {elsewhere}(x)" if self._of_array else f"write {elsewhere}"
         if self._of_array and name in functions:
             return f"write phalanx.{name}(x)"
         if self._module == "phalanx" and name in methods:
@@ -228,6 +224,12 @@ class MissingName(AttributeError):
         known, prefix = (methods, "x") if self._of_array else (functions, self._module)
         near = get_close_matches(name, known, n=1, cutoff=0.75)
         return f"did you mean {prefix}.{near[0]}?" if near else ""
+
+
+def _in_modules(name: str) -> str:
+    """The function of this name in a module of the package that has those of others; or empty."""
+    modules = ("phalanx.nn", "phalanx.special")
+    return next((f"{m}.{name}" for m in modules if name in import_module(m).__all__), "")
 
 
 def _in_scipy(name: str) -> str:

@@ -40,6 +40,21 @@ MISTAKES = (
         "scipy.special.jv(phalanx.asnumpy(x))",
     ),
     Mistake(
+        "px.layer_norm(x, 3)",
+        AttributeError,
+        "module 'phalanx' has no attribute 'layer_norm'; write phalanx.nn.layer_norm",
+    ),
+    Mistake(
+        "x.gelu()",
+        AttributeError,
+        "a phalanx array has no attribute 'gelu'; write phalanx.nn.gelu(x)",
+    ),
+    Mistake(
+        "px.nn.pad(x, 1)",
+        AttributeError,
+        "module 'phalanx.nn' has no attribute 'pad'; write phalanx.pad",
+    ),
+    Mistake(
         "px.erf(x)",
         AttributeError,
         "module 'phalanx' has no attribute 'erf'; write phalanx.special.erf",
