@@ -179,7 +179,7 @@ def segment_operands(
 
 
 def _segment(overload: Overload, rng: np.random.Generator, quick: bool) -> Iterator[Call]:
-    sizes = ((700, 3, 5), (5000, 40, 1))
+    sizes: tuple[tuple[int, int, int], ...] = ((700, 3, 5), (5000, 40, 1))
     if not quick:
         sizes = (*sizes, (100_003, 2, 3), (70_001, 20_000, 1), (1, 1, 1))
     for m, count, width in sizes:

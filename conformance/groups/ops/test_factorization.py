@@ -57,4 +57,5 @@ def specials(check: Check, rng: np.random.Generator, params: tuple[int, ...]) ->
 def _graded(x: HostArray) -> HostArray:
     """A matrix whose rows and columns become smaller by powers of two."""
     scale = 2.0 ** (-5 * np.arange(x.shape[-1]))
-    return (x * scale * scale[:, None]).astype(x.dtype)
+    graded: HostArray = (x * scale * scale[:, None]).astype(x.dtype)
+    return graded
