@@ -14,7 +14,6 @@
 #include "runtime/parallel.h"
 
 #include "fft/fft_vector.h"
-#include "fourier.h" /* after the dialect */
 
 #define FFT_CAT_(a, b) a##_##b
 #define FFT_CAT(a, b) FFT_CAT_(a, b)
@@ -54,12 +53,6 @@ typedef struct {
 } fft_pass;
 
 static inline int fft_is_own(int64_t r) { return r <= 5 || r == 7 || r == 8; }
-
-#define FFT_OF_VECTORS(X, K) PHX_FOURIER(X##_v, K, X##_fma, X##_fnma)
-#define FFT_SPLAT_F32(x) f32_set1(x##f)
-#define FFT_SPLAT_F64(x) f64_set1(x)
-FFT_OF_VECTORS(f32, FFT_SPLAT_F32)
-FFT_OF_VECTORS(f64, FFT_SPLAT_F64)
 
 #define T f32
 #define NAME(f) fft_f32_##f

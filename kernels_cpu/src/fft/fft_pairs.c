@@ -5,7 +5,7 @@
 #include "reduce/lists_reduce.h"
 #include "runtime/parallel.h"
 
-#include "fourier.h" /* after the dialect */
+#include "fft/fft_vector.h"
 
 #define PAIRS_GRAIN 8192 /* numbers that a thread takes at least */
 
@@ -21,31 +21,58 @@ typedef struct {
 /* Numbers begin to end of a row. */
 typedef void (*pairs_row)(const pairs_job *job, const char *x, char *y, int64_t begin, int64_t end);
 
-#define PAIRS(C, F)                                                                                        \
+#define FFT_PAIRS(FN, F) FN##_##F##_v
+
+/* Where all numbers are there and next to each other, a cell from k on meets one from m - k down; the two ends
+ * and what is left go one by one. */
+#define PAIRS(C, F, T)                                                                                     \
     static inline C at_##C(const pairs_job *job, const char *x, int64_t i) {                               \
         return i < job->given ? ((const C *)x)[i * job->sn] : (C){0, 0};                                   \
     }                                                                                                      \
+    static inline int dense_##C(const pairs_job *job, int64_t given) {                                     \
+        return job->sn == 1 && job->yn == 1 && job->given >= given;                                        \
+    }                                                                                                      \
     static void from_pairs_##C(const pairs_job *job, const char *x, char *y, int64_t begin, int64_t end) { \
-        const int64_t m = job->n - 1;                                                                      \
+        const int64_t m = job->n - 1, whole = dense_##C(job, m) ? (end < m ? end : m) - F##_LEN : -1;      \
         const F scale = (F)job->scale;                                                                     \
-        for (int64_t k = begin; k < end; k++) {                                                            \
+        const F##_v scales = F##_set1(scale);                                                              \
+        for (int64_t k = begin; k < end;) {                                                                \
+            if (k > 0 && k <= whole) {                                                                     \
+                F##_cell a = F##_take_next((const T *)x + 2 * k);                                          \
+                const F##_cell b = F##_reversed(F##_take_next((const T *)x + 2 * (m - k - F##_LEN + 1)));  \
+                const F##_cell t = F##_take_next((const T *)job->w + 2 * k);                               \
+                FFT_PAIRS(phx_fft_from_pairs, F)(&a.re, &a.im, b.re, b.im, t.re, t.im);                    \
+                F##_give_next((T *)y + 2 * k, (F##_cell){a.re * scales, a.im * scales});                   \
+                k += F##_LEN;                                                                              \
+                continue;                                                                                  \
+            }                                                                                              \
             const C a = at_##C(job, x, k < m ? k : 0), b = at_##C(job, x, k ? m - k : 0);                  \
             const C t = ((const C *)job->w)[k];                                                            \
             F re = a.re, im = a.im;                                                                        \
             phx_fft_from_pairs_##F(&re, &im, b.re, b.im, t.re, t.im);                                      \
-            ((C *)y)[k * job->yn] = (C){re * scale, im * scale};                                           \
+            ((C *)y)[k++ * job->yn] = (C){re * scale, im * scale};                                         \
         }                                                                                                  \
     }                                                                                                      \
     static void to_pairs_##C(const pairs_job *job, const char *x, char *y, int64_t begin, int64_t end) {   \
-        for (int64_t k = begin; k < end; k++) {                                                            \
-            const C a = at_##C(job, x, k), b = at_##C(job, x, job->n - k), t = ((const C *)job->w)[k];     \
+        const int64_t m = job->n, whole = dense_##C(job, m + 1) ? end - F##_LEN : -1;                      \
+        for (int64_t k = begin; k < end;) {                                                                \
+            if (k > 0 && k <= whole) {                                                                     \
+                F##_cell a = F##_take_next((const T *)x + 2 * k);                                          \
+                const F##_cell b = F##_reversed(F##_take_next((const T *)x + 2 * (m - k - F##_LEN + 1)));  \
+                const F##_cell t = F##_take_next((const T *)job->w + 2 * k);                               \
+                FFT_PAIRS(phx_fft_to_pairs, F)(&a.re, &a.im, b.re, b.im, t.re, t.im);                      \
+                F##_give_next((T *)y + 2 * k, a);                                                          \
+                k += F##_LEN;                                                                              \
+                continue;                                                                                  \
+            }                                                                                              \
+            const C a = at_##C(job, x, k), b = at_##C(job, x, m - k), t = ((const C *)job->w)[k];          \
             F re = a.re, im = k ? a.im : 0;                                                                \
             phx_fft_to_pairs_##F(&re, &im, b.re, k ? b.im : 0, t.re, t.im);                                \
-            ((C *)y)[k * job->yn] = (C){re, im};                                                           \
+            ((C *)y)[k++ * job->yn] = (C){re, im};                                                         \
         }                                                                                                  \
     }
-PAIRS(c64, f32)
-PAIRS(c128, f64)
+PAIRS(c64, f32, float)
+PAIRS(c128, f64, double)
 
 #define TASK(NAME)                                                                              \
     static void run_##NAME(void *ctx, int64_t begin, int64_t end) {                             \

@@ -3,12 +3,16 @@
  * For each type X of f32, f64 beside what gemm_simd.h has: X_cell, X_LEN complex numbers, and X_split and
  * X_join between it and two vectors of numbers as they lie in memory. The lanes of a cell are not in
  * memory's order: X_split and X_join agree on one that takes few instructions. X_take and X_give move
- * cells: the next X_LEN numbers, numbers that are `step` apart, or only `count` of them.
+ * cells: the next X_LEN numbers, numbers that are `step` apart, or only `count` of them; X_reversed has them
+ * from the last to the first. The butterflies of core/scalar/fourier.h are there for X_v.
  */
 #ifndef PHX_CPU_FFT_VECTOR_H_
 #define PHX_CPU_FFT_VECTOR_H_
 
+#include "elementwise/dialect.h"
 #include "gemm/gemm_simd.h"
+
+#include "fourier.h" /* after the dialect */
 
 #if GEMM_VECTOR_BYTES == 64
 #define FFT_F64_EVEN 0, 8, 2, 10, 4, 12, 6, 14
@@ -177,5 +181,36 @@ FFT_APART(f64, double)
 FFT_APART_ONE_BY_ONE(f32, float)
 FFT_APART_ONE_BY_ONE(f64, double)
 #endif
+
+/* In all of these orders the numbers count up from one end as they count down from the other. */
+#define FFT_REVERSED(X, ...)                                                          \
+    GEMM_INLINE X##_cell X##_reversed(X##_cell z) {                                   \
+        return (X##_cell){(X##_v)__builtin_shuffle(z.re, (X##_places){__VA_ARGS__}),  \
+                          (X##_v)__builtin_shuffle(z.im, (X##_places){__VA_ARGS__})}; \
+    }
+#define FFT_ALONE(X) \
+    GEMM_INLINE X##_cell X##_reversed(X##_cell z) { return z; }
+#if f64_LEN == 8
+FFT_REVERSED(f64, 7, 6, 5, 4, 3, 2, 1, 0)
+#elif f64_LEN == 4
+FFT_REVERSED(f64, 3, 2, 1, 0)
+#else
+FFT_ALONE(f64)
+#endif
+#if f32_LEN == 16
+FFT_REVERSED(f32, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#elif f32_LEN == 8
+FFT_REVERSED(f32, 7, 6, 5, 4, 3, 2, 1, 0)
+#elif f32_LEN == 4
+FFT_REVERSED(f32, 3, 2, 1, 0)
+#else
+FFT_ALONE(f32)
+#endif
+
+#define FFT_OF_VECTORS(X, K) PHX_FOURIER(X##_v, K, X##_fma, X##_fnma)
+#define FFT_SPLAT_F32(x) f32_set1(x##f)
+#define FFT_SPLAT_F64(x) f64_set1(x)
+FFT_OF_VECTORS(f32, FFT_SPLAT_F32)
+FFT_OF_VECTORS(f64, FFT_SPLAT_F64)
 
 #endif
