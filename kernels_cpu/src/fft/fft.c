@@ -94,6 +94,7 @@ typedef struct {
     const fft_type *type;
     fft_lanes lanes;
     int64_t tile;
+    void *room; /* for its tiles; NULL where several threads need one each */
     atomic_int *failed;
 } fft_step;
 
@@ -115,7 +116,7 @@ static int64_t tile_of(const fft_type *type, int64_t n, int64_t lanes) {
 static void run_tiles(void *ctx, int64_t begin, int64_t end) {
     const fft_step *step = ctx;
     const int64_t number = 2 * step->type->part;
-    void *room = aligned(room_bytes(step->type, step->lanes.n, step->tile));
+    void *room = step->room ? step->room : aligned(room_bytes(step->type, step->lanes.n, step->tile));
     if (!room) {
         atomic_store(step->failed, 1);
         return;
@@ -129,21 +130,22 @@ static void run_tiles(void *ctx, int64_t begin, int64_t end) {
         f.lanes = f.lanes - lane < step->tile ? f.lanes - lane : step->tile;
         step->type->transform(&f, room);
     }
-    free(room);
+    if (!step->room) free(room);
 }
 
-static void run_step(fft_job *job, const fft_lanes *lanes, int shared) {
-    fft_step step = {.type = job->type, .lanes = *lanes, .failed = &job->failed};
+/* In tiles, on all threads if there is no room given. */
+static void run_step(fft_job *job, const fft_lanes *lanes, void *room) {
+    fft_step step = {.type = job->type, .lanes = *lanes, .room = room, .failed = &job->failed};
     step.tile = tile_of(job->type, lanes->n, lanes->lanes);
     const int64_t tiles = (lanes->lanes + step.tile - 1) / step.tile;
-    if (shared)
-        phx_parallel_for(tiles, 1, run_tiles, &step);
-    else
+    if (room)
         run_tiles(&step, 0, tiles);
+    else
+        phx_parallel_for(tiles, 1, run_tiles, &step);
 }
 
 /* One row in two steps, through room for its n numbers. */
-static void run_row(fft_job *job, const fft_lanes *whole, void *middle, int shared) {
+static void run_row(fft_job *job, const fft_lanes *whole, void *middle, void *room) {
     fft_lanes first = *whole, second = *whole;
     const int64_t n1 = job->n1, n2 = job->n2;
     first.y = middle;
@@ -179,10 +181,10 @@ static void run_row(fft_job *job, const fft_lanes *whole, void *middle, int shar
         rest.lanes = n2 - more;
         rest.x = (const char *)rest.x + more * rest.xl * 2 * job->type->part;
         rest.y = (char *)rest.y + more * 2 * job->type->part;
-        run_step(job, &rest, shared);
+        run_step(job, &rest, room);
     }
-    run_step(job, &first, shared);
-    run_step(job, &second, shared);
+    run_step(job, &first, room);
+    run_step(job, &second, room);
 }
 
 /* The row at a place of the outer axes and a column. */
@@ -196,23 +198,27 @@ static fft_lanes row_at(const fft_job *job, const axes_walk *w, int64_t column) 
 /* Rows one by one, each in two steps. */
 static void run_rows(void *ctx, int64_t begin, int64_t end) {
     fft_job *job = ctx;
-    void *middle = aligned(2 * job->type->part * job->whole.n);
-    if (!middle) {
+    const fft_type *type = job->type;
+    const int64_t first = room_bytes(type, job->n1, tile_of(type, job->n1, job->n2));
+    const int64_t second = room_bytes(type, job->n2, tile_of(type, job->n2, job->n1));
+    char *room = aligned((first > second ? first : second) + 2 * type->part * job->whole.n);
+    if (!room) {
         atomic_store(&job->failed, 1);
         return;
     }
+    void *middle = room + (first > second ? first : second);
     axes_walk w;
     walk_to(&w, &job->axes, begin / job->axes.cols);
     int64_t column = begin % job->axes.cols;
     for (int64_t i = begin; i < end; i++) {
         const fft_lanes f = row_at(job, &w, column);
-        run_row(job, &f, middle, 0);
+        run_row(job, &f, middle, room);
         if (++column == job->axes.cols) {
             column = 0;
             walk_next(&w, &job->axes);
         }
     }
-    free(middle);
+    free(room);
 }
 
 /* Rows as lanes, in tiles of columns. */
@@ -276,7 +282,7 @@ static void run_long_rows(fft_job *job, int64_t rows) {
     walk_to(&w, &job->axes, 0);
     for (int64_t i = 0, column = 0; i < rows; i++) {
         const fft_lanes f = row_at(job, &w, column);
-        run_row(job, &f, room + 1, 1);
+        run_row(job, &f, room + 1, NULL);
         if (++column == job->axes.cols) {
             column = 0;
             walk_next(&w, &job->axes);

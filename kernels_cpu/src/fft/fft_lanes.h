@@ -11,13 +11,20 @@
 
 FFT_INLINE CELL NAME(swapped)(CELL z, int swap) { return swap ? (CELL){z.im, z.re} : z; }
 
+/* The first lane of a group. The last group begins early rather than with lanes of nobody: those that are in two
+ * groups are computed twice, with the same result. */
+FFT_INLINE int64_t NAME(first_lane)(int64_t lanes, int64_t g) {
+    const int64_t last = lanes > LEN ? lanes - LEN : 0;
+    return g * LEN < last ? g * LEN : last;
+}
+
 /* Number i of the lanes of group g into cell (i, g); zeros behind the numbers that are given. */
 static void NAME(load)(const fft_lanes *f, CELL *to) {
     const int64_t groups = (f->lanes + LEN - 1) / LEN, given = f->given < f->n ? f->given : f->n;
+    const int64_t count = f->lanes;
     const int apart = f->xl != 1;
     for (int64_t g = 0; g < groups; g++) {
-        const int64_t count = f->lanes - g * LEN;
-        const T *x = (const T *)f->x + 2 * g * LEN * f->xl;
+        const T *x = (const T *)f->x + 2 * NAME(first_lane)(f->lanes, g) * f->xl;
         CELL *cell = to + g;
         for (int64_t i = 0; i < given; i++, x += 2 * f->xe, cell += groups)
             *cell = NAME(swapped)(count < LEN ? CALL(take_some)(x, f->xl, count)
@@ -32,9 +39,9 @@ static void NAME(store)(const fft_lanes *f, const CELL *from) {
     const int64_t groups = (f->lanes + LEN - 1) / LEN;
     const int apart = f->yl != 1;
     const VEC scale = CALL(set1)((T)f->scale);
+    const int64_t count = f->lanes;
     for (int64_t g = 0; g < groups; g++) {
-        const int64_t count = f->lanes - g * LEN;
-        T *y = (T *)f->y + 2 * g * LEN * f->yl;
+        T *y = (T *)f->y + 2 * NAME(first_lane)(f->lanes, g) * f->yl;
         const CELL *cell = from + g;
         for (int64_t i = 0; i < f->n; i++, y += 2 * f->ye, cell += groups) {
             CELL z = NAME(swapped)(*cell, f->swap_out);
@@ -56,9 +63,8 @@ static void NAME(store)(const fft_lanes *f, const CELL *from) {
 FFT_INLINE CELL NAME(twiddle)(const fft_pass *p, int mode, int64_t j, int64_t k, int64_t g) {
     const T *w = (const T *)p->twiddles + 2 * (j - 1) * p->size;
     if (mode == FFT_ALIKE) return (CELL){CALL(set1)(w[2 * k]), CALL(set1)(w[2 * k + 1])};
-    w += 2 * (p->lanes_apart * k + p->lane + g * LEN);
-    const int64_t count = p->lanes - g * LEN;
-    return count < LEN ? CALL(take_some)(w, 1, count) : CALL(take_next)(w);
+    w += 2 * (p->lanes_apart * k + p->lane + NAME(first_lane)(p->lanes, g));
+    return p->lanes < LEN ? CALL(take_some)(w, 1, p->lanes) : CALL(take_next)(w);
 }
 
 #define BUTTERFLY(R)                                                                                       \
