@@ -1,6 +1,6 @@
 /* The discrete Fourier transform along the last axis: passes in the order of docs/ops.md.
  *
- * Transforms run side by side in the lanes of vectors. The lanes are rows where rows are short. A longer
+ * Transforms run side by side in the lanes of vectors. The lanes are rows where the caches hold those. A longer
  * row of n1 * n2 numbers is done in two steps, as what the first passes combine lies n2 apart: n2
  * transforms of n1 numbers, whose lanes are neighbours in memory, then n1 of n2 numbers, each with
  * twiddles of its own. Both are done in tiles that the caches hold.
@@ -64,7 +64,7 @@ static inline int fft_is_own(int64_t r) { return r <= 5 || r == 7 || r == 8; }
 
 /* ---- rows ------------------------------------------------------------------------------------------ */
 
-#define FFT_SHORT 32                   /* rows up to this length are lanes */
+#define FFT_SHORT 32                   /* few rows up to this length are lanes, too */
 #define FFT_SMALL_TILE (16 << 10)      /* bytes of a tile that the first cache holds with its copy */
 #define FFT_TILE (128 << 10)           /* the same for the second cache */
 #define FFT_SHARED ((int64_t)1 << 14)  /* numbers of a row that all threads work on together */
@@ -313,13 +313,11 @@ static void split_passes(fft_job *job) {
     job->second = (const char *)job->whole.twiddles + bytes * 2 * job->type->part;
 }
 
-/* Whether rows are lanes: short ones, those of one pass, and those whose numbers are farther apart than they
- * are from each other, as long as a tile of them fits the caches. */
+/* Whether rows are lanes: short ones, those of one pass, and any of which a cell fits the second cache. */
 static int takes_columns(const fft_job *job) {
     const fft_lanes *f = &job->whole;
     if (f->passes < 2 || f->n <= FFT_SHORT) return 1;
-    return stride_size(job->axes.xc) < stride_size(f->xe) && job->axes.cols >= job->type->len &&
-           f->n * job->type->len * 2 * job->type->part <= FFT_TILE;
+    return job->axes.cols >= job->type->len && f->n * job->type->len * 2 * job->type->part <= FFT_TILE;
 }
 
 static void run(fft_job *job) {
