@@ -22,6 +22,12 @@ from .products import cross, matrix_power, outer
 from .singular import lstsq, matrix_rank, pinv, svd, svdvals
 from .triangles import solve_triangular
 
+
+def __dir__() -> list[str]:
+    """The public names and the module's own, not the modules behind them."""
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
+
+
 if not TYPE_CHECKING:  # type checkers know what the module has
 
     def __getattr__(name: str) -> NoReturn:
