@@ -10,6 +10,7 @@ import pytest
 from array_kit import generator
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from phalanx.conformance.reference.values import HostArray
 
 SIZES = {"i": 3, "j": 4, "k": 5, "l": 2, "a": 6, "b": 3}
 EXPRESSIONS = (
@@ -21,7 +22,7 @@ EXPRESSIONS = (
 )
 
 
-def _operands(names: str, rng: np.random.Generator, dtype: str) -> list[np.ndarray]:
+def _operands(names: str, rng: np.random.Generator, dtype: str) -> list[HostArray]:
     made = []
     for number, term in enumerate(names.replace(" ", "").partition("->")[0].split(",")):
         letters = term.replace("...", "")

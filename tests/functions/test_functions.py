@@ -10,6 +10,7 @@ import phalanx as px
 import pytest
 from array_kit import LAYOUTS, generator
 from function_cases import CASES, arrays, expressions, flat, value
+from phalanx.conformance.reference.values import HostArray
 from phalanx.functions import MODULES
 
 DTYPES = ("float64", "float32", "float16", "int64", "int16", "uint8", "complex128", "complex64")
@@ -39,7 +40,7 @@ def test_against_numpy(dtype: str, device: px.Device) -> None:
             _same(g, np.asarray(w), text, dtype)
 
 
-def _same(got: px.Array, want: np.ndarray, text: str, dtype: str) -> None:
+def _same(got: px.Array, want: HostArray, text: str, dtype: str) -> None:
     host = px.asnumpy(got)
     assert host.shape == want.shape, text
     assert host.dtype.kind == want.dtype.kind, (text, host.dtype, want.dtype)

@@ -9,7 +9,7 @@ from phalanx.conformance.case import Case
 from phalanx.conformance.groups.ops.structured_check import NAMES, Check
 from phalanx.conformance.overloads import Overload, overloads
 from phalanx.conformance.reference.structured import expected
-from phalanx.conformance.reference.values import special_values
+from phalanx.conformance.reference.values import HostArray, special_values
 from phalanx.optable import Structure
 
 _LARGE = ("float32", "float64", "int64")
@@ -50,7 +50,7 @@ def _run(
     check.run(f"{label} rows of {width}", operands, (), layouts, "contiguous", want)
 
 
-def _special(check: Check, edges: np.ndarray) -> None:
+def _special(check: Check, edges: HostArray) -> None:
     corners = np.concatenate([special_values(check.name), edges])
     want = expected("histogram", (corners, edges), check.to, (len(edges) - 1,))
     check.run("special values", (corners, edges), (), ("strided",), "contiguous", want)
