@@ -102,7 +102,7 @@ sanitize: ## streams and pool in C under the sanitizers; SECONDS=20 each
 test-all: ## all tests, all devices, sanitizers, Oclgrind, the model, all texts in CUDA, an hour of stress
 	$(MAKE) test ARGS='-m ""'
 	$(MAKE) conformance
-	$(MAKE) scaffolds ARGS='--level core'
+	$(MAKE) scaffolds FORMS='c python' ARGS='--level core'
 	$(MAKE) sanitize SECONDS=60
 	cd tests && ../$(BIN)/python -m model --all 1 --some 40 --length 2
 	cd tests && ../$(BIN)/python -m device_code.cuda

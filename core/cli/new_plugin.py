@@ -12,6 +12,7 @@ from .output import console, emit, fail, json_option, noise_to_stderr
 _STEPS = {
     "c": "read src/{module}/{name}.c: each comment says which call of yours takes its line's place",
     "python": "read src/{module}/driver.py: each comment names the call of yours that goes there",
+    "dialect": "read src/{module}/dialect.hpp and compiler.py: your compiler's words and its call",
 }
 
 
@@ -21,6 +22,7 @@ _STEPS = {
 Examples:
   phalanx new-plugin acme --python            ./acme-phalanx, a driver in Python
   phalanx new-plugin acme --c --into /tmp     a C library with the ABI of phalanx.h
+  phalanx new-plugin acme --dialect           the kernel texts of Phalanx, your compiler
 
 \b
 Exit code: 0, or 1 if the folder cannot be written, 2 for wrong usage: a name that cannot be, or
@@ -30,6 +32,12 @@ a folder that exists.
 @click.argument("name")
 @click.option("--c", "form", flag_value="c", help="A shared library with the ABI of phalanx.h.")
 @click.option("--python", "form", flag_value="python", help="A driver in Python.")
+@click.option(
+    "--dialect",
+    "form",
+    flag_value="dialect",
+    help="A dialect of C: a kernel for every op, through your compiler.",
+)
 @click.option(
     "--into",
     type=click.Path(exists=True, file_okay=False, writable=True, path_type=Path),
@@ -46,7 +54,7 @@ def new_plugin(name: str, form: str | None, into: Path, as_json: bool) -> None:
     from phalanx.scaffold import FORMS, check_name, write
 
     if form is None:
-        fail("say what the driver is written in: --c or --python", 2)
+        fail("say what the driver is written in: --c, --python or --dialect", 2)
     try:
         with noise_to_stderr():
             check_name(name)

@@ -43,6 +43,13 @@ FORMS = {
             build=(f"phalanx>={__version__}",),
         ),
         Form("python", "a driver in Python", "core", ("runtime",)),
+        Form(
+            "dialect",
+            "a dialect of C: Phalanx's kernel texts go through your compiler",
+            "bitwise",
+            ("runtime",),
+            data=("py.typed", "*.hpp"),
+        ),
     )
 }
 

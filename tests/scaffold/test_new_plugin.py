@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -156,7 +158,7 @@ class TestWhatIsRefused:
         self.check(2, message, into, "acme", "--c")
 
     def test_no_form(self, tmp_path: Path) -> None:
-        message = "say what the driver is written in: --c or --python"
+        message = "say what the driver is written in: --c, --python or --dialect"
         self.check(2, message, tmp_path, "acme")
 
     def test_a_folder_that_exists(self, tmp_path: Path) -> None:
@@ -197,6 +199,41 @@ class TestWhatIsRefused:
         done = run(*args, "--into", str(folder))
         assert (done.exit_code, done.stderr) == (code, f"Error: {message}\n")
         assert not [path for path in folder.iterdir() if path.name != "site"]
+
+
+def test_a_dialect_is_short(packages: dict[str, Path]) -> None:
+    """The whole op table takes a vendor at most 350 lines; the simulator is not the vendor's."""
+    folder = packages["dialect"] / "src" / "acme_phalanx"
+    texts = [(folder / name).read_text("utf-8") for name in ("dialect.hpp", "compiler.py")]
+    texts.append((folder / "driver.py").read_text("utf-8"))
+    assert sum(bool(line.strip()) for text in texts for line in text.splitlines()) <= 350
+
+
+def test_a_dialect_takes_public_names(packages: dict[str, Path]) -> None:
+    public = re.compile(r"phalanx( as px)?|phalanx\.(vendor|device_code(\.\w+)?|errors)")
+    for path in packages["dialect"].rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names += [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            for name in names:
+                if name.partition(".")[0] == "phalanx":
+                    assert public.fullmatch(name), f"{path}: {name}"
+                    assert "._" not in name
+
+
+def test_no_compiler_of_the_dialect(packages: dict[str, Path], tmp_path: Path) -> None:
+    """The device is not usable, and `phalanx why` has the reason and the remedy."""
+    make_distribution(tmp_path, "acme_phalanx", plugins={"acme": "acme_phalanx"})
+    (tmp_path / "acme_phalanx").symlink_to(packages["dialect"] / "src" / "acme_phalanx")
+    command = ("-m", "phalanx", "why", "acme:0")
+    done = run_python(*command, path=tmp_path, PHALANX_PLUGINS="acme", CXX="no-such-c++")
+    assert done.returncode == 1
+    for part in (
+        "acme:0: not usable\n",
+        "there is no C++ compiler (no-such-c++), which the simulated device needs\n",
+        "-> install one (apt install g++, dnf install gcc-c++), or set CXX to yours\n",
+    ):
+        assert part in done.stdout, done.stdout
 
 
 def test_no_compiler_says_what_to_install(packages: dict[str, Path], tmp_path: Path) -> None:
