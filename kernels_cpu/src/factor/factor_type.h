@@ -37,6 +37,24 @@ static inline void NAME(tree)(T *s, int64_t n) {
         for (int64_t l = 0; l < half * n; l++) s[l] = STEP(sum)(s[l], s[l + half * n]);
 }
 
+/* to - l[0] f[0] - l[1] f[1] ... for n elements, `count` rows f that lie `step` apart: four at once, in order. */
+static inline void NAME(minus_rows)(T *restrict to, const T *l, int64_t ls, const T *restrict f, int64_t step,
+                                    int64_t count, int64_t n) {
+    int64_t q = 0;
+    for (; q + 4 <= count; q += 4, f += 4 * step) {
+        const T l0 = l[q * ls], l1 = l[(q + 1) * ls], l2 = l[(q + 2) * ls], l3 = l[(q + 3) * ls];
+        const T *restrict f1 = f + step, *restrict f2 = f1 + step, *restrict f3 = f2 + step;
+        for (int64_t k = 0; k < n; k++) {
+            T s = STEP(minus_product)(to[k], l0, f[k]);
+            s = STEP(minus_product)(s, l1, f1[k]);
+            s = STEP(minus_product)(s, l2, f2[k]);
+            to[k] = STEP(minus_product)(s, l3, f3[k]);
+        }
+    }
+    for (; q < count; q++, f += step)
+        for (int64_t k = 0; k < n; k++) to[k] = STEP(minus_product)(to[k], l[q * ls], f[k]);
+}
+
 static void NAME(cholesky)(const factor_job *job, const char *in, char *out, void *room) {
     const int64_t n = job->n;
     T *restrict a = room; /* L transposed */
@@ -56,12 +74,17 @@ static void NAME(cholesky)(const factor_job *job, const char *in, char *out, voi
     NAME(move)((T *)out, job->y[1], job->y[0], a, n, 1, n, n);
 }
 
+/* Columns of LU that are finished before the others take them in. */
+#define FEW 8
+
 static void NAME(lu)(const factor_job *job, const char *in, char *out, void *room) {
     const int64_t m = job->m, width = job->n, n = width + 1;
     T *restrict a = room;
     NAME(move)(a, n, 1, (const T *)in, job->x[0], job->x[1], m, width);
     for (int64_t i = 0; i < m; i++) AT(i, width) = STEP(of_parts)((F)i, (F)0);
-    for (int64_t j = 0; j < width && j < m; j++) {
+    const int64_t steps = width < m ? width : m;
+    for (int64_t j = 0; j < steps; j++) {
+        const int64_t first = j / FEW * FEW, last = first + FEW < width ? first + FEW : width;
         F most = (F)-1;
         int64_t row = j;
         for (int64_t i = j; i < m; i++) {
@@ -76,12 +99,16 @@ static void NAME(lu)(const factor_job *job, const char *in, char *out, void *roo
         }
         const T pivot = AT(j, j);
         const int divides = STEP(size)(pivot) != (F)0;
-        const T *restrict from = &AT(j, 0);
         for (int64_t i = j + 1; i < m; i++) {
-            T *restrict to = &AT(i, 0);
-            const T l = divides ? STEP(quotient)(to[j], pivot) : to[j];
-            to[j] = l;
-            for (int64_t k = j + 1; k < width; k++) to[k] = STEP(minus_product)(to[k], l, from[k]);
+            const T l = divides ? STEP(quotient)(AT(i, j), pivot) : AT(i, j);
+            AT(i, j) = l;
+            for (int64_t k = j + 1; k < last; k++) AT(i, k) = STEP(minus_product)(AT(i, k), l, AT(j, k));
+        }
+        if (j + 1 < last && j + 1 < steps) continue;
+        /* the columns behind these few take in all of them at once */
+        for (int64_t i = first + 1; i < m; i++) {
+            const int64_t count = i - first < j + 1 - first ? i - first : j + 1 - first;
+            NAME(minus_rows)(&AT(i, last), &AT(i, first), 1, &AT(first, last), n, count, width - last);
         }
     }
     NAME(move)((T *)out, job->y[0], job->y[1], a, n, 1, m, n);
@@ -101,16 +128,29 @@ static void NAME(solve)(const factor_job *job, const char *lower, const char *in
         NAME(move)(a, STRIP, 1, (const T *)in + c * job->x[1], job->x[0], job->x[1], n, wide);
         for (int64_t i = 0; i < n; i++) {
             T *restrict to = a + i * STRIP;
-            for (int64_t j = 0; j < i; j++) {
-                const T v = l[i * n + j];
-                const T *restrict from = a + j * STRIP;
-                for (int64_t k = 0; k < wide; k++) to[k] = STEP(minus_product)(to[k], v, from[k]);
-            }
+            NAME(minus_rows)(to, l + i * n, 1, a, STRIP, i, wide);
             if (!job->unit)
                 for (int64_t k = 0; k < wide; k++) to[k] = STEP(quotient)(to[k], l[i * n + i]);
         }
         NAME(move)((T *)out + c * job->y[1], job->y[0], job->y[1], a, STRIP, 1, n, wide);
     }
+}
+
+/* The sums of lane l of conj(v) a[:, k] for all k, v being column j below the diagonal: four rows at once. */
+static void NAME(lane)(T *restrict s, const T *restrict a, int64_t j, int64_t l, int64_t m, int64_t n) {
+    const int64_t step = FACTOR_LANES * n;
+    int64_t i = j + 1 + ((l - j - 1) & (FACTOR_LANES - 1));
+    for (int64_t k = 0; k < n; k++) s[k] = ZERO;
+    for (; i + 3 * FACTOR_LANES < m; i += 4 * FACTOR_LANES) {
+        const T *restrict r = &AT(i, 0), *restrict r1 = r + step, *restrict r2 = r1 + step, *restrict r3 = r2 + step;
+        const T v = r[j], v1 = r1[j], v2 = r2[j], v3 = r3[j];
+        for (int64_t k = 0; k < n; k++) {
+            const T t = STEP(plus_inner)(STEP(plus_inner)(s[k], v, r[k]), v1, r1[k]);
+            s[k] = STEP(plus_inner)(STEP(plus_inner)(t, v2, r2[k]), v3, r3[k]);
+        }
+    }
+    for (; i < m; i += FACTOR_LANES)
+        for (int64_t k = 0; k < n; k++) s[k] = STEP(plus_inner)(s[k], AT(i, j), AT(i, k));
 }
 
 static void NAME(householder)(const factor_job *job, const char *in, char *out, void *room) {
@@ -142,14 +182,8 @@ static void NAME(householder)(const factor_job *job, const char *in, char *out, 
         }
         const T head = STEP(of_parts)(STEP(re)(alpha) - beta, STEP(im)(alpha));
         AT(j, j) = STEP(of_parts)(beta, (F)0);
-        for (int64_t i = 0; i < FACTOR_LANES * n; i++) sums[i] = ZERO;
-        for (int64_t i = j + 1; i < m; i++) {
-            T *restrict row = &AT(i, 0);
-            T *restrict s = sums + i % FACTOR_LANES * n;
-            const T v = turns ? STEP(quotient)(row[j], head) : ZERO;
-            row[j] = v;
-            for (int64_t k = 0; k < n; k++) s[k] = STEP(plus_inner)(s[k], v, row[k]);
-        }
+        for (int64_t i = j + 1; i < m; i++) AT(i, j) = turns ? STEP(quotient)(AT(i, j), head) : ZERO;
+        for (int64_t l = 0; l < FACTOR_LANES; l++) NAME(lane)(sums + l * n, a, j, l, m, n);
         NAME(tree)(sums, n);
         for (int64_t k = 0; k < n; k++) {
             const T s = STEP(sum)(sums[k], AT(j, k));
@@ -264,3 +298,4 @@ static const factor_type NAME(type) = {
 #undef ONE
 #undef AT
 #undef STRIP
+#undef FEW
