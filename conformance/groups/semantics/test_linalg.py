@@ -1,4 +1,4 @@
-"""The extension ``linalg``, whose decompositions may run on the host.
+"""The extension ``linalg``, of which ``eig`` may run on the host.
 
 What is defined uniquely is compared with NumPy in float64, factors by their defining equations.
 """
@@ -14,8 +14,6 @@ import pytest
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.semantics.compare import LAYOUTS, close, put, same, whole_numbers
 from phalanx.conformance.layouts import HostArray
-
-pytestmark = pytest.mark.allows_fallback
 
 #: Parts of the largest element that a float32 result may be off; the matrices have a condition
 #: number below 10.
@@ -143,6 +141,7 @@ def test_factors(case: Case, dtype: str, shape: tuple[int, ...]) -> None:
         _equal(exact @ p @ exact, exact, "A pinv(A) A")
 
 
+@pytest.mark.allows_fallback
 def test_eig(case: Case) -> None:
     """Complex eigenvalues and vectors of real and complex matrices."""
     for host in (
