@@ -13,6 +13,7 @@ import pytest
 from array_kit import generator
 from emulated.driver import EmulatedDriver
 from phalanx.conformance.reference.values import HostArray
+from phalanx.device_code.source import scalar_header, template, without_double
 from phalanx.discovery.plugins import host
 from phalanx.driver import Driver
 from phalanx.fft import roots, tables
@@ -186,6 +187,16 @@ def test_every_form_has_the_bits_of_the_texts(name: str, emulated: px.Device) ->
             for d in ("cpu:0", emulated)
         ]
         assert made[0].tobytes() == made[1].tobytes(), ("rfft", shape, axis)
+
+
+def test_complex64_needs_no_fp64() -> None:
+    kept = without_double(scalar_header("fourier"))
+    assert "PHX_FOURIER(f32, " in kept
+    assert "PHX_FOURIER(f64, " not in kept
+    for name in ("", "_pass", "_prime", "_pairs"):
+        text = template(f"fourier{name}.h")
+        assert "f64" not in text
+        assert "double" not in text
 
 
 def _same_bits(function: Callable[[HostArray], Any], x: HostArray, count: int) -> None:
