@@ -82,7 +82,11 @@ CASES: dict[str, tuple[str, ...]] = {
         "real: xp.digitize(g, [0.0, 1.0])",
     ),
     "dot": ("number: xp.dot(m, m[0])", "float: xp.dot(v, v)", "number: xp.dot(m, 3)"),
-    "einsum": (),
+    "einsum": (
+        "number: xp.einsum('aij,bj->abi', t, m)",
+        "float: xp.einsum('ij,kj,k->i', m, m, m[:, 0], optimize=True)",
+        "float: xp.einsum('...j,j->...', t, m[0])",
+    ),
     "fmod": ("real: xp.fmod(m, m + 0.25)", "number: xp.fmod(m, 3)", "real: xp.fmod(-v, 0.3)"),
     "geomspace": (
         "xp.geomspace(1, 256, num=9)",
