@@ -33,6 +33,9 @@ cpu_kernel_list phx_elementwise_{group}_kernels(void) {{
 }}
 """
 
+#: Loops in ``half.c``: processors have instructions for them that compilers do not use in loops.
+_BY_HAND = frozenset({"cast_f16_f32", "cast_f32_f16"})
+
 
 def load_optable(root: Path) -> ModuleType:
     """Import ``core/optable`` by path, under a name of its own."""
@@ -100,13 +103,18 @@ class Renderer:
             self._add_half(op, dtypes, group)
         elif key.kind in op.dear or text.guard:
             loop = self._unit_loop(op, group, dtypes, key.suffix)
+            if op.name == "multiply":
+                loop = self._in_vectors(group, loop, key.suffix)
             self._row(op, dtypes, group, loop, unit=True)
         else:
             macro = ("CPU_UNARY", "CPU_BINARY", "static CPU_TERNARY")[op.arity - 1]
             loop = "_".join((op.name, *dict.fromkeys(self._dtypes[d].suffix for d in dtypes)))
-            self._define(
-                group, loop, f"{macro}({loop}, {', '.join(text.types)}, {text.text})", text
-            )
+            if loop in _BY_HAND:
+                loop = f"cpu_{loop}"
+            else:
+                self._define(
+                    group, loop, f"{macro}({loop}, {', '.join(text.types)}, {text.text})", text
+                )
             self._row(op, dtypes, group, loop)
 
     def _group_name(self, op: Any, key: Any) -> str:
@@ -146,6 +154,13 @@ class Renderer:
             f"CPU_HALF_UNIT({loop}, {suffix}, {op.arity}, {predicate}, {float32})"
         )
         self._row(op, dtypes, group, loop, unit=True)
+
+    def _in_vectors(self, group: str, rest: str, suffix: str) -> str:
+        """Products of complex numbers, which compilers do not make well of their loop."""
+        loop = f"multiply_{suffix}_vectors"
+        definition = f"CPU_MULTIPLY_COMPLEX({loop}, {suffix}, {rest})"
+        self._groups[group].loops[loop] = definition
+        return loop
 
     def _unit_loop(self, op: Any, group: str, dtypes: tuple[str, ...], suffix: str) -> str:
         """Define the loop over contiguous operands, unless it is there, and return its name."""

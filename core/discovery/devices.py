@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
+from phalanx._warm import current_device, keep_default
 from phalanx.driver import DeviceKind
 from phalanx.errors import DeviceError, DeviceNotFoundError, PluginError
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from .diagnosis import Diagnosis
     from .plugins import PluginHost
-
-_current: ContextVar[Device | None] = ContextVar("phalanx_device", default=None)
 
 
 class _Memo:
@@ -186,7 +184,7 @@ def set_device(name: str | Device) -> Device:
         cpu:0 cpu:0
     """
     found = find_device(name)
-    _current.set(found)
+    current_device.set(found)
     return found
 
 
@@ -203,7 +201,7 @@ def get_device() -> Device:
         >>> px.zeros(3).device is px.get_device()
         True
     """
-    return _current.get() or _default_device()
+    return current_device.get() or _default_device()
 
 
 @contextmanager
@@ -215,12 +213,12 @@ def device(name: str | Device) -> Iterator[Device]:
         ...     print(found, px.zeros(3).device)
         cpu:0 cpu:0
     """
-    before = _current.get()
+    before = current_device.get()
     found = set_device(name)
     try:
         yield found
     finally:
-        _current.set(before)
+        current_device.set(before)
 
 
 def _default_device() -> Device:
@@ -229,6 +227,7 @@ def _default_device() -> Device:
         memo = _fresh_memo()
     if memo.default is None:
         memo.default = _find_default()
+    keep_default(memo.default, memo.host, memo.generation)
     return memo.default
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from phalanx._warm import Array, Device, DType, default_float, nested_array, plain_array
+from phalanx._warm import Array, Device, DType, default_float, nested_array, plain_array, plain_data
 from phalanx._warm import copy as copy_array
 from phalanx.arrays.data_types import as_dtype, astype, default_dtype, iinfo, result_type
 from phalanx.arrays.promotion import need_number
@@ -45,8 +45,9 @@ def asarray(
         >>> px.asarray([px.asarray([1, 2], dtype=px.int8), [3, 4]]).shape  # stacked on the device
         (2, 2)
     """
-    if dtype is None and device is None and type(obj) is Array:
-        return copy_array(obj) if copy else obj
+    plain: Array | None = plain_data(obj, device) if dtype is None and copy is None else None
+    if plain is not None:
+        return plain
     target = as_dtype(dtype)
     if isinstance(obj, Array):
         return _from_array(obj, target, device, copy)

@@ -15,6 +15,7 @@ from phalanx._warm import (
     fill,
     foreign_number,
     plain_array,
+    plain_device,
     plain_range,
     ruled,
     view,
@@ -24,7 +25,7 @@ from phalanx._warm import empty as new_array
 from phalanx.arrays.checks import need_array, need_int, need_one_device
 from phalanx.arrays.data_types import as_dtype, default_dtype, int64
 from phalanx.arrays.promotion import need_number
-from phalanx.discovery.devices import find_device, get_device
+from phalanx.discovery.devices import find_device
 from phalanx.dispatch.registry import mode_in_force
 from phalanx.driver import Feature
 
@@ -34,7 +35,7 @@ Number = bool | int | float | complex
 
 def device_or_current(device: str | Device | None) -> Device:
     """Return the device that is meant, for ``None`` the current one."""
-    return get_device() if device is None else find_device(device)
+    return plain_device(device) or find_device(device)  # a name is not plain
 
 
 def _float_dtype(dtype: DType | str | None, device: str | Device | None) -> DType:

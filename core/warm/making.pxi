@@ -19,23 +19,66 @@ cdef int plain_shape(object shape, int64_t *dims) except -2:
     return n
 
 
-cdef Device plain_device(object device):
+#: The device of each context; None where the default one serves.
+current_device = ContextVar("phalanx_device", default=None)
+
+cdef object _current_device = current_device
+cdef object _get_device = None
+cdef Device _default = None  # of the drivers of a host at one generation
+cdef object _default_host = None
+cdef object _default_generation = None
+
+
+def keep_default(Device device not None, object host not None, object generation):
+    """Remember the default device for as long as the plugin host stays at this generation."""
+    global _default, _default_host, _default_generation
+    _default, _default_host, _default_generation = device, host, generation
+
+
+cpdef Device plain_device(object device):
     """The current device for None, a device as it is; None for a name."""
-    if device is None:
-        return <Device>_get_device()()
-    return <Device>device if type(device) is Device else None
-
-
-cdef object _current_device = None
-
-
-cdef object _get_device():
-    global _current_device
-    if _current_device is None:
+    global _get_device
+    if device is not None:
+        return <Device>device if type(device) is Device else None
+    found = _current_device.get()
+    if found is not None:
+        return <Device>found
+    if _default is not None and _default_host.generation == _default_generation:
+        return _default
+    if _get_device is None:
         from .discovery.devices import get_device
 
-        _current_device = get_device
-    return _current_device
+        _get_device = get_device
+    return <Device>_get_device()
+
+
+cdef enum:
+    SMALL_FILL = 4096  # bytes that are written faster than a launch is made
+
+
+cdef inline char *own_memory(Array out, Stream s) noexcept:
+    """Where the host may write a new array, which nothing else can use yet; NULL if it may not."""
+    if not out.device.host_addressable or not s.timeline.is_inline or out.count == 0:
+        return NULL
+    if out.count > SMALL_FILL // out.dtype.itemsize:
+        return NULL
+    return <char *>out.t.data + out.t.byte_offset
+
+
+cdef int fill_new(Array out, object value, Stream s) except -1:
+    """Write a Python number into every element of a new array."""
+    cdef char *place = own_memory(out, s)
+    cdef int64_t size, done
+    if place == NULL:
+        fill(out, value)
+        return 0
+    write_scalar(place, value, out.dtype)
+    size = out.count * out.dtype.itemsize
+    done = out.dtype.itemsize
+    while done < size:
+        memcpy(place + done, place, min(done, size - done))
+        done += min(done, size - done)
+    return 0
 
 
 def plain_array(shape, object value, object dtype, object device):
@@ -47,10 +90,11 @@ def plain_array(shape, object value, object dtype, object device):
     cdef int n
     cdef Device where
     cdef Array out
+    cdef Stream s
+    where = plain_device(device)
+    if where is None:
+        return None
     if dtype is float or (dtype is None and type(value) is float):
-        where = plain_device(device)
-        if where is None:
-            return None
         dtype = default_float(where)
     elif dtype is None and value is not None:
         dtype = <object>_dtypes[INT64 if type(value) is int else BOOL]
@@ -60,32 +104,64 @@ def plain_array(shape, object value, object dtype, object device):
     if type(value) is float and (<DType>dtype).kind in "iu":
         return None
     n = plain_shape(shape, dims)
-    where = plain_device(device)
-    if n < 0 or where is None:
+    if n < 0:
         return None
     if where.opened is None:
         where.ensure_open()
-    out = new_array(where, <DType>dtype, n, dims, current_stream_of(where))
+    s = current_stream_of(where)
+    out = new_array(where, <DType>dtype, n, dims, s)
     if value is not None:
-        fill(out, value)
+        fill_new(out, value, s)
     return out
+
+
+def plain_data(object data, object device):
+    """An array of a Python number, or of nested lists and tuples of them, with their own dtype.
+
+    An array is itself where no device is asked for.
+    """
+    cdef Device where
+    kind = type(data)
+    if kind is Array:
+        return data if device is None else None
+    if kind is float or kind is bool or (kind is int and _LEAST <= data <= _MOST):
+        return plain_array((), data, None, device)
+    if kind is not list and kind is not tuple:
+        return None
+    where = plain_device(device)
+    return None if where is None else nested_array(data, None, where)
+
+
+cdef object _LEAST = -(1 << 63)  # of int64
+cdef object _MOST = (1 << 63) - 1
 
 
 cdef Array scalar_on(Device device, DType dtype, object value):
     """A 0-d array of a Python number."""
-    cdef Array out = new_array(device, dtype, 0, NULL, current_stream_of(device))
-    fill(out, value)
+    cdef Stream s = current_stream_of(device)
+    cdef Array out = new_array(device, dtype, 0, NULL, s)
+    fill_new(out, value, s)
     return out
 
 
 def ruled(object start, object step, int64_t count, DType dtype not None, Device device not None):
     """The numbers start + i * step for i below ``count``."""
     cdef Array out
+    cdef Stream s
+    cdef int64_t *place
+    cdef int64_t first, width, i
     if device.opened is None:
         device.ensure_open()
-    out = new_array(device, dtype, 1, &count, current_stream_of(device))
-    if count == 1:
-        fill(out, start)
+    s = current_stream_of(device)
+    out = new_array(device, dtype, 1, &count, s)
+    place = <int64_t *>own_memory(out, s)
+    if (place != NULL and dtype.code == INT64 and type(start) is int and type(step) is int
+            and _LEAST <= start <= _MOST and _LEAST <= step <= _MOST):
+        first, width = start, step
+        for i in range(count):
+            place[i] = first + i * width
+    elif count == 1:
+        fill_new(out, start, s)
     elif count:
         launch("arange", (scalar_on(device, dtype, start), scalar_on(device, dtype, step)), (out,))
     return out

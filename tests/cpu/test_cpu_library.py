@@ -304,16 +304,32 @@ def test_special_values_survive_the_compilers_flags(library, dtype):
     assert np.array_equal(out, np.isnan(a))
 
 
+def _with_steps(a):
+    """The same values five places apart: loops then take them one by one."""
+    spread = np.zeros((len(a), 5), a.dtype)
+    spread[:, 0] = a
+    return spread[:, 0]
+
+
 def test_float16_conversions_of_the_processor_are_those_of_the_scalar_functions(library):
     every = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
-    wide = np.empty(every.shape, np.float32)
-    library.launch("cast", [every, wide])  # scalar functions
-    magnitude = np.empty_like(every)
-    library.launch("abs", [every, magnitude])  # the processor's, where it has them
-    back = np.empty_like(every)
+    wide, in_vectors = np.empty((2, len(every)), np.float32)
+    library.launch("cast", [_with_steps(every), wide], layout=cpu_abi.STRIDED)
+    library.launch("cast", [every, in_vectors])  # the processor's, where it has them
+    assert np.array_equal(bits(wide), bits(in_vectors))
+    rng = np.random.default_rng(3)
+    around = wide.view(np.uint32)[:, None] + rng.integers(0, 1 << 14, (1, 30), np.uint32)
+    middles = wide.view(np.uint32)[:, None] + np.array([0xFFF, 0x1000, 0x1001], np.uint32)
+    random = rng.integers(0, 1 << 32, 1 << 18, np.uint32)
+    many = np.concatenate([around.ravel(), middles.ravel(), random]).view(np.float32)
+    narrow, in_vectors = np.empty((2, len(many)), np.float16)
+    library.launch("cast", [_with_steps(many), narrow], layout=cpu_abi.STRIDED)
+    library.launch("cast", [many, in_vectors])
+    assert np.array_equal(bits(narrow), bits(in_vectors))
+    magnitude, back = np.empty((2, len(every)), np.float16)
+    library.launch("abs", [every, magnitude])
     library.launch("cast", [np.abs(wide), back])
     assert np.array_equal(bits(magnitude), bits(back))
-    rng = np.random.default_rng(3)
     a, b = (rng.integers(0, 1 << 16, 1 << 18).astype(np.uint16).view(np.float16) for _ in "ab")
     product, rounded = np.empty_like(a), np.empty_like(a)
     library.launch("multiply", [a, b, product])
@@ -383,6 +399,41 @@ def test_a_special_complex_operand_changes_no_other_element(library, op, dtype):
     assert np.isinf(mixed[[5, 1700]]).all()
     mixed[[5, 1700]] = plain[[5, 1700]]
     assert mixed.tobytes() == plain.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_complex_products_in_vectors_have_the_bits_of_single_ones(library, dtype):
+    """Three elements at a time fill no vector, so that they take the functions of one element."""
+    rng = np.random.default_rng(6)
+    part = np.dtype(dtype).type().real.dtype
+    limits = np.finfo(part)
+    edges = np.array(
+        [0, 1, np.inf, np.nan, limits.max, limits.tiny, limits.smallest_subnormal], part
+    )
+    near = np.ldexp(1 + rng.random(40), rng.choice([-402, -401, -400, -399, 399, 400, 401], 40))
+    with np.errstate(over="ignore"):
+        pool = np.concatenate([edges, near.astype(part), rng.standard_normal(60).astype(part)])
+    n = 3000
+    a, b = np.empty((2, n), dtype)
+    for x in (a, b):
+        exponents = rng.integers(limits.minexp - 60, limits.maxexp, 2 * n)
+        any_size = np.ldexp(rng.uniform(1, 2, 2 * n), exponents)
+        usual = rng.uniform(0.5, 2, 2 * n)
+        rare = rng.choice(pool, 2 * n)
+        kind = rng.choice(3, 2 * n, p=[0.1, 0.8, 0.1])
+        with np.errstate(over="ignore"):
+            x.view(part)[:] = np.choose(kind, [any_size, usual, rare]) * rng.choice([-1, 1], 2 * n)
+    b.real[::5], b.imag[::5] = a.imag[::5], a.real[::5]  # the products of the parts cancel
+    together, apart = np.empty((2, n), dtype)
+    library.launch("multiply", [a, b, together])
+    for k in range(0, n, 3):
+        library.launch("multiply", [a[k : k + 3], b[k : k + 3], apart[k : k + 3]])
+    for got, want in ((together.real, apart.real), (together.imag, apart.imag)):
+        assert np.array_equal(got, want, equal_nan=True)
+    numbers = ~(np.isnan(together.real) | np.isnan(together.imag))
+    assert together[numbers].tobytes() == apart[numbers].tobytes()
+    library.launch("multiply", [a, b, a])  # in place
+    assert a[numbers].tobytes() == apart[numbers].tobytes()
 
 
 def test_products_are_not_fused(library):

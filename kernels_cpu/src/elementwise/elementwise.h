@@ -98,12 +98,8 @@ void cpu_transpose(char *dst, int64_t dst_row, const char *src, int64_t src_colu
         CPU_PASS_2_(A, B, O, EXPR, x_[i_], y_[i_]) \
     }
 
-#define CPU_UNARY(NAME, A, O, EXPR)                                     \
-    static void NAME(CPU_LOOP_ARGS) {                                   \
-        if (s_[0] == sizeof(A) && s_[1] == sizeof(O)) {                 \
-            CPU_PASS_1_(A, O, EXPR)                                     \
-            return;                                                     \
-        }                                                               \
+#define CPU_PASS_STRIDED_1_(A, O, EXPR)                                 \
+    {                                                                   \
         const char *x_ = p_[0];                                         \
         char *o_ = p_[1];                                               \
         for (int64_t i_ = 0; i_ < n_; i_++, x_ += s_[0], o_ += s_[1]) { \
@@ -111,6 +107,14 @@ void cpu_transpose(char *dst, int64_t dst_row, const char *src, int64_t src_colu
             (void)a;                                                    \
             *(O *)o_ = EXPR;                                            \
         }                                                               \
+    }
+
+#define CPU_UNARY(NAME, A, O, EXPR)                   \
+    static void NAME(CPU_LOOP_ARGS) {                 \
+        if (s_[0] == sizeof(A) && s_[1] == sizeof(O)) \
+            CPU_PASS_1_(A, O, EXPR)                   \
+        else                                          \
+            CPU_PASS_STRIDED_1_(A, O, EXPR)           \
     }
 
 #define CPU_BINARY(NAME, A, B, O, EXPR)                                                  \
@@ -231,9 +235,25 @@ void cpu_transpose(char *dst, int64_t dst_row, const char *src, int64_t src_colu
 #define CPU_RARE_TYPE_c64 u32
 #define CPU_RARE_TYPE_c128 u64
 
+/* Products of complex numbers in vectors; return of how many of n elements, from the first on: none where the
+ * instruction set is too small. LOOP does the rest. */
+int64_t cpu_multiply_c64(char *const *p, int64_t n);
+int64_t cpu_multiply_c128(char *const *p, int64_t n);
+
+#define CPU_MULTIPLY_COMPLEX(NAME, C, LOOP)                                              \
+    static void NAME(CPU_LOOP_ARGS) {                                                    \
+        const int64_t size_ = sizeof(C), k_ = cpu_multiply_##C(p_, n_);                  \
+        char *const q_[] = {p_[0] + k_ * size_, p_[1] + k_ * size_, p_[2] + k_ * size_}; \
+        if (k_ < n_) LOOP(q_, s_, n_ - k_);                                              \
+    }
+
 /* float16 and bfloat16 (H) by a loop of float32; PREDICATE says that the result is bool. */
 void cpu_half_f16(char *const *p, int64_t n, int inputs, bool predicate, cpu_loop loop);
 void cpu_half_bf16(char *const *p, int64_t n, int inputs, bool predicate, cpu_loop loop);
+
+/* Casts of contiguous float16 by the processor's instructions. */
+void cpu_cast_f16_f32(CPU_LOOP_ARGS);
+void cpu_cast_f32_f16(CPU_LOOP_ARGS);
 
 #define CPU_HALF_UNIT(NAME, H, INPUTS, PREDICATE, LOOP) \
     static void NAME(CPU_LOOP_ARGS) {                   \

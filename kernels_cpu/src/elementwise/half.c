@@ -65,6 +65,20 @@ static inline void run_blocks(char *const *p, int64_t n, int inputs, bool predic
     }
 }
 
+void cpu_cast_f16_f32(CPU_LOOP_ARGS) {
+    if (s_[0] == sizeof(u16) && s_[1] == sizeof(f32))
+        widen_f16((f32 *)p_[1], (const u16 *)p_[0], n_);
+    else
+        CPU_PASS_STRIDED_1_(u16, f32, phx_f16_to_f32(a))
+}
+
+void cpu_cast_f32_f16(CPU_LOOP_ARGS) {
+    if (s_[0] == sizeof(f32) && s_[1] == sizeof(u16))
+        narrow_f16((u16 *)p_[1], (const f32 *)p_[0], n_);
+    else
+        CPU_PASS_STRIDED_1_(f32, u16, phx_f32_to_f16(a))
+}
+
 void cpu_half_f16(char *const *p, int64_t n, int inputs, bool predicate, cpu_loop loop) {
     run_blocks(p, n, inputs, predicate, loop, widen_f16, narrow_f16);
 }
