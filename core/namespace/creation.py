@@ -35,7 +35,11 @@ Number = bool | int | float | complex
 
 def device_or_current(device: str | Device | None) -> Device:
     """Return the device that is meant, for ``None`` the current one."""
-    return plain_device(device) or find_device(device)  # a name is not plain
+    found: Device | None = plain_device(device)
+    if found is None:
+        assert device is not None  # there is a current one
+        return find_device(device)
+    return found
 
 
 def _float_dtype(dtype: DType | str | None, device: str | Device | None) -> DType:
