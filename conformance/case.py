@@ -56,6 +56,14 @@ class Case:
         """Whether the run should be short: fewer values and layouts, not fewer ops."""
         return self.settings.quick
 
+    def has(self, op: str, *dtypes: str) -> bool:
+        """Tell whether the device serves an overload itself, by the dtypes of inputs and output."""
+        return self.served[op, dtypes].how in ("native", "decomposed")
+
+    def moves(self, *dtypes: str) -> bool:
+        """Tell whether the device copies elements of all of these dtypes."""
+        return all(self.has("copy", dtype, dtype) for dtype in dtypes)
+
     def rng(self, *labels: object) -> np.random.Generator:
         """Return a generator that depends on the run's seed, the case and the labels alone."""
         import numpy as np

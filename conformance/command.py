@@ -15,6 +15,7 @@ from .settings import DEFAULT_SEED, GROUPS, VENDOR, Level, Settings, unknown
 
 if TYPE_CHECKING:
     from .results import Results
+    from .signing import Signer
 
 USAGE, UNUSABLE, INTERRUPTED = 2, 3, 130
 #: How many mutants are tried if nobody says.
@@ -32,8 +33,9 @@ Examples:
   phalanx conformance --self-test --mutants 20 -d opencl:0       and kernels with a wrong line
 
 \b
-Levels: runtime, core (every kernel that the device has is right), array-api (it has all of them),
-bitwise (the same bits as cpu:0). A device is certified for the highest level that it passes whole.
+Levels: runtime, core (every kernel that the device has is right), array-api (it has all that the
+standard needs), bitwise (the same bits as cpu:0). A device is certified for the highest level that
+it passes whole; what a level requires cannot be declared as unsupported.
 
 \b
 Exit code: 0 all cases passed, 1 some failed, 2 wrong usage, 3 the device is not usable,
@@ -101,6 +103,12 @@ def _level(_context: click.Context, _option: click.Parameter, value: str) -> Lev
 @click.option("--html", type=_WRITABLE, help="Write a report to look at: one page, no network.")
 @click.option("--certificate", type=_WRITABLE, help="Write what the device is certified for.")
 @click.option(
+    "--sign",
+    type=click.Path(path_type=Path),
+    metavar="KEYFILE",
+    help="Sign the certificate with a key of `phalanx keygen`.",
+)
+@click.option(
     "--self-test", is_flag=True, help="Run the suite against devices that lie: it must catch all."
 )
 @click.option(
@@ -134,13 +142,15 @@ def conformance(
     junit_xml: Path | None,
     html: Path | None,
     certificate: Path | None,
+    sign: Path | None,
     self_test: bool,
     mutants: str | None,
     faults: tuple[str, ...],
 ) -> None:
     """Prove that a device computes the right thing, or show where it does not."""
     need_extra()
-    writers = _writers(json_file, junit_xml, html, certificate)
+    signer = _signer(sign, certificate)
+    writers = _writers(json_file, junit_xml, html, certificate, signer)
     _check_writable([path for path, _ in writers])
     if mutants is not None and not self_test:
         fail("--mutants is a form of --self-test: give both", USAGE)
@@ -172,6 +182,20 @@ def conformance(
 
         show(results, written)
     raise SystemExit(_exit_code(results, complete=len(written) == len(writers)))
+
+
+def _signer(key: Path | None, certificate: Path | None) -> Signer | None:
+    """Return who signs the certificate; found out before the run, as a key may be missing."""
+    if key is None:
+        return None
+    if certificate is None:
+        fail("--sign signs a certificate: give --certificate FILE, too", USAGE)
+    from .signing import SigningError, read_key
+
+    try:
+        return read_key(key)
+    except SigningError as error:
+        fail(str(error), USAGE)
 
 
 def _self_test(
@@ -273,7 +297,11 @@ _Writer = Callable[["Results", Path], None]
 
 
 def _writers(
-    json_file: Path | None, junit_xml: Path | None, html: Path | None, certificate: Path | None
+    json_file: Path | None,
+    junit_xml: Path | None,
+    html: Path | None,
+    certificate: Path | None,
+    signer: Signer | None = None,
 ) -> list[tuple[Path, _Writer]]:
     """Return the reports that were asked for; each is imported when it is written."""
     found: list[tuple[Path, _Writer]] = []
@@ -281,18 +309,19 @@ def _writers(
         (json_file, "report_json"),
         (junit_xml, "report_junit"),
         (html, "report_html"),
-        (certificate, "certificate"),
     ):
         if path is not None:
             found.append((path, _later(module)))
+    if certificate is not None:
+        found.append((certificate, _later("certificate", signer)))
     return found
 
 
-def _later(module: str) -> _Writer:
+def _later(module: str, *more: object) -> _Writer:
     def write(results: Results, path: Path) -> None:
         from importlib import import_module
 
-        import_module(f"{__package__}.{module}").write(results, path)
+        import_module(f"{__package__}.{module}").write(results, path, *more)
 
     return write
 

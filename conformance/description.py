@@ -12,11 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from phalanx.discovery.declarations import Declarations, Unsupported
 
+from .coverage import Coverage, coverage_of
+
 if TYPE_CHECKING:
     from phalanx._warm import Device
 
-#: Dtypes that a device without ``Feature.FP64`` cannot have.
-_NEED_FP64 = ("float64", "complex128")
+#: What a device without ``Feature.FP64`` does not compute in; it may move elements of them.
+NO_FP64 = tuple(
+    Unsupported("the device states no fp64", dtype=d) for d in ("float64", "complex128")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,7 @@ class Description:
     declared: dict[str, Any] = field(default_factory=dict)
     native: int = 0
     overloads: int = 0
+    coverage: Coverage = field(default_factory=dict)
 
     @property
     def tests(self) -> tuple[str, ...]:
@@ -43,9 +48,7 @@ def declarations_of(device: Device) -> Declarations:
     from phalanx.driver import Feature
 
     found = [d for d in host().manager().hook.phalanx_conformance(device=device) if d is not None]
-    implied: tuple[Unsupported, ...] = ()
-    if not device.info.features & Feature.FP64:
-        implied = tuple(Unsupported("the device states no fp64", dtype=d) for d in _NEED_FP64)
+    implied = () if device.info.features & Feature.FP64 else NO_FP64
     return Declarations(
         unsupported=implied + tuple(u for d in found for u in d.unsupported),
         expected_failures=tuple(e for d in found for e in d.expected_failures),
@@ -87,7 +90,7 @@ def describe_here(name: str) -> Description:
         return Description(name, usable=False, chain=str(diagnosis))
     device = find_device(name)
     info = device.info
-    served = [s.how for s in support(device)]
+    served = list(support(device))
     identity = {
         "name": info.name,
         "kind": info.kind.value,
@@ -104,7 +107,14 @@ def describe_here(name: str) -> Description:
     }
     declared = json.loads(json.dumps(asdict(declarations_of(device)), default=_iso))
     return Description(
-        device.name, True, "", identity, declared, served.count("native"), len(served)
+        device.name,
+        True,
+        "",
+        identity,
+        declared,
+        sum(s.how == "native" for s in served),
+        len(served),
+        coverage_of(served),
     )
 
 

@@ -72,6 +72,11 @@ class Outcome:
         """Whether the case speaks against the device."""
         return self.verdict in FAILURES
 
+    @property
+    def wrong(self) -> bool:
+        """Whether the device did not do what the case asks for, be it known or not."""
+        return self.verdict in (Verdict.FAILED, Verdict.CRASHED, Verdict.EXPECTED)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
         return asdict(self)

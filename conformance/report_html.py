@@ -13,6 +13,7 @@ from phalanx.optable import ALL, OPS
 from .outcome import Outcome, Verdict
 from .results import Results, groups_of, versions
 from .settings import GROUPS, Level
+from .writing import write_text
 
 _TEMPLATE = "report.html.j2"
 #: Failures that are written out; all are in the JSON report.
@@ -43,7 +44,7 @@ def write(results: Results, path: Path) -> None:
         undefined=jinja2.StrictUndefined,
     )
     page = environment.get_template(_TEMPLATE).render(**page_data(results))
-    path.write_text(page, encoding="utf-8")
+    write_text(path, page)
 
 
 def page_data(results: Results) -> dict[str, Any]:
@@ -55,6 +56,13 @@ def page_data(results: Results) -> dict[str, Any]:
         "identity": results.description.identity,
         "description": results.description,
         "settings": results.settings,
+        "headline": results.headline,
+        "lacking": [
+            (level.title, names)
+            for level in Level
+            if level <= results.settings.level and (names := results.lacking(level))
+        ],
+        "unused": results.unused(),
         "versions": versions(),
         "started": results.started.replace("T", " ").replace("+00:00", " UTC"),
         "seconds": results.seconds,

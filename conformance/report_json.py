@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .results import Results
+from .writing import write_text
 
 
 def write(results: Results, path: Path) -> None:
@@ -21,4 +22,4 @@ def write_data(data: dict[str, Any], path: Path) -> None:
     if str(path) == "-":
         sys.stdout.write(text + "\n")
     else:
-        path.write_text(text + "\n", encoding="utf-8")
+        write_text(path, text + "\n")

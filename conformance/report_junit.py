@@ -7,6 +7,7 @@ from xml.etree import ElementTree as Xml
 
 from .outcome import Outcome, Verdict
 from .results import Results, groups_of, versions
+from .writing import write_text
 
 #: Characters that XML 1.0 does not allow (specification, section 2.2).
 _FORBIDDEN = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 0xFFFE, 0xFFFF), " ")
@@ -23,9 +24,9 @@ def write(results: Results, path: Path) -> None:
         suite = Xml.SubElement(root, "testsuite", name="run", tests="1", errors="1")
         case = Xml.SubElement(suite, "testcase", classname="run", name="complete")
         Xml.SubElement(case, "error", message=_clean(f"partial: {results.partial}"))
-    tree = Xml.ElementTree(root)
-    Xml.indent(tree)
-    tree.write(path, encoding="utf-8", xml_declaration=True)
+    Xml.indent(root)
+    head = "<?xml version='1.0' encoding='utf-8'?>\n"
+    write_text(path, head + Xml.tostring(root, encoding="unicode"))
 
 
 def _suite(results: Results, group: str, outcomes: list[Outcome]) -> Xml.Element:

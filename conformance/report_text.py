@@ -24,6 +24,7 @@ def show(results: Results, reports: list[Path]) -> None:
     _groups(out, results)
     _failures(out, results)
     _notes(out, results)
+    _unused(out, results)
     _verdict(out, results)
     for path in reports:
         out.print(f"written: {escape(str(path))}", soft_wrap=True)
@@ -86,6 +87,13 @@ def _notes(out: Console, results: Results) -> None:
         )
 
 
+def _unused(out: Console, results: Results) -> None:
+    for text in results.unused():
+        out.print(
+            f"[bold red]unused[/] no case fits the declaration {escape(text)}", soft_wrap=True
+        )
+
+
 def _expired(day: str) -> str:
     past = datetime.date.fromisoformat(day) < datetime.date.today()
     return " [bold red](expired)[/]" if past else ""
@@ -104,7 +112,22 @@ def _verdict(out: Console, results: Results) -> None:
     ]
     certified = results.certified
     title = f"[bold green]{certified.title}[/]" if certified else "[bold red]no level[/]"
-    out.print(f"\nlevels: {', '.join(marks)}\ncertified for: {title}")
+    out.print(f"\nlevels: {', '.join(marks)}")
+    for level in levels:
+        _lacking(out, level, results.lacking(level))
+    out.print(escape(results.headline), soft_wrap=True)
+    out.print(f"certified for: {title}")
+
+
+def _lacking(out: Console, level: Level, names: list[str]) -> None:
+    """Tell what a level requires and no declaration replaces."""
+    if names:
+        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        out.print(
+            f"{level.title} requires, and the device has not: "
+            f"{escape(', '.join(names[:_SHOWN]))}{more}",
+            soft_wrap=True,
+        )
 
 
 def _passed(results: Results) -> str:

@@ -9,10 +9,14 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from . import SUITE_VERSION
+from phalanx.discovery.declarations import ExpectedFailure, Pattern, Unsupported
+
+from . import SUITE_VERSION, coverage
+from .coverage import Coverage
 from .description import Description
 from .outcome import Outcome, Verdict
-from .settings import Level, Settings
+from .required import lacking
+from .settings import VENDOR, Level, Settings
 
 FORMAT = 1
 
@@ -44,11 +48,52 @@ class Results:
         return self.settings.narrowed
 
     def passes(self, level: Level) -> bool:
-        """Tell whether all cases up to a level ran and none of them failed or is known to fail."""
+        """Tell whether a device passes a level.
+
+        All cases up to it ran, none of them failed or is known to fail, and the device has what the
+        level requires.
+        """
         cases = [o for o in self.outcomes if Level.named(o.level) <= level]
         sound = not any(o.failed or o.verdict is Verdict.EXPECTED for o in cases)
         there = any(Level.named(o.level) == level for o in cases)
-        return sound and there and not self.partial and not self.narrowed
+        whole = not self.partial and not self.narrowed
+        return sound and there and whole and not self.lacking(level)
+
+    def lacking(self, level: Level) -> list[str]:
+        """Name what a level requires and the device has not, whatever is declared of it.
+
+        That is overloads (see `required`) and our own cases that are about no single overload.
+        """
+        served = coverage.served(self.description.coverage)
+        return lacking(level, served, coverage.outside(self.profile)) + [
+            o.case
+            for o in self.outcomes
+            if o.verdict is Verdict.UNSUPPORTED
+            and not o.op
+            and o.group != VENDOR
+            and Level.named(o.level) <= level
+        ]
+
+    @property
+    def profile(self) -> str:
+        """``full``, or the dtypes in which the device does not compute: ``no-fp64``, ..."""
+        return coverage.profile_of(self.description.coverage)
+
+    @property
+    def coverage(self) -> Coverage:
+        """How the device serves each overload, and which of them were waived or wrong."""
+        return coverage.judged(self.description.coverage, self.outcomes)
+
+    @property
+    def headline(self) -> str:
+        """The level and the coverage in a line."""
+        return coverage.headline(
+            self.description.device,
+            self.certified.title if self.certified else "no level",
+            self.profile,
+            self.coverage,
+            quick=self.settings.quick,
+        )
 
     @property
     def certified(self) -> Level | None:
@@ -56,6 +101,23 @@ class Results:
         return max(
             (lv for lv in Level if lv <= self.settings.level and self.passes(lv)), default=None
         )
+
+    def unused(self) -> list[str]:
+        """Name the declarations that no case of a whole run fits.
+
+        They have a typing error, or are for an op or a case that is no more.
+        """
+        if self.partial or self.narrowed or self.settings.level < Level.ARRAY_API:
+            return []
+        declared = self.description.declared
+        patterns: list[Pattern] = [Unsupported(**p) for p in declared.get("unsupported", ())]
+        patterns += [ExpectedFailure(**p) for p in declared.get("expected_failures", ())]
+        keys = [(o.case, o.op, o.dtypes) for o in self.outcomes]
+        found = [p for p in patterns if not any(p.matches(*key) for key in keys)]
+        return [
+            f"{type(p).__name__}(op={p.op!r}, dtype={p.dtype!r}, case={p.case!r}): {p.reason}"
+            for p in found
+        ]
 
     @property
     def waived(self) -> list[Outcome]:
@@ -91,9 +153,13 @@ class Results:
             "partial": self.partial,
             "narrowed": self.narrowed,
             "certified": self.certified.title if self.certified else "",
+            "profile": self.profile,
+            "headline": self.headline,
+            "lacking": {lv.title: self.lacking(lv) for lv in Level if lv <= self.settings.level},
             "counts": {v.value: n for v, n in self.counts().items()},
             "fallbacks": self.fallbacks(),
             "waivers": [o.case for o in self.waived],
+            "unused_declarations": self.unused(),
             "outcomes": [o.to_dict() for o in self.outcomes],
         }
 

@@ -26,6 +26,9 @@ _PLUGINS = ("xdist.plugin", "phalanx.conformance.plugin")
 #: What ``Results.partial`` says after Ctrl-C or SIGTERM, and where ``fail_fast`` ended the run.
 INTERRUPTED = "interrupted"
 STOPPED = "stopped after the first failure"
+#: So many crashes and hangs end a run: a fresh process for each of thousands takes hours.
+MOST_CRASHES = 10
+CRASHES = f"stopped after {MOST_CRASHES} crashes or hangs; mend these first"
 Observe = Callable[[Outcome], None]
 
 
@@ -42,6 +45,7 @@ class _Watcher:
         self.outcomes: list[Outcome] = []
         self.problem = ""
         self.session: Session | None = None
+        self._crashes = 0
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: pytest.Config) -> None:
@@ -64,6 +68,14 @@ class _Watcher:
         """With workers, each tells the same."""
         del node
         self._total(len(ids))
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: object) -> None:
+        """A worker that ended; pytest-xdist starts a fresh one for all but the last."""
+        del node
+        self._crashes += error is not None
+        if self._crashes == MOST_CRASHES:
+            self.problem = CRASHES
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """A file of tests that does not import."""
@@ -150,7 +162,12 @@ def _arguments(
         arguments += ["-p", plugin]
     arguments += ["-p", "no:terminal", f"--phalanx-timeout={limit:g}"]
     if workers:
-        arguments += ["-n", str(workers), "--max-worker-restart=1000", "--dist=worksteal"]
+        arguments += [
+            "-n",
+            str(workers),
+            f"--max-worker-restart={MOST_CRASHES - 1}",
+            "--dist=worksteal",
+        ]
     if fail_fast:
         arguments += ["-x"]
     arguments += [f"--phalanx-device={settings.device}", f"--phalanx-level={settings.level.title}"]

@@ -20,7 +20,8 @@ from phalanx.dispatch.registry import Support, support
 from phalanx.errors import PhalanxError, UnsupportedOpError
 
 from .case import Case
-from .description import declarations_of
+from .coverage import MOVES
+from .description import NO_FP64, declarations_of
 from .naming import case_name, group_of, overload_of
 from .outcome import Outcome, Verdict
 from .settings import GROUP_LEVELS, Level, Settings, unknown
@@ -155,6 +156,8 @@ class Session:
     def _match(self, patterns: tuple[Any, ...], case: str) -> Pattern | None:
         overload = overload_of(case)
         op, dtypes = (overload.op, overload.dtypes) if overload else ("", ())
+        if op in MOVES and self.served[op, dtypes].how == "native":
+            patterns = tuple(p for p in patterns if p not in NO_FP64)  # to move is not to compute
         return next((p for p in patterns if p.matches(case, op, dtypes)), None)
 
     # Collection

@@ -24,10 +24,11 @@ Examples:
   phalanx verify opencl.json --sample 500
   phalanx verify opencl.json --sample 0      run nothing
   phalanx verify opencl.json --device opencl:1
+  phalanx verify acme.json --trust trusted-keys      who vouches for it
 
 \b
-Exit code: 0 it holds, 1 it does not (another device, another version, another result),
-2 the file is unreadable, cut off or was changed, 3 the device is not usable.
+Exit code: 0 it holds, 1 it does not (another device, another version, another result, nobody of
+the trusted vouches), 2 the file is unreadable, cut off or was changed, 3 the device is not usable.
 """
 
 
@@ -42,23 +43,37 @@ Exit code: 0 it holds, 1 it does not (another device, another version, another r
     metavar="N",
     help="How many cases, chosen at random, are run again.",
 )
+@click.option(
+    "--trust",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    metavar="KEYS",
+    help="Only if one of these keys signed it: a file of lines NAME ed25519:BASE64; repeatable.",
+)
 @json_option
-def verify(file: Path, device: str | None, sample: int, as_json: bool) -> None:
-    """Check a certificate: its digest, its device, and a random sample of its cases."""
-    from .certificate import CertificateError, differences, read
+def verify(
+    file: Path, device: str | None, sample: int, trust: tuple[Path, ...], as_json: bool
+) -> None:
+    """Check a certificate: signature, device, coverage, and a random sample of its cases."""
+    from .certificate import CertificateError, differences, read, voucher
     from .command import need_extra
     from .description import describe
 
     need_extra()
+    trusted = _trusted(trust)
     try:
         content = read(file)
     except CertificateError as error:
         _tell(as_json, str(file), {}, [str(error)])
         raise SystemExit(UNREADABLE) from None
+    vouched, doubt = voucher(content, trusted)
+    if doubt:
+        _tell(as_json, str(file), content, [doubt], vouched=vouched)
+        raise SystemExit(1)
     description = describe(device or content["device"])
     if not description.usable:
         fail(description.chain, UNUSABLE)
-    problems = differences(content, description.identity)
+    problems = differences(content, description)
     ran = 0
     if not problems and sample:
         try:
@@ -68,8 +83,20 @@ def verify(file: Path, device: str | None, sample: int, as_json: bool) -> None:
         else:
             ran = len({outcome.case for outcome in outcomes})
             problems += _compare(content, outcomes, min(sample, len(content["cases"])))
-    _tell(as_json, str(file), content, problems, ran)
+    _tell(as_json, str(file), content, problems, ran, vouched)
     raise SystemExit(1 if problems else 0)
+
+
+def _trusted(paths: tuple[Path, ...]) -> dict[str, str] | None:
+    """Return the trusted keys, ``None`` if nobody asks; ends the command if they are no keys."""
+    if not paths:
+        return None
+    from .signing import SigningError, read_trusted
+
+    try:
+        return read_trusted(paths)
+    except SigningError as error:
+        fail(str(error), UNREADABLE)
 
 
 def _run_again(
@@ -96,6 +123,8 @@ def _run_again(
 
 
 def _compare(content: dict[str, Any], outcomes: list[Outcome], wanted: int) -> list[str]:
+    from .certificate import finite
+
     problems = []
     ran = len({outcome.case for outcome in outcomes})
     if ran != wanted:
@@ -106,7 +135,7 @@ def _compare(content: dict[str, Any], outcomes: list[Outcome], wanted: int) -> l
             problems.append(
                 f"{outcome.case}: {outcome.verdict.value}, and the certificate says {verdict}"
             )
-        elif determinism in _REPEATABLE and outcome.worst != worst:
+        elif determinism in _REPEATABLE and finite(outcome.worst) != worst:
             problems.append(
                 f"{outcome.case}: the worst error is {outcome.worst!r}, and the certificate says "
                 f"{worst!r}, though the kernel's class is {determinism}"
@@ -115,7 +144,12 @@ def _compare(content: dict[str, Any], outcomes: list[Outcome], wanted: int) -> l
 
 
 def _tell(
-    as_json: bool, file: str, content: dict[str, Any], problems: list[str], ran: int = 0
+    as_json: bool,
+    file: str,
+    content: dict[str, Any],
+    problems: list[str],
+    ran: int = 0,
+    vouched: str = "",
 ) -> None:
     if as_json:
         emit(
@@ -123,7 +157,10 @@ def _tell(
                 "file": file,
                 "holds": not problems,
                 "problems": problems,
+                "headline": content.get("headline", ""),
                 "level": content.get("level", ""),
+                "profile": content.get("profile", ""),
+                "signature": vouched,
                 "device": content.get("device", ""),
                 "cases_run_again": ran,
             }
@@ -131,10 +168,15 @@ def _tell(
         return
     out = console()
     for problem in problems:
-        out.print(f"[bold red]no[/] {escape(problem)}", soft_wrap=True)
+        out.print(f"[bold red]no[/] {escape(_visible(problem))}", soft_wrap=True)
     if not problems:
         out.print(
-            f"[green]ok[/] {escape(file)} holds: {escape(content['device'])} is certified for "
-            f"[bold]{escape(content['level'])}[/] ({len(content['cases'])} cases, {ran} run again)",
+            f"[green]ok[/] {escape(_visible(file))} holds ({len(content['cases'])} cases, {ran} "
+            f"run again): {escape(content['headline'])}\n   {escape(_visible(vouched))}",
             soft_wrap=True,
         )
+
+
+def _visible(text: str) -> str:
+    """Return a text that a stranger may have written without what would steer a terminal."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

@@ -16,7 +16,10 @@ from fnmatch import fnmatchcase
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """Which cases are meant: shell patterns for the op, for any of its dtypes and for the case."""
+    """Which cases are meant: shell patterns for the op, for any of its dtypes and for the case.
+
+    In that for the case, brackets stand for themselves, as the names of cases have them.
+    """
 
     reason: str
     op: str = "*"
@@ -36,7 +39,7 @@ class Pattern:
         return (
             fnmatchcase(op, self.op)
             and (not dtypes or any(fnmatchcase(d, self.dtype) for d in dtypes))
-            and fnmatchcase(case, self.case)
+            and fnmatchcase(case, self.case.replace("[", "[[]"))
         )
 
 

@@ -15,7 +15,7 @@ from phalanx.errors import PluginError
 
 from . import plugins, probe
 from .guard import detail_and_remedy, time_limit
-from .loading import allowed
+from .loading import allowed, names_of
 
 LEVELS = ("quick", "short")
 #: Seconds for each child process.
@@ -151,10 +151,11 @@ def _installed() -> dict[str, list[str]]:
 def _plugin(name: str, origins: list[str], level: str, limit: float) -> Iterator[Check]:
     label, origin = f"plugin {name}", " and ".join(origins)
     names = allowed()
-    if names is not None and name not in names:
+    known = {n for o in origins for n in names_of(name, o.rpartition(" ")[0])}
+    if names is not None and not names & known:
         yield Check(label, Verdict.OK, f"{origin}: left out by PHALANX_PLUGINS")
         return
-    environment = {**os.environ, "PHALANX_PLUGINS": name}
+    environment = {**os.environ, "PHALANX_PLUGINS": ",".join(known & (names or {name}))}
     report = probe.run("plugins", level, limit=limit, env=environment)
     if report.failure:
         tail = f" | {' | '.join(report.stderr.splitlines())}" if report.stderr else ""
@@ -196,6 +197,9 @@ def _device(device: dict[str, Any], level: str) -> Check:
     if failed:
         step = failed[0]
         return Check(label, Verdict.CRITICAL, f"{step['name']}: {step['detail']}", step["remedy"])
+    if device.get("lacks"):
+        remedy = "programs that need it run it elsewhere, if `phalanx.fallback_policy` allows it"
+        return Check(label, Verdict.WARNING, f"not all was tried: {device['lacks']}", remedy)
     if device.get("computed"):
         remedy = "do not trust its results; update the plugin or the vendor's driver"
         return Check(label, Verdict.CRITICAL, device["computed"], remedy)

@@ -71,9 +71,23 @@ class Listing:
 
 
 def allowed() -> frozenset[str] | None:
-    """Return the entry points named by ``PHALANX_PLUGINS``, or None if it is unset: then all."""
+    """Return the entry points named by ``PHALANX_PLUGINS``, or None if it is unset: then all.
+
+    Each is ``name``, or ``distribution:name`` with the distribution in its normal form.
+    """
     text = os.environ.get("PHALANX_PLUGINS", "")
-    return frozenset(part.strip() for part in text.split(",") if part.strip()) or None
+    return frozenset(_normal(part.strip()) for part in text.split(",") if part.strip()) or None
+
+
+def _normal(name: str) -> str:
+    """Write a distribution before a colon in the normal form of PEP 503."""
+    distribution, colon, rest = name.rpartition(":")
+    return f"{re.sub(r'[-_.]+', '-', distribution).lower()}{colon}{rest}"
+
+
+def names_of(name: str, distribution: str) -> frozenset[str]:
+    """Return what ``PHALANX_PLUGINS`` may call an entry point of a distribution."""
+    return frozenset((name, _normal(f"{distribution}:{name}")))
 
 
 def refusal(driver: object) -> str:
@@ -114,7 +128,7 @@ def load(manager: PluginManager, entry: EntryPoint) -> tuple[Plugin, tuple[Drive
     origin = (dist.name, dist.version) if dist else ("unknown distribution", "")
     plugin = Plugin(entry.name, entry.value, *origin, PluginState.LOADED)
     names = allowed()
-    if names is not None and entry.name not in names:
+    if names is not None and not names & names_of(entry.name, plugin.distribution):
         reason = PluginError(f"PHALANX_PLUGINS={os.environ['PHALANX_PLUGINS']!r} leaves it out")
         return replace(plugin, state=PluginState.EXCLUDED, error=reason), ()
     outcome: Outcome[Any] = guard(
@@ -199,7 +213,8 @@ def settle(
             continue
         conflicts[name] = PluginConflictError(
             f"two drivers are named {name!r}: {' and '.join(parties)}",
-            remedy="uninstall one, or name the plugins to load in PHALANX_PLUGINS",
+            remedy="uninstall one, or name the plugins to load in PHALANX_PLUGINS: name, or "
+            "distribution:name",
         )
     plugins = []
     for plugin, drivers in loaded:

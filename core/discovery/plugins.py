@@ -81,8 +81,8 @@ class PluginHost:
         names = loading.allowed()
         if names is None:
             return ()
-        known = {plugin.name for plugin in self.plugins()}
-        return tuple(sorted(names - known - {"none"}))
+        known = (loading.names_of(p.name, p.distribution) for p in self.plugins())
+        return tuple(sorted(names.difference({"none"}, *known)))
 
     def manager(self) -> PluginManager:
         """Return pluggy's manager of the loaded plugins, for hooks besides ``phalanx_drivers``."""

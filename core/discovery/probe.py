@@ -135,7 +135,7 @@ def _plugins(observe: Observer, level: str) -> dict[str, Any]:
             found = why(device, observe=watch).to_dict()
             if found["usable"] and level == "short":
                 observe(f"a computation on {device.name}")
-                found["computed"] = _compute(device.name)
+                found["computed"], found["lacks"] = _compute(device.name)
             devices.append(found)
     return {"plugins": plugins, "devices": devices, "errors": errors, "notes": notes}
 
@@ -147,27 +147,29 @@ def _error(name: str, error: BaseException) -> dict[str, str]:
     return {"name": name, "detail": detail, "remedy": remedy}
 
 
-def _compute(name: str) -> str:
-    """Copy, add and sum on a device; return what went wrong, empty if nothing did."""
+def _compute(name: str) -> tuple[str, str]:
+    """Copy, add and sum on a device; return what went wrong and what has no kernel, or nothing."""
     import numpy as np
     import phalanx as px
-    from phalanx.errors import PhalanxError
+    from phalanx.errors import PhalanxError, UnsupportedOpError
 
-    host_values = np.arange(4099, dtype=np.float32)
-    try:
-        x = px.asarray(host_values, device=name)
-        round_trip = px.asnumpy(x)
-        doubled = px.asnumpy(x + x)
-        total = int(px.asnumpy(px.sum(px.asarray(np.arange(4099, dtype=np.int64), device=name))))
-    except (PhalanxError, RuntimeError, ValueError, TypeError, MemoryError) as error:
-        return f"{type(error).__name__}: {error}"
-    if not np.array_equal(round_trip, host_values):
-        return "an array that went to the device and back has other values"
-    if not np.array_equal(doubled, host_values + host_values):
-        return "x + x on float32 has wrong values"
-    if total != 4099 * 4098 // 2:
-        return f"the sum of int64 0..4098 is {total}"
-    return ""
+    values, whole = np.arange(4099, dtype=np.float32), np.arange(4099, dtype=np.int64)
+    trials: tuple[tuple[str, Callable[[], Any], Any], ...] = (
+        ("a copy to the device and back", lambda: px.asarray(values, device=name), values),
+        ("x + x on float32", lambda: (x := px.asarray(values, device=name)) + x, values + values),
+        ("the sum of int64 0..4098", lambda: px.sum(px.asarray(whole, device=name)), whole.sum()),
+    )
+    lacks = []
+    for what, compute, want in trials:
+        try:
+            found = px.asnumpy(compute())
+        except UnsupportedOpError as error:
+            lacks.append(f"{what} has no kernel ({error})")
+        except (PhalanxError, RuntimeError, ValueError, TypeError, MemoryError) as error:
+            return f"{what}: {type(error).__name__}: {error}", ""
+        if not np.array_equal(found, want):
+            return f"{what} has wrong values", ""
+    return "", "; ".join(lacks)
 
 
 def _default(observe: Observer) -> dict[str, Any]:

@@ -8,11 +8,28 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from phalanx.conformance.certificate import CertificateError, certificate_of, digest, read
-from phalanx.conformance.description import Description
+from conformance_kit import results
+from phalanx.conformance.certificate import (
+    CertificateError,
+    _headline,
+    certificate_of,
+    digest,
+    read,
+)
+from phalanx.conformance.coverage import (
+    Coverage,
+    differences,
+    headline,
+    judged,
+    outside,
+    profile_of,
+    served,
+)
 from phalanx.conformance.outcome import Outcome, Verdict
+from phalanx.conformance.required import lacking
 from phalanx.conformance.results import Results
-from phalanx.conformance.settings import Level, Settings
+from phalanx.conformance.settings import Level
+from phalanx.optable import OPS
 
 pytestmark = pytest.mark.needs_cpu
 
@@ -35,6 +52,7 @@ def forge(certificate: Path, tmp_path: Path) -> Callable[..., Path]:
 
     def write(**fields: Any) -> Path:
         content = json.loads(certificate.read_text()) | fields
+        content["headline"] = fields.get("headline") or _headline(content)
         file = tmp_path / "forged.json"
         file.write_text(json.dumps(content | {"digest": digest(content)}))
         return file
@@ -84,7 +102,7 @@ def test_every_changed_byte_is_seen(certificate: Path, tmp_path: Path) -> None:
         ("{half}", "is no certificate or is cut off"),
         ("\xff", "is no certificate or is cut off"),
         ("[]", "is no certificate of the conformance suite"),
-        ('{"kind": "phalanx conformance certificate"}', "lacks format"),
+        ('{"kind": "phalanx conformance certificate"}', "lacks headline"),
     ],
 )
 def test_what_is_no_certificate(
@@ -119,9 +137,9 @@ def test_another_version_device_or_format(
     assert second.startswith("another core: the certificate says 9.9, here is")
     assert third.startswith("another device: its name is")
     assert done.data["cases_run_again"] == 0
-    done = phalanx("verify", str(forge(format=2)))
+    done = phalanx("verify", str(forge(format=1)))
     assert done.code == 2
-    assert "has format 2, and this version reads 1" in done.out
+    assert "has format 1, and this version reads 2" in done.out
 
 
 def test_a_device_that_is_gone(phalanx: Callable, forge: Callable) -> None:
@@ -147,22 +165,105 @@ def test_invented_cases_are_seen_when_they_run_again(phalanx: Callable, forge: C
 # Runs that certify nothing
 
 
-def results(*verdicts: Verdict, level: Level = Level.CORE, **fields: Any) -> Results:
-    outcomes = [
-        Outcome(f"ops/case{i}", "ops", lv, verdict)
-        for i, verdict in enumerate(verdicts)
-        for lv in ("runtime", "core")
-    ]
-    description = Description("acme:0", usable=True, identity={"name": "Acme"})
-    return Results(Settings("acme:0", level), description, outcomes, **fields)
-
-
 def test_the_level_is_the_highest_that_passes_whole() -> None:
     assert results(Verdict.PASSED, Verdict.INAPPLICABLE).certified is Level.CORE
     assert results(Verdict.PASSED, level=Level.RUNTIME).certified is Level.RUNTIME
     found = results(Verdict.PASSED)
     found.outcomes[1].verdict = Verdict.FAILED
     assert found.certified is Level.RUNTIME
+
+
+def test_what_a_level_requires_cannot_be_declared_away() -> None:
+    """A device with few ops passes no more than ``core``, whatever cases it declares away."""
+    found = results(Verdict.PASSED, level=Level.ARRAY_API)
+    found.outcomes.append(Outcome("semantics/views", "semantics", "array-api", Verdict.PASSED))
+    assert found.certified is Level.CORE
+    assert "exp(float32)" in found.lacking(Level.ARRAY_API)
+    content = certificate_of(found)
+    assert content["headline"].startswith(
+        "acme:0 is certified for core in a full run, profile no-fp64 no-fp16 no-bf16 no-complex, "
+        "with 14 of "
+    )
+    assert json.dumps(content).startswith('{"headline": "acme:0 is certified for core')
+    found.outcomes[1].verdict = Verdict.UNSUPPORTED  # a case of ours that is about no overload
+    assert found.certified is Level.RUNTIME
+    assert found.lacking(Level.CORE) == ["ops/case0"]
+    del found.description.coverage["copy"]["native"]
+    assert found.certified is None
+    assert "copy(bool)" in found.lacking(Level.RUNTIME)
+
+
+def test_a_vendors_own_case_may_be_declared_away() -> None:
+    found = results(Verdict.PASSED)
+    found.outcomes.append(Outcome("vendor/x", "vendor", "core", Verdict.UNSUPPORTED))
+    assert found.certified is Level.CORE
+
+
+@pytest.mark.parametrize(
+    ("without", "profile"),
+    [
+        ((), "full"),
+        (("float64", "complex128"), "no-fp64"),
+        (("complex64", "complex128"), "no-complex"),
+        (("float64", "complex64", "complex128"), "no-fp64 no-complex"),
+        (("float16",), "no-fp16"),
+        (("complex128",), "full"),
+    ],
+)
+def test_profiles_leave_dtypes_out(without: tuple[str, ...], profile: str) -> None:
+    """A profile's dtypes are not required; a device may still move them."""
+    found: Coverage = {}
+    for row in OPS.values():
+        for signature in row.signatures:
+            there = row.name == "copy" or not set(signature.dtypes) & set(without)
+            ways = found.setdefault(row.name, {})
+            ways.setdefault("native" if there else "unsupported", []).append(
+                ",".join(signature.dtypes)
+            )
+    assert profile_of(found) == profile
+    lack = lacking(Level.ARRAY_API, served(found), outside(profile))
+    assert bool(lack) is (without == ("complex128",))
+
+
+def test_the_coverage_tells_what_was_waived_or_wrong() -> None:
+    claimed: Coverage = {"exp": {"native": ["float32,float32", "float64,float64"]}}
+    claimed["sin"] = {"native": ["float32,float32"], "unsupported": ["float64,float64"]}
+    two = ("float32", "float32")
+    outcomes = [
+        Outcome("a", "ops", "core", Verdict.PASSED, op="exp", dtypes=two, waiver="a short table"),
+        Outcome("b", "ops", "core", Verdict.EXPECTED, op="sin", dtypes=two),
+    ]
+    told = judged(claimed, outcomes)
+    assert told["exp"] == {"waived": ["float32,float32"], "native": ["float64,float64"]}
+    assert told["sin"] == {"wrong": ["float32,float32"], "unsupported": ["float64,float64"]}
+    assert headline("d:0", "core", "full", told, quick=True) == (
+        "d:0 is certified for core in a quick run, profile full, with 2 of 2 ops; of 4 overloads "
+        "1 native, 0 decomposed, 1 unsupported, 1 waived, 1 wrong"
+    )
+    assert differences(told, claimed) == []
+    claimed["exp"] = {"unsupported": ["float32,float32"], "native": ["float64,float64"]}
+    assert differences(told, claimed) == [
+        "another coverage: exp(float32) is unsupported, not waived"
+    ]
+
+
+def test_another_coverage_is_seen(phalanx: Callable, certificate: Path, forge: Callable) -> None:
+    content = read(certificate)
+    coverage = content["coverage"] | {"exp": {"unsupported": content["coverage"]["exp"]["native"]}}
+    done = phalanx("verify", str(forge(coverage=coverage)), "--json")
+    assert done.code == 1
+    assert done.data["problems"][0].startswith("another coverage: exp(bfloat16) is native, not")
+
+
+def test_a_headline_that_says_more_is_seen(phalanx: Callable, forge: Callable) -> None:
+    done = phalanx("verify", str(forge(headline="cpu:0 is certified for everything")))
+    assert done.code == 2
+    assert "its headline does not fit its content" in done.out
+
+
+def test_the_headline_is_the_first_line(certificate: Path) -> None:
+    first = certificate.read_text().partition("\n")[0]
+    assert first.startswith('{"headline": "cpu:0 is certified for runtime in a quick run, profile')
 
 
 @pytest.mark.parametrize(
