@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from phalanx.driver import Feature
+
 from .outcome import Mistake
 
 if TYPE_CHECKING:
@@ -63,6 +65,11 @@ class Case:
     def moves(self, *dtypes: str) -> bool:
         """Tell whether the device copies elements of all of these dtypes."""
         return all(self.has("copy", dtype, dtype) for dtype in dtypes)
+
+    @property
+    def flushes(self) -> bool:
+        """Whether the device says that it may take subnormal numbers as zero."""
+        return Feature.SUBNORMALS not in self.device.info.features
 
     def rng(self, *labels: object) -> np.random.Generator:
         """Return a generator that depends on the run's seed, the case and the labels alone."""

@@ -251,10 +251,11 @@ def _device_name(device: str | None, fault: str) -> str:
     from phalanx.errors import PhalanxError
 
     if fault:
-        from .faults import FAULTS, NONE
+        from .faults import FAULTS, NONE, UNUSUAL
 
-        if fault != NONE and fault not in FAULTS:
-            raise ValueError(unknown("fault", fault, (NONE, *FAULTS)))
+        names = (NONE, *FAULTS, *UNUSUAL)
+        if fault not in names:
+            raise ValueError(unknown("fault", fault, names))
         return "faulty:0"
     name = device or os.environ.get("PHALANX_DEVICE") or "cpu:0"
     try:

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 
 from .child import first_failure
-from .faults import FAULTS, NONE, Fault
+from .faults import FAULTS, NONE, UNUSUAL, Fault, Unusual
 from .settings import DEFAULT_SEED, GROUP_LEVELS, Level
 
 #: Devices that are tested at the same time.
@@ -43,7 +43,7 @@ class Trial:
 
 @dataclass(slots=True)
 class SelfTest:
-    """A self-test: a trial of each fault, and of the sound device, which must not be caught."""
+    """A self-test: a trial of each fault, and of the sound devices, which must not be caught."""
 
     quick: bool
     seed: int
@@ -68,7 +68,7 @@ class SelfTest:
 
     @property
     def sound_passes(self) -> bool:
-        """Whether the sound device passed with every seed."""
+        """Whether the sound device passed with every seed, and the unusual ones once."""
         return not any(trial.killed for trial in self.sound)
 
 
@@ -86,7 +86,7 @@ def run_self_test(
     Args:
         quick: run the quick form of the suite.
         seed: of the suite's random values.
-        names: of faults; all if empty.
+        names: of faults, or of devices that are sound and unusual; all if empty.
         sound_runs: how often the sound device is tested, each time with another seed.
         at_once: how many devices are tested at the same time.
         observe: called in this thread with each trial as it ends.
@@ -95,14 +95,18 @@ def run_self_test(
         ValueError: no such fault.
         RuntimeError: pytest failed before the first case, which says nothing of the device.
     """
-    unknown = [name for name in names if name not in FAULTS]
+    names = tuple(names) or (*FAULTS, *UNUSUAL)
+    unknown = [name for name in names if name not in FAULTS and name not in UNUSUAL]
     if unknown:
-        raise ValueError(f"unknown fault {unknown[0]!r}; there are {', '.join(FAULTS)}")
-    faults = [FAULTS[name] for name in names] or list(FAULTS.values())
+        every = ", ".join((*FAULTS, *UNUSUAL))
+        raise ValueError(f"unknown fault {unknown[0]!r}; there are {every}")
+    faults = [FAULTS[name] for name in names if name in FAULTS]
+    unusual = [UNUSUAL[name] for name in names if name in UNUSUAL]
     result = SelfTest(quick, seed)
     begin = time.perf_counter()
     with ThreadPoolExecutor(at_once) as threads:
         sound = [threads.submit(_try_sound, quick, seed + i) for i in range(sound_runs)]
+        sound += [threads.submit(_try_unusual, one, quick, seed) for one in unusual]
         faulty = [threads.submit(_try, fault, quick, seed) for fault in faults]
         try:
             for future in as_completed([*sound, *faulty]):
@@ -120,6 +124,14 @@ def _try_sound(quick: bool, seed: int) -> Trial:
     case, message = _run(NONE, Level.BITWISE, quick, seed)
     seconds = time.perf_counter() - begin
     return Trial(NONE, f"the sound device, seed {seed}", "", case, message, seconds)
+
+
+def _try_unusual(unusual: Unusual, quick: bool, seed: int) -> Trial:
+    """Run all cases up to the level that the device passes; none may fail."""
+    begin = time.perf_counter()
+    case, message = _run(unusual.name, unusual.level, quick, seed)
+    seconds = time.perf_counter() - begin
+    return Trial(unusual.name, unusual.summary, "", case, message, seconds)
 
 
 def _try(fault: Fault, quick: bool, seed: int) -> Trial:

@@ -30,6 +30,9 @@ def results(*verdicts: Verdict, level: Level = Level.CORE, **fields: Any) -> Res
         for lv in ("runtime", "core")
     ]
     description = Description(
-        "acme:0", usable=True, identity={"name": "Acme"}, coverage=native(Level.CORE)
+        "acme:0",
+        usable=True,
+        identity={"name": "Acme", "plugin": "acme 1.0"},
+        coverage=native(Level.CORE),
     )
     return Results(Settings("acme:0", level), description, outcomes, **fields)

@@ -26,8 +26,9 @@ from . import (
 )
 from .device import SoundDriver
 from .fault import FAULTS, NONE, Fault
+from .unusual import UNUSUAL, Unusual, declare
 
-__all__ = ["FAULTS", "NONE", "Fault", "SoundDriver", "register"]
+__all__ = ["FAULTS", "NONE", "UNUSUAL", "Fault", "SoundDriver", "Unusual", "register"]
 #: The files whose import fills ``FAULTS``.
 _KINDS = (
     *(arithmetic, capabilities, conversions, events, extents, launches),
@@ -38,7 +39,8 @@ _KINDS = (
 def register(name: str) -> None:
     """Add the devices ``faulty:0`` and ``faulty:1`` with a fault to this process.
 
-    ``"none"`` stands for the sound device. ``unregister_driver("faulty")`` takes it back.
+    ``"none"`` stands for the sound device, the names in ``UNUSUAL`` for those that are sound and
+    unusual. ``unregister_driver("faulty")`` takes it back.
 
     Raises:
         ValueError: no such fault, with close matches.
@@ -47,11 +49,15 @@ def register(name: str) -> None:
     from phalanx.discovery.devices import find_device
     from phalanx.discovery.plugins import host
 
-    if name != NONE and name not in FAULTS:
-        close = get_close_matches(name, FAULTS, 3)
+    if name != NONE and name not in FAULTS and name not in UNUSUAL:
+        close = get_close_matches(name, (*FAULTS, *UNUSUAL), 3)
         hint = f"did you mean {', '.join(close)}?" if close else f"use {NONE} or a key of FAULTS"
         raise ValueError(f"unknown fault {name!r}; {hint}")
     cpu = find_device("cpu:0")
     cpu.ensure_open()  # before the devices of the new driver are listed
+    if name in UNUSUAL:
+        declare(UNUSUAL[name])
+        host().register_driver(UNUSUAL[name].build(cpu))
+        return
     build = SoundDriver if name == NONE else FAULTS[name].build
     host().register_driver(build(cpu))

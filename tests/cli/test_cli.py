@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from doc_pages import ROOT, blocks
 from plugin_kit import build_acme, make_distribution, native_source, plugin_source, run_python
 
 from cli.kit import STEPS, Done, parsed, phalanx
@@ -282,6 +283,35 @@ class TestDoctor:
         warning = checks["plugin half"][1]
         assert (warning["verdict"], warning["remedy"]) == ("warning", "reinstall two")
         assert "two does not load" in warning["detail"]
+
+    def test_a_missing_kernel_is_no_reason_for_distrust(self, tmp_path: Path) -> None:
+        """The device of docs/add-a-plugin.md has nothing but ``add(float32)``."""
+        page = blocks(ROOT / "docs" / "add-a-plugin.md")
+        source = next(b.text for b in page if b.file == "acme_phalanx.py")
+        make_distribution(
+            tmp_path, "acme-one", plugins={"acme": "one_op"}, modules={"one_op": source}
+        )
+        done = phalanx(
+            "doctor", "--level", "short", "--json", site=tmp_path, plugins="acme-one:acme"
+        )
+        (check,) = self.checks(done)["device acme:0"]
+        assert check["verdict"] == "warning"
+        assert "the sum of int64 0..4098 has no kernel" in check["detail"]
+        assert "x + x" not in check["detail"]
+        assert "trust" not in check["remedy"]
+
+    def test_wrong_results_are_a_reason_for_distrust(self, tmp_path: Path) -> None:
+        page = blocks(ROOT / "docs" / "add-a-plugin.md")
+        source = next(b.text for b in page if b.file == "acme_phalanx.py")
+        source = source.replace("np.add(a, b, out=out)", "np.subtract(a, b, out=out)")
+        make_distribution(
+            tmp_path, "acme-one", plugins={"acme": "one_op"}, modules={"one_op": source}
+        )
+        done = phalanx("doctor", "--level", "short", "--json", site=tmp_path, plugins="acme")
+        (check,) = self.checks(done)["device acme:0"]
+        assert check["verdict"] == "critical"
+        assert check["detail"] == "x + x on float32 has wrong values"
+        assert "do not trust its results" in check["remedy"]
 
     def test_two_plugins_of_one_name(self, site: Path) -> None:
         done = phalanx("doctor", "--json", site=site, plugins="acme,twin")

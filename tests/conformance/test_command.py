@@ -14,6 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from conformance_kit import results
+from phalanx.conformance.outcome import Verdict
 from plugin_kit import run_python
 
 pytestmark = pytest.mark.needs_cpu
@@ -301,3 +303,64 @@ def test_an_interrupted_run_writes_reports_that_say_so(
     }
     assert 'message="partial: interrupted"' in reports["xml"].read_text()
     assert "partial<small>interrupted</small>" in reports["html"].read_text()
+
+
+@pytest.mark.slow
+def test_a_run_stops_after_ten_crashes(suite: Callable, vendor: Callable) -> None:
+    """A fresh process for each of thousands of cases would take hours."""
+    body = "import os, pytest\n@pytest.mark.parametrize('n', range(40))\ndef test_dies(n):\n"
+    folder = vendor("tests=('acme_tests',)", f"{body}    os._exit(1)\n")
+    done = suite("--device", "cpu:0", "--group", "vendor", "-n", "1", "--json", path=folder)
+    assert done.code == 1
+    assert done.data["partial"] == "stopped after 10 crashes or hangs; mend these first"
+    assert list(done.verdicts().values()) == ["crashed"] * 10
+
+
+# Reports whose place goes while the cases run
+
+
+@pytest.mark.parametrize("kind", ["report_json", "report_junit", "report_html", "certificate"])
+def test_a_report_is_written_whole_or_not_at_all(kind: str, tmp_path: Path) -> None:
+    """The disk is full half-way: an older report stays, and no part of the new one is left."""
+    from importlib import import_module
+
+    report = tmp_path / "report"
+    report.write_text("an older one")
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            import_module(f"phalanx.conformance.{kind}").write(results(Verdict.PASSED), report)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+    assert report.read_text() == "an older one"
+    assert [p.name for p in tmp_path.iterdir()] == ["report"]
+
+
+def test_a_report_whose_folder_went_keeps_no_other_from_being_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from phalanx.conformance import command
+
+    folder, page = tmp_path / "folder", tmp_path / "report.xml"
+    folder.mkdir()
+    lost = folder / "report.json"
+    writers = command._writers(lost, page, None, None)
+    command._check_writable([path for path, _ in writers])
+    folder.rmdir()
+    folder.write_text("a file in its place")
+    assert command._write(results(Verdict.PASSED), writers) == [page]
+    assert f"Error: {lost} was not written" in capsys.readouterr().err
+
+
+def test_a_report_keeps_link_and_mode_and_writes_what_is_no_text(tmp_path: Path) -> None:
+    from phalanx.conformance.writing import write_text
+
+    real, link = tmp_path / "real", tmp_path / "link"
+    real.write_text("before")
+    real.chmod(0o604)
+    link.symlink_to(real)
+    write_text(link, "half of a pair: \ud800")
+    assert link.is_symlink()
+    assert real.read_text() == "half of a pair: \\ud800"
+    assert real.stat().st_mode & 0o777 == 0o604

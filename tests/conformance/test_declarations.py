@@ -5,11 +5,15 @@ from __future__ import annotations
 import datetime
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+from conformance_kit import results
 from phalanx.conformance.case import Case
-from phalanx.conformance.settings import Settings
+from phalanx.conformance.outcome import Outcome, Verdict
+from phalanx.conformance.report_text import show
+from phalanx.conformance.settings import Level, Settings
 from phalanx.discovery.declarations import ExpectedFailure, Unsupported, Waiver
 
 pytestmark = pytest.mark.needs_cpu
@@ -141,6 +145,42 @@ def test_a_pattern_matches_op_dtype_and_case() -> None:
     assert not exp.matches("ops/a", "expm1", ("float32", "float32"))
     assert not exp.matches("runtime/a")
     assert Unsupported("no", case="runtime/*").matches("runtime/a")
+
+
+@pytest.mark.parametrize(
+    "case", [ADD, "runtime/full[float64]", "interop/asarray[a-b]", "vendor/x.y[[1]]"]
+)
+def test_the_name_of_a_case_matches_itself_alone(case: str) -> None:
+    """Brackets are no classes of characters there."""
+    pattern = Unsupported("no", case=case)
+    assert pattern.matches(case, "add", ("float32",))
+    assert not pattern.matches(f"{case[: case.index('[')]}f", "add", ("float32",))
+    assert Unsupported("no", case=f"{case[:-2]}?]").matches(case, "add", ("float32",))
+
+
+def test_declarations_that_no_case_fits_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    found = results(Verdict.PASSED, level=Level.ARRAY_API)
+    found.outcomes.append(
+        Outcome("ops/x[sin]", "ops", "core", Verdict.PASSED, op="sin", dtypes=("float32",))
+    )
+    found.description.declared.update(
+        unsupported=[
+            asdict(Unsupported("no unit", op="sin")),
+            asdict(Unsupported("no unit", op="sinn")),
+        ],
+        expected_failures=[asdict(ExpectedFailure("bug 7", case="ops/old"))],
+    )
+    unused = [
+        "Unsupported(op='sinn', dtype='*', case='*'): no unit",
+        "ExpectedFailure(op='*', dtype='*', case='ops/old'): bug 7",
+    ]
+    assert found.unused() == unused
+    assert found.to_dict()["unused_declarations"] == unused
+    show(found, [])
+    out = capsys.readouterr().out
+    assert f"unused no case fits the declaration {unused[0]}" in out
+    found.partial = "interrupted"
+    assert found.unused() == []
 
 
 def test_a_waiver_saves_only_its_op_and_dtype() -> None:

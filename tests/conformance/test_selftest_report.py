@@ -9,11 +9,28 @@ from typing import Any
 
 import pytest
 from phalanx.conformance import selftest_report
+from phalanx.conformance.faults import FAULTS, UNUSUAL
 from phalanx.conformance.selftest import SelfTest, Trial
 from phalanx.conformance.selftest_report import holds, run_and_show
 
 SOUND = Trial("none", "the sound device, seed 20", "", "", "", 5.0)
 UNSOUND = Trial("none", "the sound device, seed 20", "", "ops/x[0]", "Mismatch: [1] is wrong", 5.0)
+
+
+def test_a_sound_device_that_is_refused_breaks_it() -> None:
+    """A false alarm on one of the unusual devices counts as one on the sound device."""
+    refused = Trial("without-fp64", "The device states no fp64", "", "ops/x[0]", "wrong", 5.0)
+    both = found(40, 0)
+    both.sound.append(refused)
+    assert not holds(both)
+
+
+def test_the_unusual_devices_are_described() -> None:
+    assert {"without-fp64", "subnormals-flushed", "contiguous-operands-only"} <= set(UNUSUAL)
+    assert not set(UNUSUAL) & set(FAULTS)
+    for name, one in UNUSUAL.items():
+        assert one.name == name
+        assert one.summary
 
 
 def trial(number: int, *, killed: bool = True) -> Trial:

@@ -245,6 +245,39 @@ def test_the_allow_list_names_the_plugins_to_load(
             find_device("c:0")
 
 
+def test_a_plugin_is_named_with_its_distribution(
+    site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two packages may have entry points of one name; then the distribution tells them apart."""
+    entries = [
+        entry
+        for name in ("Acme_Old.Phalanx", "acme-new")
+        for entry in make_distribution(
+            site,
+            name,
+            plugins={"acme": f"same_{name[5:8].lower()}"},
+            modules={f"same_{name[5:8].lower()}": plugin_source("acme")},
+        )
+    ]
+    for wanted, origin in (
+        ("acme-old-phalanx:acme", "Acme_Old.Phalanx"),
+        ("Acme.NEW:acme", "acme-new"),
+    ):
+        monkeypatch.setenv("PHALANX_PLUGINS", wanted)
+        with fresh_host(entries=entries) as host:
+            loaded = [p for p in host.plugins() if p.state is PluginState.LOADED]
+            assert [p.distribution for p in loaded] == [origin]
+            assert list(host.drivers()) == ["acme"]
+            assert host.unknown_allowed() == ()
+    monkeypatch.setenv("PHALANX_PLUGINS", "acme-lost:acme,acme-new:other")
+    with fresh_host(entries=entries) as host:
+        assert list(host.drivers()) == []
+        assert host.unknown_allowed() == ("acme-lost:acme", "acme-new:other")
+    monkeypatch.setenv("PHALANX_PLUGINS", "acme")
+    with fresh_host(entries=entries) as host:
+        assert "distribution:name" in str(host.conflicts()["acme"])
+
+
 def test_devices_are_listed_once_and_only_when_asked_for() -> None:
     one, two = FakeDriver("one", [info()]), FakeDriver("two", [info()])
     with fresh_host(one, two) as host:

@@ -21,6 +21,7 @@ from phalanx.conformance.reference.values import (
     special_values,
     wild_values,
 )
+from phalanx.conformance.subnormals import flushed
 
 #: Extents of the table of all combinations of a few values, one for each operand; the broadcast
 #: layouts are cut from it.
@@ -54,8 +55,11 @@ class Data:
         return self.operands[0].size
 
 
-def data_of(overload: Overload, rng: np.random.Generator, quick: bool) -> Data:
-    """Return the operands: special values combined, hard places, random bits, everyday values."""
+def data_of(overload: Overload, rng: np.random.Generator, quick: bool, flush: bool = False) -> Data:
+    """Return the operands: special values combined, hard places, random bits, everyday values.
+
+    With ``flush`` there are no subnormal ones.
+    """
     sections = [_table(overload, rng), _equal(overload, rng), _corners(overload, quick)]
     count = _count(overload, quick)
     kinds = (ordinary_values,) if _is_costly(overload) else (any_bits, wild_values, ordinary_values)
@@ -70,6 +74,8 @@ def data_of(overload: Overload, rng: np.random.Generator, quick: bool) -> Data:
         if not quick and _is_small(overload.inputs[0]):
             sections.append([every_value(overload.inputs[0])])
     operands = tuple(np.concatenate(column) for column in zip(*sections, strict=True))
+    if flush:
+        operands = tuple(flushed(x) for x in operands)
     shape = _TABLE[len(overload.inputs)]
     table = np.arange(sections[0][0].size).reshape(shape)
     equal = table.size + np.arange(sections[1][0].size)

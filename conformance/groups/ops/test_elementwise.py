@@ -31,7 +31,7 @@ LONG_AXES_QUICK = 0.3
 def test_elementwise(case: Case, overload: Overload) -> None:
     """All values contiguous and strided, then some in other arrangements of memory."""
     rng = case.rng()
-    check = Check(case, overload, data_of(overload, rng, case.quick))
+    check = Check(case, overload, data_of(overload, rng, case.quick, case.flushes))
     all_values(check)
     arrangements = (
         layouts,

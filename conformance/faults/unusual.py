@@ -1,0 +1,199 @@
+"""Sound devices that are unusual: the suite must pass each, at the level that is said here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import phalanx as px
+from phalanx.conformance.coverage import MOVES, PROFILES
+from phalanx.conformance.required import required
+from phalanx.conformance.settings import Level
+from phalanx.conformance.subnormals import flushed
+from phalanx.discovery.declarations import Declarations, Unsupported
+from phalanx.driver import DeviceInfo, Feature, Layout, Refusal
+from phalanx.optable import ALL, COMPLEX, FLOATING, OPS
+from phalanx.testing import Work
+from phalanx.vendor import Device, Kernel
+
+from .device import NAME, SoundDevice, SoundDriver
+
+
+@dataclass(frozen=True, slots=True)
+class Unusual:
+    """A sound device that differs from most.
+
+    Attributes:
+        name: for the option ``--phalanx-fault``.
+        summary: what is unusual, in a sentence.
+        level: the highest level that it passes.
+        build: returns the driver, given the opened ``cpu:0``.
+        declared: what its plugin declares.
+    """
+
+    name: str
+    summary: str
+    level: Level
+    build: Callable[[Device], SoundDriver]
+    declared: Declarations
+
+
+UNUSUAL: dict[str, Unusual] = {}
+
+
+def _unusual(
+    level: Level, *unsupported: Unsupported
+) -> Callable[[type[SoundDriver]], type[SoundDriver]]:
+    """Add a driver; its name in words is that of the class, its summary the docstring."""
+
+    def add(cls: type[SoundDriver]) -> type[SoundDriver]:
+        name = "".join(f"-{c.lower()}" if c.isupper() else c for c in cls.__name__).strip("-")
+        summary = " ".join((cls.__doc__ or "").split()).removesuffix(".")
+        UNUSUAL[name] = Unusual(name, summary, level, cls, Declarations(unsupported))
+        return cls
+
+    return add
+
+
+def declare(unusual: Unusual) -> None:
+    """Let the process know what the device's plugin declares."""
+    from phalanx.discovery.plugins import host
+
+    class Plugin:
+        @px.hookimpl
+        def phalanx_conformance(self, device: Device) -> Declarations | None:
+            return unusual.declared if device.driver.name == NAME else None
+
+    host().manager().register(Plugin())
+
+
+class _Contiguous(SoundDevice):
+    def kernel(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Kernel | Refusal:
+        if layout is Layout.STRIDED and op != "copy":
+            return Refusal("operands lie without gaps")
+        return super().kernel(op, dtypes, layout)
+
+
+@_unusual(Level.BITWISE)
+class ContiguousOperandsOnly(SoundDriver):
+    """All kernels but that for copies take contiguous operands only."""
+
+    def __init__(self, cpu: Device) -> None:
+        super().__init__(cpu, _Contiguous)
+
+
+def _without(computes: tuple[str, ...]) -> type[SoundDevice]:
+    """Return a device that moves some dtypes and does not compute in them."""
+
+    class Without(SoundDevice):
+        def kernel(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Kernel | Refusal:
+            if set(dtypes) & set(computes) and op not in MOVES:
+                return Refusal(f"the unit has no {computes[0]}")
+            return super().kernel(op, dtypes, layout)
+
+    return Without
+
+
+@_unusual(Level.BITWISE)
+class WithoutFp64(SoundDriver):
+    """The device states no fp64, and moves elements of float64 and complex128 all the same."""
+
+    def __init__(self, cpu: Device) -> None:
+        super().__init__(cpu, _without(PROFILES["no-fp64"]))
+
+    def device_info(self, index: int) -> DeviceInfo:
+        info = super().device_info(index)
+        return replace(info, features=info.features & ~Feature.FP64)
+
+
+def _computing(*dtypes: str) -> tuple[Unsupported, ...]:
+    """Declare that ops do not compute in some dtypes, though they move elements of them."""
+    return tuple(
+        Unsupported(f"the unit has no {dtype}", op=op, dtype=dtype)
+        for dtype in dtypes
+        for op, row in OPS.items()
+        if op not in MOVES and any(dtype in s.dtypes for s in row.signatures)
+    )
+
+
+@_unusual(Level.BITWISE, *_computing(*PROFILES["no-complex"]))
+class WithoutComplex(SoundDriver):
+    """The device computes with real numbers alone."""
+
+    def __init__(self, cpu: Device) -> None:
+        super().__init__(cpu, _without(PROFILES["no-complex"]))
+
+
+class _WithoutHypot(SoundDevice):
+    def kernel(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Kernel | Refusal:
+        return Refusal("no unit") if op == "hypot" else super().kernel(op, dtypes, layout)
+
+
+@_unusual(Level.CORE, Unsupported("no unit for hypot", op="hypot"))
+class WithoutOneOp(SoundDriver):
+    """There is no kernel for `hypot`, and the plugin says so."""
+
+    def __init__(self, cpu: Device) -> None:
+        super().__init__(cpu, _WithoutHypot)
+
+
+#: Ops that add or multiply along an axis, and those that work on the bits of a number.
+_SUMS = ("sum", "mean", "prod", "cumulative_sum", "cumulative_prod", "matmul")
+_ON_BITS = ("negative", "abs", "positive", "copysign", "nextafter")
+
+
+class _Flushing(SoundDevice):
+    def wrapped(self, found: Kernel) -> Kernel:
+        return self.made(found.op, found.dtypes, found.layout, "reproducible", found.error_bound)
+
+    def run(self, work: Work) -> None:
+        arithmetic = work.op in _SUMS or (work.elementwise and work.op not in (*MOVES, *_ON_BITS))
+        if not arithmetic or not set(work.dtypes) & set(FLOATING + COMPLEX):
+            super().run(work)
+            return
+        inputs = [flushed(np.asarray(x)) for x in work.inputs]
+        super().run(replace(work, inputs=inputs))
+        work.out[...] = flushed(work.out)
+
+
+@_unusual(Level.ARRAY_API)
+class SubnormalsFlushed(SoundDriver):
+    """Subnormal numbers count as zero in the arithmetic of float32, and the features say so."""
+
+    def __init__(self, cpu: Device) -> None:
+        super().__init__(cpu, _Flushing)
+
+    def device_info(self, index: int) -> DeviceInfo:
+        info = super().device_info(index)
+        return replace(info, features=info.features & ~Feature.SUBNORMALS)
+
+
+class _Few(SoundDevice):
+    def kernel(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Kernel | Refusal:
+        if (op, dtypes) not in required(Level.CORE):
+            return Refusal("the unit does not do that")
+        return super().kernel(op, dtypes, layout)
+
+
+def _all_but_the_core() -> tuple[Unsupported, ...]:
+    """Declare what is not in the required core of ``core``, op by op and dtype by dtype."""
+    there: dict[str, set[str]] = {}
+    for op, dtypes in required(Level.CORE):
+        there.setdefault(op, set()).update(dtypes)
+    why = "the unit does not do that"
+    whole = tuple(Unsupported(why, op=op) for op in OPS if op not in there)
+    return whole + tuple(
+        Unsupported(why, op=op, dtype=dtype)
+        for op, dtypes in there.items()
+        for dtype in ALL
+        if dtype not in dtypes and any(dtype in s.dtypes for s in OPS[op].signatures)
+    )
+
+
+@_unusual(Level.CORE, *_all_but_the_core())
+class FewOps(SoundDriver):
+    """Fourteen ops in a few dtypes are there, and the plugin declares all else as unsupported."""
+
+    def __init__(self, cpu: Device) -> None:
+        super().__init__(cpu, _Few)
