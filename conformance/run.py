@@ -28,7 +28,6 @@ INTERRUPTED = "interrupted"
 STOPPED = "stopped after the first failure"
 #: So many crashes and hangs end a run: a fresh process for each of thousands takes hours.
 MOST_CRASHES = 10
-CRASHES = f"stopped after {MOST_CRASHES} crashes or hangs; mend these first"
 Observe = Callable[[Outcome], None]
 
 
@@ -75,7 +74,7 @@ class _Watcher:
         del node
         self._crashes += error is not None
         if self._crashes == MOST_CRASHES:
-            self.problem = CRASHES
+            self.problem = f"stopped after {MOST_CRASHES} crashes or hangs; mend these first"
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """A file of tests that does not import."""
