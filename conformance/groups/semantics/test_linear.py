@@ -75,6 +75,7 @@ def test_matmul_promotes(case: Case) -> None:
     """Operands of two dtypes are multiplied in their common one."""
     a, b = whole_numbers(case, (3, 4), "int8"), whole_numbers(case, (4, 2), "int32")
     same(case, put(case, a) @ put(case, b), (a.astype(np.int32) @ b))
+    need(case, "complex64")
     c = whole_numbers(case, (4, 2), "complex64")
     d = whole_numbers(case, (3, 4), "float32")
     same(case, put(case, d) @ put(case, c), (d.astype(np.complex64) @ c))
@@ -86,6 +87,7 @@ def test_matmul_promotes(case: Case) -> None:
 )
 def test_tensordot(case: Case, axes: Any, dtype: str) -> None:
     """Sums of products over a number of axes, or over named ones."""
+    need(case, dtype)
     a, b = whole_numbers(case, (3, 3, 3), dtype, 1), whole_numbers(case, (3, 3), dtype, 2)
     for layout in LAYOUTS:
         got = px.tensordot(put(case, a, layout), put(case, b, layout), axes=axes)
@@ -96,6 +98,7 @@ def test_tensordot(case: Case, axes: Any, dtype: str) -> None:
 @pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "float32", "complex64"])
 def test_vecdot(case: Case, dtype: str) -> None:
     """Products of vectors along an axis from the end, with the first operand conjugated."""
+    need(case, dtype)
     shapes = (((5,), (5,)), ((3, 5), (5,)), ((2, 1, 5), (4, 5)), ((3, 0), (3, 0)), ((0, 4), (4,)))
     for shape1, shape2 in shapes:
         a, b = whole_numbers(case, shape1, dtype, 1), whole_numbers(case, shape2, dtype, 2)
