@@ -10,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 
-from phalanx.optable import ALL, OPS
+from phalanx.optable import ALL, OPS, Signature
 
 from .settings import Level
 
@@ -31,12 +31,12 @@ sort argsort searchsorted nonzero compress wrap_index gather scatter arange matm
 STANDARD_OPS = tuple(_STANDARD.split())
 
 
-_COMMON = ("bool", "int32", "int64", "float32")
+_COMMON = ("int32", "int64", "float32")
 
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """Ops that a level requires, in all overloads that have these dtypes and no other."""
+    """Ops that a level requires, in all overloads whose operands have these dtypes."""
 
     level: Level
     ops: tuple[str, ...]
@@ -53,12 +53,15 @@ REQUIREMENTS = (
     ),
     Requirement(
         Level.RUNTIME,
-        (
-            *("add", "subtract", "multiply", "maximum", "sum", "cumulative_sum"),
-            *("arange", "wrap_index", "gather"),
-        ),
+        ("add", "subtract", "multiply", "maximum", "sum", "cumulative_sum"),
         _COMMON,
         "the cases of the group runtime queue them, to see what waits for what",
+    ),
+    Requirement(
+        Level.RUNTIME,
+        ("arange", "wrap_index"),
+        ("int32", "int64"),
+        "an index array is checked on the device, and a wrong one is told when it is waited for",
     ),
     Requirement(
         Level.CORE,
@@ -84,9 +87,14 @@ def required(level: Level) -> dict[tuple[str, tuple[str, ...]], Level]:
             continue
         for op in requirement.ops:
             for signature in OPS[op].signatures:
-                if set(signature.dtypes) <= set(requirement.dtypes):
+                if _is_of(signature, set(requirement.dtypes)):
                     found.setdefault((op, signature.dtypes), requirement.level)
     return found
+
+
+def _is_of(signature: Signature, dtypes: set[str]) -> bool:
+    """Tell whether operands have these dtypes, and results too, but for those of comparisons."""
+    return set(signature.inputs) <= dtypes and set(signature.outputs) <= dtypes | {"bool"}
 
 
 def lacking(

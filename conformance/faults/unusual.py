@@ -169,9 +169,17 @@ class SubnormalsFlushed(SoundDriver):
         return replace(info, features=info.features & ~Feature.SUBNORMALS)
 
 
+#: What ``core`` requires, and what a device that works asynchronously needs besides.
+_FEW = {
+    *required(Level.CORE),
+    ("gather", ("float32", "int64", "float32")),
+    ("arange", ("float32", "float32", "float32")),
+}
+
+
 class _Few(SoundDevice):
     def kernel(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Kernel | Refusal:
-        if (op, dtypes) not in required(Level.CORE):
+        if (op, dtypes) not in _FEW:
             return Refusal("the unit does not do that")
         return super().kernel(op, dtypes, layout)
 
@@ -179,7 +187,7 @@ class _Few(SoundDevice):
 def _all_but_the_core() -> tuple[Unsupported, ...]:
     """Declare what is not in the required core of ``core``, op by op and dtype by dtype."""
     there: dict[str, set[str]] = {}
-    for op, dtypes in required(Level.CORE):
+    for op, dtypes in _FEW:
         there.setdefault(op, set()).update(dtypes)
     why = "the unit does not do that"
     whole = tuple(Unsupported(why, op=op) for op in OPS if op not in there)

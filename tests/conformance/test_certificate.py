@@ -182,7 +182,7 @@ def test_what_a_level_requires_cannot_be_declared_away() -> None:
     content = certificate_of(found)
     assert content["headline"].startswith(
         "acme:0 is certified for core in a full run, profile no-fp64 no-fp16 no-bf16 no-complex, "
-        "with 14 of "
+        "with 13 of "
     )
     assert json.dumps(content).startswith('{"headline": "acme:0 is certified for core')
     found.outcomes[1].verdict = Verdict.UNSUPPORTED  # a case of ours that is about no overload
