@@ -132,8 +132,8 @@ def test_texts_can_be_written(case: Case) -> None:
         with pytest.raises(px.OutOfMemoryError) as caught:
             case.device.ensure_open().alloc(size)
         texts.append(str(caught.value))
+    x = px.asarray(np.arange(10, dtype=np.float32))
     with pytest.raises(IndexError) as bad:
-        x = px.asarray(np.arange(10, dtype=np.float32))
         px.asnumpy(px.take(x, px.asarray([0, 99], dtype=px.int64)))
     texts.append(str(bad.value))
     for text in texts:
