@@ -162,7 +162,9 @@ class TorchPeer(Contestant):
         return self.torch.tensor(host)
 
     def to_numpy(self, result: Any) -> HostArray:
-        """View the result; bfloat16, which NumPy lacks, as float32."""
+        """View the result; bfloat16, which NumPy lacks, as float32, and a bool as an array."""
+        if isinstance(result, bool):
+            return np.asarray(result)
         if result.dtype == self.torch.bfloat16:
             result = result.float()
         return np.asarray(result.resolve_conj().numpy())

@@ -6,6 +6,8 @@ are the same on every device. docs/nn.md says what differs from PyTorch.
 
 from typing import TYPE_CHECKING, NoReturn
 
+from phalanx.special import erf, erfc
+
 from .activations import elu, gelu, leaky_relu, relu, sigmoid, silu, softplus
 from .classes import embedding, one_hot
 from .convolution import conv1d, conv2d
@@ -40,6 +42,8 @@ __all__ = [
     "dropout",
     "elu",
     "embedding",
+    "erf",
+    "erfc",
     "gelu",
     "layer_norm",
     "leaky_relu",

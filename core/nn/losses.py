@@ -147,8 +147,8 @@ def cross_entropy(
 
     Examples:
         >>> scores = px.asarray([[2.0, 0.0, 0.0], [0.0, 0.0, 3.0]])
-        >>> print(px.nn.cross_entropy(scores, px.asarray([0, 1])))
-        1.6672338613214226
+        >>> print(f"{px.nn.cross_entropy(scores, px.asarray([0, 1])):.10f}")
+        1.6672338613
     """
     name = "cross_entropy"
     need_floating(input, name)
