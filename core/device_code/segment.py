@@ -175,7 +175,8 @@ class _Counts:
             env.enqueue(kernel, (units,), (1,), ids, tables, *sizes)
             return tables, units
         if n <= self._bins and not traits.is_cpu:
-            groups = min(divide_up(max(m, 1), 8 * group), _GROUPS * units)
+            wanted = divide_up(max(m, 1), 8 * group)
+            groups = min(wanted, _GROUPS * units, traits.most_groups)
             tables = env.scratch(groups * n, "uint32")
             kernel = env.kernel(self._program, "count_local")
             env.enqueue(kernel, (groups * group,), (group,), ids, tables, *sizes)

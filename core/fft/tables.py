@@ -10,6 +10,7 @@ from phalanx._warm import Array, Device, DType
 from phalanx.arrays.transfer import from_numpy
 from phalanx.optable.fourier import OWN_RADICES, radices, table_length
 from phalanx.runtime.locks import ForkSafeLock
+from phalanx.runtime.memory import on_empty_cache
 
 #: Bytes of the tables that are kept besides the newest one.
 _MOST = 1 << 28
@@ -40,6 +41,9 @@ def drop() -> None:
     """Forget all tables."""
     with _lock:
         _kept.clear()
+
+
+on_empty_cache(drop)
 
 
 def upload(cosine: Any, sine: Any, dtype: DType, device: Device) -> Array:

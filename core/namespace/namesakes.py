@@ -228,7 +228,7 @@ class MissingName(AttributeError):
 
 def _in_modules(name: str) -> str:
     """The function of this name in a module of the package that has those of others; or empty."""
-    modules = ("phalanx.nn", "phalanx.special")
+    modules = ("phalanx.special", "phalanx.nn")
     return next((f"{m}.{name}" for m in modules if name in import_module(m).__all__), "")
 
 

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from phalanx._warm import Device
 from phalanx.errors import OutOfMemoryError
+
+#: What forgets the arrays that the core keeps for later, such as the tables of transforms.
+_keepers: list[Callable[[], None]] = []
+
+
+def on_empty_cache(drop: Callable[[], None]) -> None:
+    """Let ``empty_cache`` call this before it gives memory back."""
+    _keepers.append(drop)
 
 
 def _device(device: str | Device | None) -> Device:
@@ -49,6 +58,8 @@ def reset_peak_memory_stats(device: str | Device | None = None) -> None:
 def empty_cache(device: str | Device | None = None) -> int:
     """Give cached memory that nobody uses back to the driver; return the bytes given back.
 
+    Tables that are kept between transforms are forgotten as well, those of all devices.
+
     Examples:
         >>> before = px.memory_stats()["reserved"]
         >>> released = px.empty_cache()
@@ -56,6 +67,8 @@ def empty_cache(device: str | Device | None = None) -> int:
         True
     """
     where = _device(device)
+    for drop in _keepers:
+        drop()
     released: int = where.pool.trim()
     return released
 

@@ -12,6 +12,8 @@ from phalanx.version import __version__
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _SUFFIX = ".in"
+#: The patterns of package data match no hidden names, so templates of these begin otherwise.
+_HIDDEN = re.compile(r"(^|/)dot\.")
 _VALUE = re.compile(r"@\{(\w+)\}")
 
 
@@ -67,8 +69,8 @@ def write(name: str, form: Form, parent: Path) -> Path:
     with tempfile.TemporaryDirectory(dir=parent, prefix=f".{target.name}-") as place:
         made = Path(place) / target.name
         for template in _templates(form):
-            path = made / _renamed(template.relative_to(_room(template)).as_posix(), name)
-            path = path.with_name(path.name.removesuffix(_SUFFIX))
+            place_of = template.relative_to(_room(template)).as_posix().removesuffix(_SUFFIX)
+            path = made / _HIDDEN.sub(r"\1.", _renamed(place_of, name))
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(_filled(template.read_text("utf-8"), name, form), "utf-8")
         made.rename(target)

@@ -94,7 +94,9 @@ cdef class Function:
         return f"<function {self.row.module}.{self.name}>"
 
     def __reduce__(self):
-        return self.name
+        from .namespace.public import public_function
+
+        return public_function, (self.name,)
 
     def __get__(self, instance, owner):
         return self

@@ -173,7 +173,7 @@ def test_docs_and_signatures() -> None:
         (lambda x: px.concatenate, "write phalanx.concat$"),
         (lambda x: px.array([1]), "write phalanx.asarray$"),
         (lambda x: px.cumsum, "phalanx.cumulative_sum"),
-        (lambda x: px.einsum, "phalanx.tensordot"),
+        (lambda x: px.cross, "phalanx.linalg.cross"),
         (lambda x: px.set_devise, "did you mean phalanx.set_device?"),
         (lambda x: px.__nothing__, "no attribute '__nothing__'$"),
     ],

@@ -89,12 +89,12 @@ def test_what_ours_does_not_take_is_refused(device: px.Device, name: str) -> Non
 
 
 LACKING: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "function": (np.median, "numpy.median"),
+    "function": (np.unwrap, "numpy.unwrap"),
     "ufunc": (np.spacing, "numpy.spacing"),
     "method of a ufunc": (np.add.reduce, "numpy.add.reduce"),
-    "in a list": (lambda x: np.vstack([x, x]), "numpy.vstack"),
-    "keyword": (lambda x: np.interp(0.5, xp=x[0], fp=x[1]), "numpy.interp"),
-    "linalg": (lambda x: np.linalg.cond(x), "numpy.linalg.cond"),
+    "in a list": (lambda x: np.column_stack([x, x]), "numpy.column_stack"),
+    "keyword": (lambda x: np.polyval(p=[1.0, 2.0], x=x[0]), "numpy.polyval"),
+    "linalg": (lambda x: np.linalg.norm(x), "numpy.linalg.norm"),
 }
 
 

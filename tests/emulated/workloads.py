@@ -121,8 +121,16 @@ def _factor(
     return run
 
 
+def _counts(make: Make) -> Iterator[px.Array]:
+    """Tables in local memory, with more targets than work-items, and with few."""
+    for targets in (3, 500):
+        numbers = np.random.default_rng(5).integers(0, targets, 20000)
+        yield px.bincount(make(numbers), minlength=targets)
+
+
 #: By the name of the text.
 WORKLOADS: dict[str, Callable[[Make], Iterator[px.Array]]] = {
+    "count.h": _counts,
     "factor_cholesky.h": _factor("cholesky", 21, 21, 21, 21),
     "factor_householder.h": _factor("householder", 41, 35, 76, 35),
     "factor_jacobi.h": _factor("jacobi", 19, 37, 57, 37),

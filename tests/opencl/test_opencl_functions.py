@@ -12,7 +12,15 @@ from conftest import real_cpu
 from function_cases import arrays, expressions, flat, value
 from phalanx.conformance.reference.ulp import differing
 
-DTYPES = ("float64", "float32", "float16", "int64", "uint8", "complex64")
+#: Each costs the compilers a minute.
+DTYPES = (
+    "float32",
+    "int64",
+    *(
+        pytest.param(d, marks=pytest.mark.exhaustive)
+        for d in ("float64", "float16", "uint8", "complex64")
+    ),
+)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

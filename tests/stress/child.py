@@ -159,6 +159,7 @@ def _clean_up(run: Any, before: list[int]) -> None:
     gc.collect()
     for device, requested in zip(devices, before, strict=True):
         px.synchronize(device)
+        px.empty_cache(device)  # the tables of transforms
         now = px.memory_stats(device)["requested"]
         if now != requested:
             run.fault(-1, -1, f"{now - requested} bytes of {device} did not come back")
