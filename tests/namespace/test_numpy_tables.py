@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import phalanx as px
 import pytest
+from exhaustive import some_of
 
 TABLES = sorted((Path(np.__file__).parent / "_core/tests/data").glob("umath-validation-set-*.csv"))
 #: The most that a result of float64 may differ from the table's, in units of the last place.
@@ -51,7 +52,9 @@ def is_nearer(name: str, operand: float, one: float, other: float) -> bool:
         return bool(abs(exact - one) < abs(exact - other))
 
 
-@pytest.mark.parametrize("device", ["cpu:0", "opencl:0", "opencl:1"])
+@pytest.mark.parametrize(
+    "device", some_of(["cpu:0", "opencl:0", "opencl:1"], ["cpu:0", "opencl:1"])
+)
 @pytest.mark.parametrize("path", TABLES, ids=lambda p: p.stem.rpartition("-")[2])
 def test_the_rows_of_a_function(path: Path, device: str) -> None:
     """float32 is what the table has, or nearer: of two rows of log the table is not the nearest."""
