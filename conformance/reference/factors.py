@@ -13,6 +13,7 @@ import numpy as np
 
 from .formats import PARTS
 from .near import Expectation, Only
+from .schur import schur
 from .values import HostArray
 
 Parts = tuple[float, ...]
@@ -300,13 +301,20 @@ def _turn(s: Steps, x: list[Parts], y: list[Parts], m: int, limit: float) -> boo
     return True
 
 
-_FACTORS = {"cholesky": _cholesky, "lu": _lu, "householder": _householder, "jacobi": _jacobi}
+_FACTORS = {
+    "cholesky": _cholesky,
+    "lu": _lu,
+    "householder": _householder,
+    "jacobi": _jacobi,
+    "schur": schur,
+}
 #: Rows and columns of the result, of those of the operand.
 SHAPES = {
     "cholesky": lambda m, n: (m, n),
     "lu": lambda m, n: (m, n + 1),
     "householder": lambda m, n: (m + n, n),
     "jacobi": lambda m, n: (m + n + 1, n),
+    "schur": lambda m, n: (2 * n + m + 1, n),
 }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from phalanx.optable.factors import SWEEPS
+from phalanx.optable.factors import SWEEPS, SWEEPS_A_ROW
 
 from .dtypes import PART, STORAGE, SUFFIX
 from .recipe import Program, Recipe, Traits, divide_up
@@ -26,13 +26,23 @@ _TEXTS = {
     "triangular_solve": "factor_solve.h",
     "householder": "factor_householder.h",
     "jacobi": "factor_jacobi.h",
+    "schur": "factor_schur.h",
 }
 #: Words of the texts that are functions of core/scalar/fused.h, of the element.
 _STEPS = (
     *("plus_product", "minus_product", "plus_inner", "plus_square", "quotient", "over", "turned"),
-    *("size", "largest_part", "conjugate", "sum", "re", "im", "of_parts"),
+    *("unit", "shift", "size", "largest_part", "conjugate", "sum", "re", "im", "of_parts"),
 )
-_ARGUMENTS = {"re": 1, "im": 1, "size": 1, "conjugate": 1, "largest_part": 1, "turned": 4}
+_ARGUMENTS = {
+    "re": 1,
+    "im": 1,
+    "size": 1,
+    "conjugate": 1,
+    "largest_part": 1,
+    "turned": 4,
+    "shift": 4,
+    "unit": 3,
+}
 _ARGUMENTS |= dict.fromkeys(("plus_product", "minus_product", "plus_inner"), 3)
 
 
@@ -64,6 +74,7 @@ def _words(dtype: str, group: int) -> dict[str, str]:
     f = "f" if real == "f32" else ""
     letters = "abcd"
     words = {"T": STORAGE[dtype], "F": real, "GROUP": str(group), "SWEEPS": str(SWEEPS)}
+    words["SWEEPS_A_ROW"] = str(SWEEPS_A_ROW)
     for step in _STEPS:
         names = ", ".join(letters[: _ARGUMENTS.get(step, 2)])
         words[f"{step.upper()}({names})"] = f"phx_{step}_{suffix}({names})"

@@ -1,8 +1,6 @@
 """The ``linalg`` extension of the Array API standard 2025.12, and names of NumPy and SciPy.
 
-Everything but ``eig`` and ``eigvals`` is composed of ops of the table in a stated order, so every
-device gives the same bits; those two run in NumPy's LAPACK on the host (see ``host_numpy``), which
-on other devices is a fallback under the policy.
+Everything is composed of ops of the table in a stated order, so every device gives the same bits.
 """
 
 from __future__ import annotations

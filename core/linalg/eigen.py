@@ -1,18 +1,20 @@
-"""Eigenvalues: of Hermitian matrices by Jacobi's rotations, of others on the host."""
+"""Eigenvalues: of Hermitian matrices by Jacobi's rotations, of others by Schur's form."""
 
 from __future__ import annotations
 
 from phalanx._warm import Array, cast
 from phalanx.arrays.data_types import result_type
-from phalanx.arrays.host_numpy import on_host
 from phalanx.namespace import elementwise, reductions
+from phalanx.namespace.creation import empty
 from phalanx.namespace.diagonals import diagonal, eye, tril
 from phalanx.namespace.linear import matmul
 from phalanx.namespace.manipulation import expand_dims, reshape
 from phalanx.namespace.sorting import argsort
 from phalanx.namespace.taking import take_along_axis
+from phalanx.optable.factors import SWEEPS_A_ROW
 
-from .operands import adjoint, columns_at, conjugate, factored, matrices, real_dtype, stacked
+from .norms import vector_norm
+from .operands import adjoint, columns_at, conjugate, factor, factored, real_dtype, stacked
 from .results import EighResult, EigResult
 from .rotations import orthogonal_columns, turned_real
 
@@ -20,29 +22,56 @@ from .rotations import orthogonal_columns, turned_real
 def eig(x: Array, /) -> EigResult:
     """Return complex eigenvalues and right eigenvectors of square matrices.
 
+    The values are in the order of Schur's form. Vectors have length 1, and the element of largest
+    magnitude of each, the first if there are several, is real and positive.
+
     Raises:
         TypeError: no array of a floating or complex dtype.
-        ValueError: not square.
+        ValueError: not square, elements that are NaN or infinite, or no convergence.
 
     Examples:
-        >>> values, vectors = px.linalg.eig(px.asarray([[0.0, -1.0], [1.0, 0.0]]))  # a quarter turn
-        >>> print(values.imag, vectors.dtype)
-        [ 1. -1.] complex128
+        >>> values, vectors = px.linalg.eig(px.asarray([[2.0, 1.0], [0.0, 3.0]]))
+        >>> print(values.real, vectors.real[:, 1])
+        [2. 3.] [0.70710678 0.70710678]
     """
-    matrices(x, "eig", square=True)
-    wide = result_type(x.dtype, 1j) if x.dtype.kind == "f" else x.dtype
-    return EigResult(*(cast(part, wide) for part in _lapack(x)))
+    factored(x, "eig", square=True)
+    a, largest = _over_largest(x, "eig")
+    n = x.shape[-1]
+    if not a.size:
+        return EigResult(empty(x.shape[:-1], dtype=a.dtype, device=a.device), reshape(a, x.shape))
+    made = _schur(a, x, "eig")
+    vectors = made[:, 2 * n : 3 * n]
+    tallest = reductions.max(elementwise.abs(vectors), axis=-2, keepdims=True)
+    vectors = matmul(made[:, n : 2 * n], vectors / cast(tallest, a.dtype))
+    lengths = vector_norm(vectors, axis=-2, keepdims=True)
+    vectors = turned_real(vectors / cast(lengths, a.dtype))[0]
+    values = diagonal(made[:, :n]) * largest
+    return EigResult(reshape(values, x.shape[:-1]), reshape(vectors, x.shape))
 
 
-def _lapack(x: Array) -> tuple[Array, Array]:
-    """Apply NumPy's function on the host."""
-    import numpy as np
+def _over_largest(x: Array, op: str) -> tuple[Array, Array]:
+    """A complex stack (b, n, n), each matrix over its largest part, and those parts (b, 1)."""
+    a = stacked(x)
+    wide = result_type(x.dtype, 1j)
+    if not a.size:
+        return cast(a, wide), a
+    parts = (a.real, a.imag) if a.dtype.kind == "c" else (a,)
+    sizes = [reductions.max(elementwise.abs(part), axis=(-2, -1)) for part in parts]
+    largest = sizes[0] if len(sizes) == 1 else elementwise.maximum(*sizes)
+    if not bool(reductions.all(elementwise.isfinite(largest))):
+        raise ValueError(f"{op} of shape {x.shape}: elements are NaN or infinite")
+    largest = expand_dims(_not_zero(largest), axis=-1)
+    return cast(a, wide) / cast(expand_dims(largest, axis=-1), wide), largest
 
-    try:
-        values, vectors = on_host("linalg.eig", np.linalg.eig, x)
-    except np.linalg.LinAlgError as error:
-        raise ValueError(f"eig of shape {x.shape}: {error}") from error
-    return values, vectors
+
+def _schur(a: Array, x: Array, op: str) -> Array:
+    """T above Q, Y and the number of sweeps: (b, 3 n + 1, n); ``x`` is what the caller gave."""
+    n = a.shape[-1]
+    made = factor("schur", a, 3 * n + 1, n)
+    if bool(reductions.any(made[:, 3 * n, :1].real < 0)):
+        most = SWEEPS_A_ROW * max(10, n)
+        raise ValueError(f"{op} of shape {x.shape} did not converge in {most} sweeps")
+    return made
 
 
 def eigh(x: Array, /) -> EighResult:

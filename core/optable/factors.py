@@ -12,16 +12,25 @@ from .row import Bound, Op, Signature, Structure
 FACTOR_LANES = 16
 #: Turns of all pairs of columns after which ``jacobi`` gives up.
 SWEEPS = 60
+#: Sweeps of ``schur`` for each row, of ten at least, after which it gives up.
+SWEEPS_A_ROW = 30
 
 _DTYPES = ("float32", "float64", *COMPLEX)
 _BACKWARD = Bound({}, "grows with the extents: Higham 2002, chapters 8 to 10, 19")
 
 
-def _factor(name: str, arity: int, summary: str, order: str, special: str = "") -> Op:
+def _factor(
+    name: str,
+    arity: int,
+    summary: str,
+    order: str,
+    special: str = "",
+    dtypes: tuple[str, ...] = _DTYPES,
+) -> Op:
     return Op(
         name,
         Structure.FACTORIZATION,
-        tuple(Signature((d,) * arity, (d,)) for d in _DTYPES),
+        tuple(Signature((d,) * arity, (d,)) for d in dtypes),
         summary,
         _BACKWARD,
         order=order,
@@ -67,5 +76,14 @@ ROWS: tuple[Op, ...] = (
         f"pairs of columns in the order of a tournament; sums in {FACTOR_LANES} lanes of fma, "
         "joined in a tree",
         f"the sweeps are -1 if {SWEEPS} were not enough",
+    ),
+    _factor(
+        "schur",
+        1,
+        "upper T above unitary Q with x = Q T Q^H for x (b, n, n), then eigenvectors Y of T, "
+        "upper, of any length, then a row of the number of sweeps: (b, 3 n + 1, n)",
+        "rotations of neighbouring rows, then columns; QR with one shift; back substitution",
+        f"the sweeps are -1 if {SWEEPS_A_ROW} max(10, n) were not enough",
+        COMPLEX,
     ),
 )

@@ -5,6 +5,7 @@
  *   phx_plus_inner_<S>(s, a, b)     s + conj(a) b    phx_scaled_by_<S>(a, r)   a r for real r
  *   phx_plus_square_<S>(s, a)       s + |a|^2, real  phx_turned_<S>(a, c, b, s) c a + s b, real c and s
  *   phx_size_<S>(a)                 |re| + |im|      phx_largest_part_<S>(a)   max(|re|, |im|)
+ *   phx_unit_<C>(f, g, x)           x / |(f, g)|     phx_shift_<C>(p, q, r, s) Wilkinson's shift
  *
  * A complex step is four of fma, as in the op matmul. The complex quotient is R. L. Smith's (Algorithm
  * 116, CACM 5, 1962) with fma: nothing overflows on the way.
@@ -105,5 +106,44 @@ PHX_FN f64 phx_power_below_f64(f64 x) {
     const u64 bits = phx_bits64(x) & ((u64)0x7ff << 52);
     return phx_from_bits64(bits ? bits : (u64)1 << 52);
 }
+
+/* The shift is the eigenvalue of (p q; r s) that is nearer to s: s - q r / (h +- sqrt(h h + q r)) with
+ * h = (p - s) / 2 and the sign of the larger divisor. All is over a power of two, so that squares stay normal.
+ */
+#define PHX_FUSED_SHIFT_(C, F, S)                                                                          \
+    PHX_FN C phx_unit_##C(C f, C g, C x) {                                                                 \
+        const F m = phx_largest_part_##C(f), o = phx_largest_part_##C(g);                                  \
+        const F power = phx_power_below_##F(m > o ? m : o);                                                \
+        const F t = phx_plus_square_##C((F)0, phx_over_##C(f, power));                                     \
+        const F h = phx_sqrt##S(phx_plus_square_##C(t, phx_over_##C(g, power)));                           \
+        return phx_over_##C(phx_over_##C(x, power), h);                                                    \
+    }                                                                                                      \
+    PHX_FN C phx_root_##C(C d) {                                                                           \
+        const F power = phx_power_below_##F(phx_largest_part_##C(d)), re = phx_fabs##S(d.re);              \
+        const F m = power * phx_sqrt##S(phx_plus_square_##C((F)0, phx_over_##C(d, power)));                \
+        const F t = phx_sqrt##S((F)0.5 * m + (F)0.5 * re);                                                 \
+        const F u = t == (F)0 ? (F)0 : phx_divide##S((F)0.5 * d.im, t);                                    \
+        return d.re >= (F)0 ? phx_make_##C(t, u) : phx_make_##C(phx_fabs##S(u), phx_copysign##S(t, d.im)); \
+    }                                                                                                      \
+    PHX_FN C phx_shift_##C(C p, C q, C r, C s) {                                                           \
+        const C zero = phx_make_##C((F)0, (F)0);                                                           \
+        C h = phx_make_##C((F)0.5 * p.re - (F)0.5 * s.re, (F)0.5 * p.im - (F)0.5 * s.im);                  \
+        F most = phx_largest_part_##C(h);                                                                  \
+        most = phx_largest_part_##C(q) > most ? phx_largest_part_##C(q) : most;                            \
+        most = phx_largest_part_##C(r) > most ? phx_largest_part_##C(r) : most;                            \
+        const F power = phx_power_below_##F(most);                                                         \
+        h = phx_over_##C(h, power);                                                                        \
+        const C g = phx_plus_product_##C(zero, phx_over_##C(q, power), phx_over_##C(r, power));            \
+        const C root = phx_root_##C(phx_plus_product_##C(g, h, h));                                        \
+        const C one = phx_sum_##C(h, root);                                                                \
+        const C other = phx_make_##C(h.re - root.re, h.im - root.im);                                      \
+        const C e = phx_size_##C(one) >= phx_size_##C(other) ? one : other;                                \
+        if (phx_size_##C(e) == (F)0) return s;                                                             \
+        const C less = phx_scaled_by_##C(phx_quotient_##C(g, e), power);                                   \
+        return phx_make_##C(s.re - less.re, s.im - less.im);                                               \
+    }
+PHX_FUSED_SHIFT_(c64, f32, f)
+PHX_FUSED_SHIFT_(c128, f64, )
+#undef PHX_FUSED_SHIFT_
 
 #endif

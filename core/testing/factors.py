@@ -82,4 +82,26 @@ def _jacobi(x: HostArray) -> HostArray:
     return np.concatenate([x @ v, v, np.ones((1, n), x.dtype)])
 
 
-_FACTORS = {"cholesky": _cholesky, "lu": _lu, "householder": _householder, "jacobi": _jacobi}
+def _schur(x: HostArray) -> HostArray:
+    """A Schur form from the eigenvectors: Q of their QR, T = Q^H x Q."""
+    n = len(x)
+    q = np.linalg.qr(np.linalg.eig(x).eigenvectors).Q
+    t = np.triu(q.conj().T @ x @ q)
+    y = np.eye(n, dtype=x.dtype)
+    least = max(np.finfo(x.dtype).eps * np.abs(t).max(), np.finfo(x.dtype).tiny)
+    for k in range(n):
+        for i in range(k - 1, -1, -1):
+            apart = t[i, i] - t[k, k]
+            y[i, k] = -(t[i, i + 1 : k + 1] @ y[i + 1 : k + 1, k])
+            y[i, k] /= apart if abs(apart) >= least else least
+            y[i : k + 1, k] /= max(1, abs(y[i, k]))
+    return np.concatenate([t, q, y, np.ones((1, n), x.dtype)])
+
+
+_FACTORS = {
+    "cholesky": _cholesky,
+    "lu": _lu,
+    "householder": _householder,
+    "jacobi": _jacobi,
+    "schur": _schur,
+}

@@ -110,7 +110,7 @@ def _factor(
     """More matrices than groups, of more elements than a group; rows out of order, equal ones."""
 
     def run(make: Make) -> Iterator[px.Array]:
-        for dtype in ("float32", "complex128"):
+        for dtype in ("complex64" if op == "schur" else "float32", "complex128"):
             x = _numbers(9, m, n, dtype="float64").astype(dtype)
             if op == "cholesky":
                 x = x @ np.conj(np.swapaxes(x, 1, 2)) + np.eye(n, dtype=dtype)
@@ -135,6 +135,7 @@ WORKLOADS: dict[str, Callable[[Make], Iterator[px.Array]]] = {
     "factor_householder.h": _factor("householder", 41, 35, 76, 35),
     "factor_jacobi.h": _factor("jacobi", 19, 37, 57, 37),
     "factor_lu.h": _factor("lu", 45, 20, 45, 21),
+    "factor_schur.h": _factor("schur", 9, 9, 28, 9),
     "factors.h": _factor("householder", 41, 35, 76, 35),
     "matmul_pack.h": _tiles,
     "matmul_tile.h": _tiles,

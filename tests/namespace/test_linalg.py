@@ -281,25 +281,6 @@ def test_devices_do_not_mix(drivers: object) -> None:
 # ---- the policy ----------------------------------------------------------------------------------
 
 
-def test_policy_on_a_device_out_of_reach(fake: px.Device) -> None:
-    """NumPy cannot address the memory: an error by default, else a line in the ledger."""
-    x = px.eye(3)
-    with (
-        px.fallback_policy("error"),
-        pytest.raises(
-            px.UnsupportedOpError, match=r"linalg\.eig\(float64\); allow it.*fallback_policy"
-        ),
-    ):
-        linalg.eigvals(x)
-    with px.fallback_policy("warn"), pytest.warns(px.FallbackWarning, match=r"linalg\.eig"):
-        linalg.eigvals(x)
-    px.fallback_report(reset=True)
-    linalg.eigvals(x)
-    (entry,) = px.fallback_report(reset=True)
-    assert (entry.op, entry.device, entry.calls) == ("linalg.eig", "fake:0", 1)
-    assert entry.bytes_moved == 8 * (9 + 3 + 9)
-
-
 def test_no_fallback_where_the_host_reaches(drivers: object) -> None:
     with px.device("fakehost:0"), px.fallback_policy("error"):
         px.fallback_report(reset=True)
@@ -315,5 +296,6 @@ def test_own_ops_need_no_fallback(fake: px.Device) -> None:
     with px.fallback_policy("error"):
         assert linalg.vector_norm(px.asarray([3.0, 4.0])).item() == 5.0
         assert linalg.matrix_norm(px.asarray([[3.0, 4.0]])).item() == 5.0
+        assert linalg.eigvals(px.eye(2)).tolist() == [1.0, 1.0]
         assert linalg.matrix_power(px.eye(2) * 2, 3).tolist() == [[8.0, 0.0], [0.0, 8.0]]
         assert linalg.outer(px.ones(2), px.ones(2)).shape == (2, 2)

@@ -147,6 +147,41 @@ class TestRatios:
         slack = LIMIT * n * float(np.finfo(name).eps) * norm(x)
         assert float(np.abs(values - exact).max()) < slack
 
+    @pytest.mark.parametrize("n", SIZES)
+    def test_general(self, name: str, mode: str, n: int) -> None:
+        """DGET22: |A V - V W|, and the length of the vectors."""
+        eigenvectors_hold(made(name, mode, n, n), name)
+
+
+def eigenvectors_hold(x: HostArray, name: str) -> None:
+    n = len(x)
+    values, vectors = (wide(part) for part in linalg.eig(px.asarray(x)))
+    small(wide(x) @ vectors - vectors * values, n, norm(x), name=name, what="eig")
+    lengths = np.sqrt((np.abs(vectors) ** 2).sum(axis=0))
+    eps = float(np.finfo(name).eps)
+    assert float(np.abs(lengths - 1).max()) < LIMIT * eps
+    sizes = np.abs(vectors)  # one of those that rounding may have made the largest
+    nearly = sizes >= sizes.max(axis=0) * (1 - 8 * eps)
+    assert np.all(np.any(nearly & (np.abs(vectors - sizes) <= 8 * eps * sizes), axis=0))
+
+
+@pytest.mark.parametrize("name", DTYPES)
+@pytest.mark.parametrize("n", [2, 7, 33])
+@pytest.mark.parametrize("kind", ["defective", "nilpotent", "cycle", "ones", "graded", "far"])
+def test_eigenvectors_of_hard_matrices(name: str, n: int, kind: str) -> None:
+    """Without a full set of vectors, of equal magnitudes, graded, and far from normal."""
+    rng = generator("hard", name, n)
+    grades = 10.0 ** -np.linspace(0, 15, n)
+    matrices = {
+        "defective": 2 * np.eye(n) + np.eye(n, k=1),
+        "nilpotent": np.eye(n, k=-1),
+        "cycle": np.roll(np.eye(n), 1, axis=0),
+        "ones": np.ones((n, n)),
+        "graded": grades[:, None] * rng.standard_normal((n, n)) * grades,
+        "far": np.triu(1e4 * rng.standard_normal((n, n)), 1) + rng.standard_normal((n, n)),
+    }
+    eigenvectors_hold(matrices[kind].astype(name), name)
+
 
 @pytest.mark.parametrize("name", DTYPES)
 @pytest.mark.parametrize("exponent", [-0.5, 0.5, 0.95])

@@ -49,6 +49,35 @@ def test_lu(name: str, shape: tuple[int, ...], device: px.Device) -> None:
 
 
 @pytest.mark.parametrize("name", DTYPES)
+def test_eig(name: str, device: px.Device) -> None:
+    """Stacks, empty ones, layouts; NaN and infinite elements, and no convergence, are told of."""
+    kind = "complex64" if name in ("float32", "complex64") else "complex128"
+    for shape in ((0, 0), (2, 0, 0), (0, 3, 3), (2, 1, 3, 3)):
+        values, vectors = linalg.eig(px.asarray(matrix(name, *shape)))
+        assert (values.shape, vectors.shape) == (shape[:-1], shape)
+        assert values.dtype.name == vectors.dtype.name == kind
+    x = matrix(name, 2, 4, 4)
+    want = linalg.eig(px.asarray(x))
+    for layout in ("strided", "negative"):
+        for got, part in zip(linalg.eig(LAYOUTS[layout](x, device)), want, strict=True):
+            assert px.asnumpy(got).tobytes() == px.asnumpy(part).tobytes()
+    for wrong in (NAN, INF):
+        x[1, 2, 0] = wrong
+        with pytest.raises(ValueError, match=r"eig of shape \(2, 4, 4\): elements are NaN or inf"):
+            linalg.eig(px.asarray(x))
+
+
+def test_eig_tells_of_no_convergence(device: px.Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    from phalanx.linalg import eigen
+
+    made = px.zeros((1, 7, 2), dtype=px.complex128)
+    made[:, 6] = -1
+    monkeypatch.setattr(eigen, "factor", lambda *_: made)
+    with pytest.raises(ValueError, match=r"eig of shape \(2, 2\) did not converge in 300 sweeps"):
+        linalg.eig(px.eye(2))
+
+
+@pytest.mark.parametrize("name", DTYPES)
 @pytest.mark.parametrize("n", [1, 4, 33, 65])
 def test_triangles(name: str, n: int, device: px.Device) -> None:
     a = matrix(name, 2, n, n) / n + 2 * np.eye(n, dtype=name)

@@ -1,4 +1,4 @@
-"""The extension ``linalg``, of which ``eig`` may run on the host.
+"""The extension ``linalg``.
 
 What is defined uniquely is compared with NumPy in float64, factors by their defining equations.
 """
@@ -141,7 +141,6 @@ def test_factors(case: Case, dtype: str, shape: tuple[int, ...]) -> None:
         _equal(exact @ p @ exact, exact, "A pinv(A) A")
 
 
-@pytest.mark.allows_fallback
 def test_eig(case: Case) -> None:
     """Complex eigenvalues and vectors of real and complex matrices."""
     for host in (

@@ -1,4 +1,4 @@
-/* Factorizations of small matrices: cholesky, lu, triangular_solve, householder, jacobi.
+/* Factorizations of small matrices: cholesky, lu, triangular_solve, householder, jacobi, schur.
  *
  * (b, m, n) with any strides. Threads share the matrices of a batch; the columns of triangular_solve and the
  * pairs of jacobi are shared too.
@@ -16,6 +16,7 @@
 
 #define FACTOR_LANES 16
 #define FACTOR_SWEEPS 60
+#define FACTOR_SWEEPS_A_ROW 30
 /* Steps that are worth a thread's while. */
 #define WORK 100000
 
@@ -26,7 +27,7 @@ typedef struct factor_job factor_job;
 typedef void (*factor_fn)(const factor_job *job, const char *in, char *out, void *room);
 
 struct factor_type {
-    factor_fn cholesky, lu, householder, jacobi;
+    factor_fn cholesky, lu, householder, jacobi, schur;
     void (*solve)(const factor_job *job, const char *lower, const char *in, char *out, int64_t begin, int64_t end,
                   void *room);
     int64_t itemsize;
@@ -60,6 +61,7 @@ struct factor_job {
 #define NAME(f) f##_f64
 #include "factor/factor_type.h"
 
+#define COMPLEX /* these have schur, too */
 #define T c64
 #define F f32
 #define REAL(g) phx_##g##f
@@ -75,6 +77,7 @@ struct factor_job {
 #define FAR 0x1p500
 #define NAME(f) f##_c128
 #include "factor/factor_type.h"
+#undef COMPLEX
 
 static void run_matrices(void *ctx, int64_t begin, int64_t end) {
     factor_job *job = ctx;
@@ -132,7 +135,7 @@ static phx_error *run_factor(const phx_call *call, const factor_type *type, fact
     if (cpu_count(y) == 0) return NULL;
     factor_job job = job_of(type, cpu_input(call, 0), y);
     job.factor = factor;
-    job.room = (size_t)((job.m + job.n + FACTOR_LANES + 1) * (job.n + 1) * type->itemsize);
+    job.room = (size_t)((job.m + 2 * job.n + FACTOR_LANES + 1) * (job.n + 1) * type->itemsize);
     const double steps = (double)job.m * (double)job.n * (double)job.n;
     const double least = WORK / (steps > 1 ? steps : 1);
     phx_parallel_for(y->shape[0], least > 1 ? (int64_t)least : 1, run_matrices, &job);
@@ -175,6 +178,8 @@ DEFINE_ALL(f32)
 DEFINE_ALL(f64)
 DEFINE_ALL(c64)
 DEFINE_ALL(c128)
+DEFINE(schur, c64)
+DEFINE(schur, c128)
 
 #define ROW(OP, D, S) CPU_KERNEL(#OP, D D, 1, 1, PHX_LAYOUT_ANY, -1.0, run_##OP##_##S, NULL, 0)
 #define ROWS(D, S)                                                                 \
@@ -186,6 +191,8 @@ static const cpu_kernel rows[] = {
     ROWS("\x0c", f64),
     ROWS("\x0d", c64),
     ROWS("\x0e", c128),
+    ROW(schur, "\x0d", c64),
+    ROW(schur, "\x0e", c128),
 };
 
 cpu_kernel_list phx_factor_kernels(void) { return (cpu_kernel_list){rows, sizeof rows / sizeof rows[0]}; }

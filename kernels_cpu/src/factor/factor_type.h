@@ -276,11 +276,18 @@ static void NAME(jacobi)(const factor_job *job, const char *in, char *out, void 
     for (int64_t j = 0; j < n; j++) ((T *)out)[length * job->y[0] + j * job->y[1]] = count;
 }
 
+#ifdef COMPLEX
+#include "factor/schur_type.h"
+#endif
+
 static const factor_type NAME(type) = {
     .cholesky = NAME(cholesky),
     .lu = NAME(lu),
     .householder = NAME(householder),
     .jacobi = NAME(jacobi),
+#ifdef COMPLEX
+    .schur = NAME(schur),
+#endif
     .solve = NAME(solve),
     .itemsize = sizeof(T),
 };
