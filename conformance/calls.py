@@ -229,8 +229,15 @@ def _random(overload: Overload, rng: np.random.Generator, quick: bool) -> Iterat
 
 
 def complex_rows(rng: np.random.Generator, shape: Shape, name: str) -> HostArray:
-    """Return complex numbers of either sign and of ordinary size."""
-    return np.asarray((rng.normal(size=shape) + 1j * rng.normal(size=shape)).astype(name))
+    """Return complex numbers of either sign; the first row is of ordinary size, others are of any.
+
+    The squares of the others may overflow or underflow.
+    """
+    most = 70 if name == "complex64" else 700
+    powers = rng.integers(-most, most + 1, shape[:-1])
+    powers[(0,) * powers.ndim if powers.size else ()] = 0
+    sizes = np.ldexp(1.0, powers)[..., None]
+    return np.asarray(((rng.normal(size=shape) + 1j * rng.normal(size=shape)) * sizes).astype(name))
 
 
 def _fourier(overload: Overload, rng: np.random.Generator, quick: bool) -> Iterator[Call]:

@@ -23,6 +23,7 @@ from . import (
     scalars,
     statements,
     threads,
+    transforms,
 )
 from .device import SoundDriver
 from .fault import FAULTS, NONE, Fault
@@ -32,7 +33,8 @@ __all__ = ["FAULTS", "NONE", "UNUSUAL", "Fault", "SoundDriver", "Unusual", "regi
 #: The files whose import fills ``FAULTS``.
 _KINDS = (
     *(arithmetic, capabilities, conversions, events, extents, launches),
-    *(memory, ordering, prepared, randomness, reductions, scalars, statements, threads),
+    *(memory, ordering, prepared, randomness, reductions, scalars),
+    *(statements, threads, transforms),
 )
 
 

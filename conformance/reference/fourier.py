@@ -1,5 +1,7 @@
 """Fourier transforms by their definition, in long doubles, from docs/ops.md alone.
 
+Those of long rows are NumPy's, whose passes are PocketFFT's in long doubles.
+
 The bound is that of N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., SIAM
 2002, 24.1, in the 2-norm of a row: each pass adds the rounding of its twiddles and of its sums of r
 numbers.
@@ -17,6 +19,8 @@ from .values import HostArray
 
 #: Radices whose roots are no part of the table.
 _OWN = (1, 2, 3, 4, 5, 7, 8)
+#: The largest length whose sums are added one by one.
+_DIRECT = 600
 
 
 def packed(radices: tuple[int, ...]) -> tuple[int, ...]:
@@ -68,8 +72,10 @@ def _near(exact: HostArray, roundings: float, name: str) -> Near:
     """Numbers near exact ones, the error of a row within so many roundings of its norm."""
     unit = 2.0**-24 if name == "complex64" else 2.0**-53
     parts = np.stack([exact.real, exact.imag], axis=-1)
-    norm = np.sqrt(np.sum(parts.astype(np.float64) ** 2, axis=(-1, -2)))
     values = parts.astype(np.float64)
+    size = np.abs(values).max(axis=(-1, -2), initial=0, keepdims=True)
+    shares = values / np.where(size > 0, size, 1)
+    norm = size[..., 0, 0] * np.sqrt(np.sum(shares**2, axis=(-1, -2)))
     radius = np.broadcast_to((roundings * unit * norm)[..., None, None], values.shape)
     rest = (parts - values).astype(np.float64)
     return Near(values, radius, rest, np.zeros(values.shape, bool), complex_result=True)
@@ -81,9 +87,13 @@ def transform(args: tuple[HostArray, ...], to: str, params: tuple[int, ...]) -> 
     radices = unpacked(tuple(rest))
     n = math.prod(radices)
     x = args[0].astype(np.clongdouble)
-    turns = np.arange(x.shape[-1])[:, None] * np.arange(n)
-    roots = unit_roots(turns, n)
-    exact = x @ (roots.conj() if inverse else roots) * WIDE(_scale(bits, to))
+    exact: HostArray
+    if n <= _DIRECT:
+        roots = unit_roots(np.arange(x.shape[-1])[:, None] * np.arange(n), n)
+        exact = x @ (roots.conj() if inverse else roots)
+    else:
+        exact = np.asarray(np.fft.ifft(x, n, norm="forward") if inverse else np.fft.fft(x, n))
+    exact = exact * WIDE(_scale(bits, to))
     return _near(exact, 2.0 + sum(6.0 + r for r in radices), to)
 
 

@@ -47,6 +47,16 @@ def test_fft_of_one_axis(case: Case, name: str, norm: str) -> None:
         _check(case, name, put(case, host[0, :, 0]), host[0, :, 0], norm=norm)
 
 
+@pytest.mark.parametrize("name", ["fft", "ifft", "rfft", "irfft"])
+def test_fft_of_large_primes(case: Case, name: str) -> None:
+    """Lengths that are made of longer ones, and their neighbours that are not."""
+    for length in (256, 257, 263 * 2, 1031, 4099):
+        host = whole_numbers(case, (3, length // 2 + 1 if name == "irfft" else length), "float32")
+        wide = host.astype(_operand(name))
+        for layout in LAYOUTS[:2]:
+            _check(case, name, put(case, wide, layout), wide, n=length, norm="ortho")
+
+
 @pytest.mark.parametrize("norm", _NORMS)
 @pytest.mark.parametrize("name", _MANY)
 def test_fft_of_several_axes(case: Case, name: str, norm: str) -> None:
