@@ -54,39 +54,53 @@ GEMM_FLOATS(f64, double, _mm512, pd, _mm512_maskz_loadu_pd(m, p), _mm512_mask_st
 
 /* Transposes the 16x16 block rows[0..15][at..at+15]: out[j] is column j. Quarter rows are joined by
  * loads with insertion, so only the last 4x4 step inside the lanes needs the shuffle port. */
+/* Whole lines of a row at once: rows a power of two apart share the places of the first cache. */
 GEMM_INLINE void f32_transpose(f32_v out[16], const float *const rows[16], int64_t at) {
+    __m512 r[16], s[16];
+#pragma GCC unroll 8
+    for (int q = 0; q < 16; q += 2) {
+        const __m512 a = _mm512_loadu_ps(rows[q] + at), b = _mm512_loadu_ps(rows[q + 1] + at);
+        r[q] = _mm512_unpacklo_ps(a, b);
+        r[q + 1] = _mm512_unpackhi_ps(a, b);
+    }
 #pragma GCC unroll 4
-    for (int g = 0; g < 4; g++) {
-        __m512 r[4];
+    for (int q = 0; q < 16; q += 4) {
+        s[q] = _mm512_shuffle_ps(r[q], r[q + 2], 0x44);
+        s[q + 1] = _mm512_shuffle_ps(r[q], r[q + 2], 0xee);
+        s[q + 2] = _mm512_shuffle_ps(r[q + 1], r[q + 3], 0x44);
+        s[q + 3] = _mm512_shuffle_ps(r[q + 1], r[q + 3], 0xee);
+    }
 #pragma GCC unroll 4
-        for (int q = 0; q < 4; q++) {
-            r[q] = _mm512_castps128_ps512(_mm_loadu_ps(rows[q] + at + 4 * g));
-            r[q] = _mm512_insertf32x4(r[q], _mm_loadu_ps(rows[q + 4] + at + 4 * g), 1);
-            r[q] = _mm512_insertf32x4(r[q], _mm_loadu_ps(rows[q + 8] + at + 4 * g), 2);
-            r[q] = _mm512_insertf32x4(r[q], _mm_loadu_ps(rows[q + 12] + at + 4 * g), 3);
-        }
-        const __m512 lo01 = _mm512_unpacklo_ps(r[0], r[1]), hi01 = _mm512_unpackhi_ps(r[0], r[1]);
-        const __m512 lo23 = _mm512_unpacklo_ps(r[2], r[3]), hi23 = _mm512_unpackhi_ps(r[2], r[3]);
-        out[4 * g] = _mm512_shuffle_ps(lo01, lo23, 0x44);
-        out[4 * g + 1] = _mm512_shuffle_ps(lo01, lo23, 0xee);
-        out[4 * g + 2] = _mm512_shuffle_ps(hi01, hi23, 0x44);
-        out[4 * g + 3] = _mm512_shuffle_ps(hi01, hi23, 0xee);
+    for (int j = 0; j < 4; j++) {
+        const __m512 even = _mm512_shuffle_f32x4(s[j], s[4 + j], 0x88);
+        const __m512 odd = _mm512_shuffle_f32x4(s[j], s[4 + j], 0xdd);
+        const __m512 more_even = _mm512_shuffle_f32x4(s[8 + j], s[12 + j], 0x88);
+        const __m512 more_odd = _mm512_shuffle_f32x4(s[8 + j], s[12 + j], 0xdd);
+        out[j] = _mm512_shuffle_f32x4(even, more_even, 0x88);
+        out[4 + j] = _mm512_shuffle_f32x4(odd, more_odd, 0x88);
+        out[8 + j] = _mm512_shuffle_f32x4(even, more_even, 0xdd);
+        out[12 + j] = _mm512_shuffle_f32x4(odd, more_odd, 0xdd);
     }
 }
 
 GEMM_INLINE void f64_transpose(f64_v out[8], const double *const rows[8], int64_t at) {
+    __m512d r[8];
 #pragma GCC unroll 4
-    for (int g = 0; g < 4; g++) {
-        __m512d r[2];
+    for (int q = 0; q < 8; q += 2) {
+        const __m512d a = _mm512_loadu_pd(rows[q] + at), b = _mm512_loadu_pd(rows[q + 1] + at);
+        r[q] = _mm512_unpacklo_pd(a, b);
+        r[q + 1] = _mm512_unpackhi_pd(a, b);
+    }
 #pragma GCC unroll 2
-        for (int q = 0; q < 2; q++) {
-            r[q] = _mm512_castpd128_pd512(_mm_loadu_pd(rows[q] + at + 2 * g));
-            r[q] = _mm512_insertf64x2(r[q], _mm_loadu_pd(rows[q + 2] + at + 2 * g), 1);
-            r[q] = _mm512_insertf64x2(r[q], _mm_loadu_pd(rows[q + 4] + at + 2 * g), 2);
-            r[q] = _mm512_insertf64x2(r[q], _mm_loadu_pd(rows[q + 6] + at + 2 * g), 3);
-        }
-        out[2 * g] = _mm512_unpacklo_pd(r[0], r[1]);
-        out[2 * g + 1] = _mm512_unpackhi_pd(r[0], r[1]);
+    for (int j = 0; j < 2; j++) {
+        const __m512d even = _mm512_shuffle_f64x2(r[j], r[2 + j], 0x88);
+        const __m512d odd = _mm512_shuffle_f64x2(r[j], r[2 + j], 0xdd);
+        const __m512d more_even = _mm512_shuffle_f64x2(r[4 + j], r[6 + j], 0x88);
+        const __m512d more_odd = _mm512_shuffle_f64x2(r[4 + j], r[6 + j], 0xdd);
+        out[j] = _mm512_shuffle_f64x2(even, more_even, 0x88);
+        out[2 + j] = _mm512_shuffle_f64x2(odd, more_odd, 0x88);
+        out[4 + j] = _mm512_shuffle_f64x2(even, more_even, 0xdd);
+        out[6 + j] = _mm512_shuffle_f64x2(odd, more_odd, 0xdd);
     }
 }
 

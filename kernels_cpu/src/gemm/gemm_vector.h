@@ -6,6 +6,8 @@
  */
 #define X_(name) GEMM_CAT(X, name)
 #define LEN X_(LEN)
+/* Vectors of columns side by side: a chain of LEN fma takes as long as a transposition from 16 on. */
+#define ASIDE (LEN < 16 ? 2 : 1)
 
 /* Some steps of k for y[0..n), rows of B contiguous: y = fma(x[p], B[p, :], y) for p = 0..steps-1.
  */
@@ -45,32 +47,34 @@ static void X_(vector_rows)(T *y, int64_t n, int64_t k, const T *x, const T *b, 
         X_(axpy)(1, y, n, x + p, b + p * rs, rs, p == 0);
 }
 
-/* y[0..count) for count <= 2 LEN contiguous columns of B, column stride cs. */
-static void X_(vector_columns_pair)(T *y, int count, int64_t k, const T *x, const T *b,
-                                    int64_t cs) {
+/* y[0..count) for count <= ASIDE LEN contiguous columns of B, column stride cs. */
+static void X_(vector_columns_aside)(T *y, int count, int64_t k, const T *x, const T *b,
+                                     int64_t cs) {
 #if TRANSPOSE
-    const T *columns[2][LEN];
-    for (int i = 0; i < 2 * LEN; i++)
+    const T *columns[ASIDE][LEN];
+    for (int i = 0; i < ASIDE * LEN; i++)
         columns[i / LEN][i % LEN] = b + (i < count ? i : count - 1) * cs;
     X_(v)
-    sum[2] = {X_(zero)(), X_(zero)()};
+    sum[ASIDE];
+    for (int h = 0; h < ASIDE; h++)
+        sum[h] = X_(zero)();
     int64_t p = 0;
     for (; p + LEN <= k; p += LEN) {
         X_(v)
         block[LEN];
 #pragma GCC unroll 2
-        for (int h = 0; h < 2; h++) {
+        for (int h = 0; h < ASIDE; h++) {
             X_(transpose)(block, columns[h], p);
 #pragma GCC unroll 16
             for (int j = 0; j < LEN; j++)
                 sum[h] = X_(fma)(X_(set1)(x[p + j]), block[j], sum[h]);
         }
     }
-    T part[2 * LEN];
-    X_(store)(part, sum[0]);
-    X_(store)(part + LEN, sum[1]);
+    T part[ASIDE * LEN];
+    for (int h = 0; h < ASIDE; h++)
+        X_(store)(part + h * LEN, sum[h]);
 #else
-    T part[2 * LEN] = {0};
+    T part[ASIDE * LEN] = {0};
     int64_t p = 0;
 #endif
     for (; p < k; p++)
@@ -90,10 +94,11 @@ static void X_(vector)(void *y, int64_t n, int64_t k, const void *x, const void 
         X_(vector_rows)(y, n, k, x, b, rs);
         return;
     }
-    for (int64_t j = 0; j < n; j += 2 * LEN)
-        X_(vector_columns_pair)((T *)y + j, (int)(n - j < 2 * LEN ? n - j : 2 * LEN), k, x,
-                                (const T *)b + j * cs, cs);
+    for (int64_t j = 0; j < n; j += ASIDE * LEN)
+        X_(vector_columns_aside)((T *)y + j, (int)(n - j < ASIDE * LEN ? n - j : ASIDE * LEN), k, x,
+                                 (const T *)b + j * cs, cs);
 }
 
 #undef X_
 #undef LEN
+#undef ASIDE
