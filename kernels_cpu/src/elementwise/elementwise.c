@@ -9,7 +9,6 @@
 
 #define GRAIN_NS 10000    /* least work for a thread: a wake-up takes 5 to 50 microseconds */
 #define STREAM_BLOCK 8192 /* bytes of a result in the first cache on their way to memory */
-#define STREAM_FROM ((int64_t)4 << 20) /* bytes of a result: twice a second cache; add gains 1.8 there */
 #define MAX_AXES 64        /* of the canonical form */
 #define BUFFER_BYTES 16384 /* per operand of a tile: four of them stay in the first cache with the rest */
 #define MAX_ITEM 16
@@ -75,7 +74,7 @@ static void run_map_streamed(void *ctx, int64_t begin, int64_t end) {
 
 /* Whether the result is large, is no operand, and lies on multiples of its items. */
 static bool is_streamed(char *const *pointers, int out, int64_t itemsize, int64_t count) {
-    if (count * itemsize < STREAM_FROM || (uintptr_t)pointers[out] % (uint64_t)itemsize != 0) return false;
+    if (count * itemsize < cpu_stream_from() || (uintptr_t)pointers[out] % (uint64_t)itemsize != 0) return false;
     for (int i = 0; i < out; i++)
         if (pointers[i] == pointers[out]) return false;
     return true;

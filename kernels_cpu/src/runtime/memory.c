@@ -16,7 +16,6 @@
 #define HUGE_PAGE ((uint64_t)2 << 20)
 #define HUGE_FROM ((uint64_t)4 << 20) /* smaller blocks would waste too much of a huge page */
 #define LINE 64
-#define STREAM_FROM ((uint64_t)4 << 20) /* bytes; twice a second cache */
 #define COPY_GRAIN ((int64_t)512 << 10) /* bytes: some 50 microseconds of one core, against 5 to wake another */
 
 /* Bytes that a program may still take without swapping; the total if the system does not tell. */
@@ -112,7 +111,7 @@ static void stream_part(void *ctx, int64_t begin, int64_t end) {
 void cpu_copy_bytes(char *dst, const char *src, uint64_t size) {
     if (size == 0) return;
     copy_job job = {dst, src};
-    phx_parallel_for((int64_t)size, COPY_GRAIN, size >= STREAM_FROM ? stream_part : copy_part, &job);
+    phx_parallel_for((int64_t)size, COPY_GRAIN, (int64_t)size >= cpu_stream_from() ? stream_part : copy_part, &job);
 }
 
 typedef struct {
