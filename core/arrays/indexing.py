@@ -153,6 +153,8 @@ def _check_shape(wanted: tuple[int, ...], source: Array) -> None:
     from phalanx.namespace.manipulation import broadcast_shapes
 
     shape = source.shape
+    if shape == wanted:
+        return
     while len(shape) > len(wanted) and shape[0] == 1:
         shape = shape[1:]
     try:
@@ -318,6 +320,9 @@ def _advanced(x: Array, keys: tuple[Key, ...]) -> tuple[Array, list[Array], int]
     Ints count as index arrays here. If all index keys stand together the result has their axes
     there, else in front, as NumPy has it.
     """
+    if len(keys) == 1 and x.ndim and isinstance(k := keys[0], Array) and k.dtype.kind in "iu":
+        _same_device(x, k)
+        return x, [cast(k, int64)], 0
     keys = _expanded(x, keys)
     indexed: list[int] = []  # axes of the basic view
     arrays: list[Array | int] = []
@@ -393,7 +398,7 @@ def _offsets(base: Array, indices: list[Array]) -> Array:
             )
         total = part if total is None else total + part
     assert total is not None
-    return reshape(total, (total.size,))
+    return total if total.ndim == 1 else reshape(total, (total.size,))
 
 
 def _slice_at_zero(base: Array, n: int) -> Array:
@@ -435,10 +440,12 @@ def _scatter(base: Array, indices: list[Array], front: int, value: Any) -> None:
     _check_shape(whole, source)
     while source.ndim > len(whole):
         source = view(source, source.shape[1:], source.strides[1:])
-    spread = broadcast_to(source, whole)
-    k = len(shape)
-    order = (*range(front, front + k), *range(front), *range(front + k, len(whole)))
-    rows = contiguous(permute_dims(spread, order))
+    spread = source if source.shape == whole else broadcast_to(source, whole)
+    if front:
+        k = len(shape)
+        order = (*range(front, front + k), *range(front), *range(front + k, len(whole)))
+        spread = permute_dims(spread, order)
+    rows = contiguous(spread)
     if rows.size == 0:
         return
     rows = view(_apart(rows, base), (offsets.size, *inner), _row_strides(inner))

@@ -158,20 +158,25 @@ static inline __attribute__((always_inline)) void gather_line(const slice_job *j
 
 static inline __attribute__((always_inline)) void scatter_line(const slice_job *job, char *array,
                                                                char *packed, int64_t begin,
-                                                               int64_t end, size_t size) {
+                                                               int64_t end, int64_t step,
+                                                               int64_t offset_step, size_t size) {
+    const char *offsets = job->offsets;
     for (int64_t i = begin; i < end; i++) {
-        const int64_t offset = offset_at(job, i);
-        if (is_place(offset))
-            memcpy(array + offset * (int64_t)size, packed + i * job->packed_step, size);
+        int64_t offset;
+        memcpy(&offset, offsets + i * offset_step, 8);
+        if (is_place(offset)) memcpy(array + offset * (int64_t)size, packed + i * step, size);
     }
 }
 
 static inline __attribute__((always_inline)) void element_line(const slice_job *job, char *array,
                                                                char *packed, int64_t begin,
                                                                int64_t end, size_t size) {
-    if (!job->to_packed)
-        scatter_line(job, array, packed, begin, end, size);
-    else if (job->packed_step == (int64_t)size && job->offset_step == 8)
+    const int dense = job->packed_step == (int64_t)size && job->offset_step == 8;
+    if (!job->to_packed && dense)
+        scatter_line(job, array, packed, begin, end, (int64_t)size, 8, size);
+    else if (!job->to_packed)
+        scatter_line(job, array, packed, begin, end, job->packed_step, job->offset_step, size);
+    else if (dense)
         gather_line(job, array, packed, begin, end, (int64_t)size, 8, size);
     else
         gather_line(job, array, packed, begin, end, job->packed_step, job->offset_step, size);
