@@ -81,7 +81,7 @@ _FFT: Table = (
     (
         _complex,
         (
-            *(f"xp.fft.{name}(a)" for name in ("fft", "ifft", "fftn", "ifftn", "irfft", "irfftn")),
+            *(f"xp.fft.{way}fft{axes}(a)" for way in ("", "i", "ir") for axes in ("", "n")),
             *(f"xp.fft.{name}(a)" for name in ("hfft", "fftshift", "ifftshift")),
         ),
     ),

@@ -208,6 +208,15 @@ CASES: dict[str, tuple[str, ...]] = {
         "number: windows(xp)(m, (2, 3), axis=(1, 1))",
     ),
     "split": ("number: xp.split(m, 2, axis=1)", "number: xp.split(v, [3, 9, 40])"),
+    "unwrap": (
+        "real: xp.unwrap(m * 3)",
+        "real: xp.unwrap(t, axis=0, period=1.5)",
+        "real: xp.unwrap(m * 4, 5.0, 0)",
+        "xp.unwrap(i, period=3)",
+        "xp.unwrap(i, period=4)",
+        "float: xp.unwrap(i)",
+        "float: xp.unwrap(xp.asarray([0.0, 0.5, 0.0, 1.0, 0.5, 1.5]), period=1.0)",
+    ),
     "trapezoid": (
         "float: xp.trapezoid(m)",
         "real: xp.trapezoid(t, dx=0.5, axis=1)",

@@ -148,6 +148,76 @@ def irfftn(
     return hermitian_axes("irfftn", x, s, axes_of(s, axes, x), norm)
 
 
+def fft2(
+    x: Array,
+    /,
+    *,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: Norm = "backward",
+) -> Array:
+    """``fftn`` along two axes, as NumPy has it.
+
+    Examples:
+        >>> print(px.fft.fft2(px.ones((2, 3))))
+        [[6.+0.j 0.+0.j 0.+0.j]
+         [0.+0.j 0.+0.j 0.+0.j]]
+    """
+    return complex_axes("fft2", x, s, axes_of(s, axes, x), norm, inverse=False)
+
+
+def ifft2(
+    x: Array,
+    /,
+    *,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: Norm = "backward",
+) -> Array:
+    """Inverse of ``fft2``.
+
+    Examples:
+        >>> print(px.fft.ifft2(px.asarray([[4.0, 0.0], [0.0, 0.0]])).real)
+        [[1. 1.]
+         [1. 1.]]
+    """
+    return complex_axes("ifft2", x, s, axes_of(s, axes, x), norm, inverse=True)
+
+
+def rfft2(
+    x: Array,
+    /,
+    *,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: Norm = "backward",
+) -> Array:
+    """``rfftn`` along two axes, as NumPy has it.
+
+    Examples:
+        >>> px.fft.rfft2(px.ones((3, 4, 6))).shape
+        (3, 4, 4)
+    """
+    return real_axes("rfft2", x, s, axes_of(s, axes, x), norm)
+
+
+def irfft2(
+    x: Array,
+    /,
+    *,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: Norm = "backward",
+) -> Array:
+    """Inverse of ``rfft2``; ``s`` has the lengths of the real result.
+
+    Examples:
+        >>> px.fft.irfft2(px.fft.rfft2(px.ones((4, 5))), s=(4, 5)).shape
+        (4, 5)
+    """
+    return hermitian_axes("irfft2", x, s, axes_of(s, axes, x), norm)
+
+
 def hfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
     """Transform of a Hermitian signal, given by its first half; the result is real.
 
@@ -189,17 +259,21 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "fft",
+    "fft2",
     "fftfreq",
     "fftn",
     "fftshift",
     "hfft",
     "ifft",
+    "ifft2",
     "ifftn",
     "ifftshift",
     "ihfft",
     "irfft",
+    "irfft2",
     "irfftn",
     "rfft",
+    "rfft2",
     "rfftfreq",
     "rfftn",
 ]

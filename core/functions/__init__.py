@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .padding import pad
     from .products import convolve, correlate, dot, inner, kron, outer
     from .quantiles import median, nanmedian, nanpercentile, nanquantile, percentile, quantile
-    from .samples import geomspace, gradient, interp, trapezoid
+    from .samples import geomspace, gradient, interp, trapezoid, unwrap
     from .segments import bincount, scatter_add, segment_sum
     from .splitting import array_split, hstack, rot90, sliding_window_view, split, vstack
     from .statistics import average, corrcoef, cov, cumulative_max, cumulative_min, ptp
@@ -56,7 +56,7 @@ _NAMES = {
     "padding": ("pad",),
     "products": ("convolve", "correlate", "dot", "inner", "kron", "outer"),
     "quantiles": ("median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"),
-    "samples": ("geomspace", "gradient", "interp", "trapezoid"),
+    "samples": ("geomspace", "gradient", "interp", "trapezoid", "unwrap"),
     "segments": ("bincount", "scatter_add", "segment_sum"),
     "splitting": ("array_split", "hstack", "rot90", "sliding_window_view", "split", "vstack"),
     "statistics": ("average", "corrcoef", "cov", "cumulative_max", "cumulative_min", "ptp"),
@@ -121,6 +121,7 @@ __all__ = [
     "trapezoid",
     "tril_indices",
     "triu_indices",
+    "unwrap",
     "vstack",
 ]
 

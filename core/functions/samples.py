@@ -1,4 +1,4 @@
-"""Functions given by samples: gradient, trapezoid, interp; and geomspace, which makes samples."""
+"""Functions given by samples: gradient, trapezoid, unwrap, interp; geomspace makes samples."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from phalanx.namespace.conversion import asarray
 from phalanx.namespace.creation import full, logspace
 from phalanx.namespace.elementwise import clip, equal, isnan, remainder, where
 from phalanx.namespace.manipulation import concat, reshape
-from phalanx.namespace.reductions import diff, sum
+from phalanx.namespace.reductions import cumulative_sum, diff, sum
 from phalanx.namespace.searching import searchsorted
 from phalanx.namespace.sorting import argsort
 from phalanx.namespace.taking import take
@@ -59,6 +59,57 @@ def trapezoid(y: Array, x: Array | None = None, dx: float | Array = 1.0, axis: i
             width = reshape(width, tuple(shape))
     lead = (slice(None),) * axis
     return sum((y[(*lead, slice(1, None))] + y[(*lead, slice(None, -1))]) * width / 2.0, axis=axis)
+
+
+def unwrap(
+    p: Array, discont: float | None = None, axis: int = -1, *, period: float = 2 * math.pi
+) -> Array:
+    """Return samples of an angle without its jumps: steps become those of least size.
+
+    Args:
+        p: the samples; integers stay integers if the period is one.
+        discont: steps smaller than this stay as they are; at least half a period, which is the
+            default.
+        axis: along which to go.
+        period: of the angle, over 0.
+
+    A step of half a period keeps its sign. The corrections are added in the tree of
+    ``cumulative_sum``.
+
+    Raises:
+        IndexError: an axis that is not there.
+        TypeError: no array of real numbers, a ``discont`` or ``period`` that is no real number.
+        ValueError: a period that is not over 0.
+
+    Examples:
+        >>> print(px.unwrap(px.asarray([0, 3, 2, 1]), period=4))
+        [ 0 -1 -2 -3]
+    """
+    need_array(p, "unwrap")
+    axis = normal_axis(axis, p, "unwrap")
+    need_real(period, "unwrap: period")
+    if p.dtype.kind in "bc":
+        raise TypeError(
+            f"unwrap takes real numbers, got {p.dtype.name}; of complex numbers unwrap "
+            "phalanx.atan2(x.imag, x.real)"
+        )
+    if not 0 < period < math.inf:
+        raise ValueError(f"unwrap: period is over 0 and finite, got {period}")
+    if discont is not None:
+        need_real(discont, "unwrap: discont")
+    whole = p.dtype.kind in "iu" and isinstance(period, int)
+    p = p if whole or p.dtype.kind == "f" else astype(p, default_float(p.device))
+    if p.shape[axis] < 2:
+        return astype(p, p.dtype)
+    half: Any = period // 2 if whole else period / 2
+    step = diff(p, axis=axis)
+    short = remainder(step + half, period) - half
+    if not whole or period % 2 == 0:
+        short = where((short == -half) & (step > 0), half, short)
+    kept = abs(step) < (period / 2 if discont is None else discont)
+    turns = cumulative_sum(where(kept, 0, short - step), axis=axis)
+    lead = (slice(None),) * axis
+    return concat([p[(*lead, slice(0, 1))], p[(*lead, slice(1, None))] + turns], axis=axis)
 
 
 def gradient(

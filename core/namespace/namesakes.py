@@ -135,12 +135,6 @@ _LINALG = {
     "multi_dot": "a @ b @ c",
     "norm": "phalanx.linalg.vector_norm or phalanx.linalg.matrix_norm",
 }
-_FFT = {
-    "fft2": "phalanx.fft.fftn(x, axes=(-2, -1))",
-    "ifft2": "phalanx.fft.ifftn(x, axes=(-2, -1))",
-    "irfft2": "phalanx.fft.irfftn(x, axes=(-2, -1))",
-    "rfft2": "phalanx.fft.rfftn(x, axes=(-2, -1))",
-}
 _RANDOM = {
     "default_rng": "phalanx.random.Generator(seed)",
     "dropout": "phalanx.nn.dropout(x, p)",
@@ -177,7 +171,6 @@ _NN = {
 _OF_MODULES = {
     "phalanx": _FUNCTIONS,
     "phalanx.linalg": _LINALG,
-    "phalanx.fft": _FFT,
     "phalanx.nn": _NN,
     "phalanx.random": _RANDOM,
     "phalanx.special": _SPECIAL,
@@ -209,7 +202,7 @@ class MissingName(AttributeError):
         methods = [n for n in dir(phalanx.Array) if n[0] != "_"]
         place = import_module(self._module)
         functions = list(place.__all__)
-        table = _METHODS if self._of_array else _OF_MODULES[self._module]
+        table = _METHODS if self._of_array else _OF_MODULES.get(self._module, {})
         if name in table:
             return f"write {table[name]}"
         if self._module == "phalanx" and (elsewhere := _in_modules(name)):

@@ -71,6 +71,7 @@ REFUSALS: dict[str, str] = {
     "px.gradient(i, m[:, 0])": "gradient: places of shape (2,) for 3 samples along axis 0",
     "px.trapezoid(m, px.ones(4))": "trapezoid: x of shape (4,) does not fit y of shape (2, 3) "
     "along axis 1",
+    "px.unwrap(m, period=0)": "unwrap: period is over 0 and finite, got 0",
     "px.geomspace(-1, 1)": "geomspace: start and stop are not 0 and of one sign, got -1 and 1",
     "px.cumulative_max(m)": "cumulative_max needs an axis for shape (2, 3); write axis=0, for "
     "example",

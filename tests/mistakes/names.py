@@ -164,9 +164,9 @@ MISTAKES = (
         "module 'phalanx.linalg' has no attribute 'eigvlas'; did you mean phalanx.linalg.eigvals?",
     ),
     Mistake(
-        "px.fft.fft2(m)",
+        "px.fft.iftt(m)",
         AttributeError,
-        "module 'phalanx.fft' has no attribute 'fft2'; write phalanx.fft.fftn(x, axes=(-2, -1))",
+        "module 'phalanx.fft' has no attribute 'iftt'; did you mean phalanx.fft.ifft?",
     ),
     Mistake(
         "x.cuda()",

@@ -54,6 +54,10 @@ CASES: dict[str, Callable[..., Any]] = {
         xp.fft.ifftn(m, axes=(0,)),
         xp.fft.rfftn(m),
         xp.fft.irfftn(m + 0j, axes=(0, 1)),
+        xp.fft.fft2(m),
+        xp.fft.ifft2(m, s=(2, 5)),
+        xp.fft.rfft2(m, axes=(1, 0)),
+        xp.fft.irfft2(m + 0j),
     ],
     "fft helpers": lambda xp, m: [
         xp.fft.fftfreq(5, d=0.5),

@@ -14,7 +14,7 @@ from phalanx.conformance.groups.semantics.compare import LAYOUTS, close, need, p
 _SLACK = 2e-6
 _NORMS = ("backward", "ortho", "forward")
 _ONE = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
-_MANY = ("fftn", "ifftn", "rfftn", "irfftn")
+_MANY = ("fftn", "ifftn", "rfftn", "irfftn", "fft2", "ifft2", "rfft2", "irfft2")
 
 
 def _operand(name: str) -> str:
