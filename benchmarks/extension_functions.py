@@ -50,6 +50,11 @@ def _complex(n: int, rng: np.random.Generator) -> Operands:
     return ((_real(n, rng)[0] + 1j * _real(n, rng)[0]).astype(np.complex64),)
 
 
+def _square(n: int, rng: np.random.Generator) -> Operands:
+    side = int(n**0.5)
+    return tuple(x[: side * side].reshape(side, side) for x in _complex(n, rng))
+
+
 def _of_linalg(names: str) -> tuple[str, ...]:
     return tuple(f"xp.linalg.{name}" for name in names.split())
 
@@ -85,9 +90,11 @@ _FFT: Table = (
             *(f"xp.fft.{name}(a)" for name in ("hfft", "fftshift", "ifftshift")),
         ),
     ),
+    (_square, tuple(f"xp.fft.{name}(a)" for name in ("fft2", "ifft2", "irfft2"))),
     (
         _real,
         (
+            "xp.fft.rfft2(xp.reshape(a, (10, -1)))",
             *(f"xp.fft.{name}(a)" for name in ("rfft", "rfftn", "ihfft")),
             *(
                 (f"xp.fft.{name}(a.shape[0])", f"xp.fft.{name}(a.shape[0], {_DOUBLE})")
