@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, NoReturn
 
 from ._warm import UnaryFunction
 
+digamma = UnaryFunction("digamma")
 erf = UnaryFunction("erf")
 erfc = UnaryFunction("erfc")
+lgamma = UnaryFunction("lgamma")
+gammaln = lgamma  # the name in SciPy
 
 if not TYPE_CHECKING:  # type checkers know what the module has
 
@@ -27,6 +30,9 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "digamma",
     "erf",
     "erfc",
+    "gammaln",
+    "lgamma",
 ]

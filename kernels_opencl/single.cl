@@ -115,3 +115,79 @@ PHX_FN f32 phx_logaddexp_f32(f32 x, f32 y) {
     const f32 sum = high + log1p(exp(-d));
     return d == d ? sum : (x == y ? x : x + y); /* two infinities of one sign, or a NaN */
 }
+
+/* ---- lgamma and digamma: core/scalar/real_gamma.h says how; here the terms are of one float --------- */
+
+/* ln gamma(2 + e) / e for |e| <= 1/2; 2^-25.6. */
+PHX_FN f32 phx_lgamma_poly_single(f32 e) {
+    f32 p = fma(-5.2081188187003136e-05f, e, 0.0001149824820458889f);
+    p = fma(p, e, -0.00022131047444418073f);
+    p = fma(p, e, 0.0005056692752987146f);
+    p = fma(p, e, -0.0011929584434255958f);
+    p = fma(p, e, 0.002890954026952386f);
+    p = fma(p, e, -0.007385541684925556f);
+    p = fma(p, e, 0.02058078907430172f);
+    p = fma(p, e, -0.0673523023724556f);
+    p = fma(p, e, 0.32246702909469604f);
+    return fma(p, e, 0.42278432846069336f);
+}
+
+/* digamma(x0 + e) / e for |e| <= 1/2, x0 the positive zero; 2^-25.4. */
+PHX_FN f32 phx_digamma_poly_single(f32 e) {
+    f32 p = fma(0.014755239710211754f, e, -0.02159017138183117f);
+    p = fma(p, e, 0.02147119678556919f);
+    p = fma(p, e, -0.03151402622461319f);
+    p = fma(p, e, 0.0489313006401062f);
+    p = fma(p, e, -0.072385273873806f);
+    p = fma(p, e, 0.10781829059123993f);
+    p = fma(p, e, -0.16393429040908813f);
+    p = fma(p, e, 0.2584998309612274f);
+    p = fma(p, e, -0.4427632689476013f);
+    return fma(p, e, 0.9676722288131714f);
+}
+
+/* ln gamma(a) for a > 0: within [1/2, 8) by the one between 3/2 and 5/2. */
+PHX_FN f32 phx_lgamma_positive(f32 a) {
+    const f32 y = 1.0f / a;
+    const f32 tail = y * fma(y * y, fma(y * y, 7.9365e-4f, -2.7777778e-3f), 0.083333333f);
+    const f32 far = fma(a - 0.5f, log(a) - 1.0f, 0.41893853f + tail);
+    f32 e = a, product = 1.0f;
+    for (int k = 0; k < 6; k++) {
+        const bool above = e >= 2.5f;
+        e = above ? e - 1.0f : e;
+        product = above ? product * e : product;
+    }
+    const f32 low = a < 0.5f ? log(a) + log1p(a) : log1p(a - 1.0f);
+    const f32 d = a < 0.5f ? a : (a < 1.5f ? a - 1.0f : e - 2.0f);
+    const f32 near = d * phx_lgamma_poly_single(d) + (a < 1.5f ? -low : log(product));
+    return a < 8.0f ? near : far;
+}
+
+PHX_FN f32 phx_lgamma_f32(f32 x) {
+    const f32 a = fabs(x);
+    const f32 y = phx_lgamma_positive(a);
+    const f32 below = 1.1447299f - log(a) - log(fabs(sinpi(a))) - y;
+    const f32 r = x < -1e-10f ? below : (a < 1e-10f ? -log(a) : y);
+    const f32 edge = (a == INFINITY) | ((x <= 0.0f) & (floor(x) == x)) ? INFINITY : r;
+    return x == x ? (a > 4.085003e36f ? INFINITY : edge) : x;
+}
+
+PHX_FN f32 phx_digamma_f32(f32 x) {
+    const f32 a = fabs(x);
+    f32 z = x < 0.0f ? 1.0f + a : a, sum = 0.0f;
+    for (int k = 0; k < 8; k++) {
+        const bool below = z < 8.0f;
+        sum = below ? sum + 1.0f / z : sum;
+        z = below ? z + 1.0f : z;
+    }
+    const f32 y = 1.0f / z, w = y * y;
+    const f32 tail = fma(0.5f, y, w * fma(w, fma(w, 3.968254e-3f, -8.3333333e-3f), 0.083333333f));
+    const f32 e = (x - 1.4616321325302124f) - 1.243815006546356e-08f;
+    const f32 positive = fabs(e) <= 0.5f ? e * phx_digamma_poly_single(e) : log(z) - tail - sum;
+    const f32 r = x < 0.0f ? positive + 3.14159265f * cospi(a) / sinpi(a) : positive;
+    const f32 pole = (x < 0.0f) & (floor(x) == x) ? NAN : r;
+    const f32 tiny = a < 1e-10f ? -1.0f / x : pole;
+    return x > -INFINITY ? (x == INFINITY ? x : tiny) : NAN;
+}
+PHX_FN f32 phx_lgamma_for_f16(f32 x) { return phx_lgamma_f32(x); }
+PHX_FN f32 phx_digamma_for_f16(f32 x) { return phx_digamma_f32(x); }

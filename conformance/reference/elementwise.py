@@ -62,23 +62,24 @@ class Exact(Expected):
 class Wide(Expected):
     """Real results in the wide format, and what it leaves of the exact ones.
 
-    An error of at most ``floor``, which is no number of ulp, is none.
+    An absolute error of at most ``floor``, one number or of each result, is none.
     """
 
     values: HostArray
     rest: HostArray
     slack: float
-    floor: float = 0.0
+    floor: HostArray | float = 0.0
 
     def errors(self, got: HostArray, index: HostArray) -> HostArray:
         """Return the errors in ulp; NaN, infinity and zero must be met."""
         exact, rest = self.values[index], self.rest[index]
         error = ulp_error(got, exact, rest)
-        if not self.floor:
+        if not np.any(self.floor):
             return error
+        floor = np.broadcast_to(self.floor, self.values.shape)[index]
         with np.errstate(all="ignore"):
-            near = np.abs(widened(got) - exact - rest) <= self.floor
-        return np.where(near, 0.0, error)
+            near = np.abs(widened(got) - exact - rest) <= floor
+        return np.where(near & (floor > 0), 0.0, error)
 
     def text(self, index: int) -> str:
         """Return one result for people."""
@@ -168,7 +169,7 @@ def _of_reals(op: str, args: tuple[HostArray, ...], to: str) -> Expected:
     if not real.is_analytic(op):
         raise KeyError(f"no reference for {op} of {to}")
     values, rest = real.analytic(op, args, to)
-    floor = real.SIGN_CHANGE_FLOOR[to] if op == "logaddexp" else 0.0
+    floor = real.floor_of(op, args, values, to)
     return Wide(values, rest, real.analytic_slack(to, len(args)), floor)
 
 

@@ -190,6 +190,16 @@ def _to_underflow(rng: Rng, count: int, top: float) -> HostArray:
     return rng.uniform(-0.5 * end, end, count) * spread(rng, count, -2, 0)
 
 
+def _near_gammas(rng: Rng, count: int, top: float) -> HostArray:
+    """Near the positive zeros of lgamma and digamma, near and between the poles, of all sizes."""
+    zeros = rng.choice([1.0, 2.0, 1.4616321449683622], count) + spread(rng, count, -12, -0.5)
+    poles = rng.integers(-30, 1, count) + spread(rng, count, -6, -0.3)
+    size = np.abs(spread(rng, count, -0.9 * np.log10(top), 0.98 * np.log10(top)))
+    kind = rng.random(count)
+    middle = rng.uniform(-25, 25, count)
+    return np.select([kind < 0.3, kind < 0.5, kind < 0.7], [zeros, poles, middle], size)
+
+
 def _near_one(rng: Rng, count: int, top: float) -> HostArray:
     """Of all sizes, and near 1."""
     size = np.abs(spread(rng, count, -0.95 * np.log10(top), 0.95 * np.log10(top)))
@@ -229,6 +239,7 @@ _UNARY: dict[str, _Places] = {
     "tanh": lambda rng, n, _top: spread(rng, n, -9, 1.5),
     "exp2": lambda rng, n, top: _to_overflow(rng, n, top) / np.log(2.0),
     **dict.fromkeys(("erf", "erfc"), _to_underflow),
+    **dict.fromkeys(("lgamma", "digamma"), _near_gammas),
     **dict.fromkeys(("ceil", "floor", "round", "trunc", "cast"), _halves),
 }
 

@@ -91,6 +91,10 @@ EXAMPLES = {
         >>> print(px.cosh(px.asarray([-1.0, 0.0, 1.0])))
         [1.54308063 1.         1.54308063]
     """,
+    "digamma": """
+        >>> print(px.special.digamma(px.asarray([1.0, 2.0])))  # minus Euler's constant, and 1 more
+        [-0.57721566  0.42278434]
+    """,
     "divide": """
         >>> print(px.divide(px.asarray([3, -1, 0]), px.asarray([2, 0, 0])))  # of integers: float64
         [ 1.5 -inf  nan]
@@ -164,6 +168,10 @@ EXAMPLES = {
     "less_equal": """
         >>> print(px.less_equal(px.asarray([1, 2, 3]), px.asarray([3, 2, 1])))
         [ True  True False]
+    """,
+    "lgamma": """
+        >>> print(px.special.lgamma(px.asarray([1.0, 5.0, 200.0])))  # gamma(200) itself overflows
+        [  0.           3.17805383 857.93366983]
     """,
     "log": """
         >>> print(px.log(px.asarray([px.e, 0.0, -1.0])))

@@ -6,7 +6,7 @@ are the same on every device. docs/nn.md says what differs from PyTorch.
 
 from typing import TYPE_CHECKING, NoReturn
 
-from phalanx.special import erf, erfc
+from phalanx.special import digamma, erf, erfc, lgamma
 
 from .activations import elu, gelu, leaky_relu, relu, sigmoid, silu, softplus
 from .classes import embedding, one_hot
@@ -39,6 +39,7 @@ __all__ = [
     "conv1d",
     "conv2d",
     "cross_entropy",
+    "digamma",
     "dropout",
     "elu",
     "embedding",
@@ -47,6 +48,7 @@ __all__ = [
     "gelu",
     "layer_norm",
     "leaky_relu",
+    "lgamma",
     "linear",
     "log_softmax",
     "logsumexp",

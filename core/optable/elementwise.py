@@ -62,7 +62,7 @@ _PROVEN_REAL = Bound({**dict.fromkeys(FLOATING, 0.5), "float64": 1.0}, _PROVEN.s
 _FOR_F16 = frozenset(
     (
         *("exp", "expm1", "log", "log1p", "log10", "sin", "cos", "tan", "acos", "atan"),
-        *("sinh", "cosh", "asinh", "acosh", "cbrt", "exp2", "erf", "erfc"),
+        *("sinh", "cosh", "asinh", "acosh", "cbrt", "exp2", "erf", "erfc", "lgamma", "digamma"),
     )
 )
 
@@ -295,6 +295,25 @@ _SPECIAL = (
             ("exp2", "phalanx", "2 to the operand", "whole powers are exact"),
             ("erf", "phalanx.special", "the error function", ""),
             ("erfc", "phalanx.special", "1 - erf(x) without cancellation", ""),
+        )
+    ),
+    *(
+        _op(
+            name,
+            _same(FLOATING, 1),
+            summary,
+            Bound(
+                _PROVEN_REAL.ulp,
+                f"{_PROVEN_REAL.source}; float64 beside zeros below 0: absolute, 2^-52",
+            ),
+            special=special,
+            dear="f",
+            for_f16=True,
+            module="phalanx.special",
+        )
+        for name, summary, special in (
+            ("digamma", "the derivative of lgamma", "NaN at the whole numbers below 0"),
+            ("lgamma", "the logarithm of the gamma function's size", "inf at 0, -1, -2, ..."),
         )
     ),
 )

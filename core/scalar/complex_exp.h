@@ -24,19 +24,6 @@
 
 /* ---- pairs ----------------------------------------------------------------------------------- */
 
-/* A product of zero keeps its sign, which adding +0 would take. */
-PHX_FN phx_dd phx_pair_product(phx_dd a, phx_dd b) {
-    const phx_dd p = phx_two_prod(a.hi, b.hi);
-    phx_dd r = phx_fast_two_sum(p.hi, p.lo + phx_fma(a.hi, b.lo, a.lo * b.hi));
-    r.hi = p.hi == 0.0 ? p.hi : r.hi;
-    return r;
-}
-
-PHX_FN phx_dd phx_pair_sum(phx_dd a, phx_dd b) {
-    const phx_dd s = phx_two_sum(a.hi, b.hi);
-    return phx_fast_two_sum(s.hi, s.lo + (a.lo + b.lo));
-}
-
 typedef struct {
     phx_dd s, c;
 } phx_sincos;

@@ -55,6 +55,19 @@ PHX_FN phx_dd phx_two_prod(f64 a, f64 b) {
     return p;
 }
 
+/* A product of zero keeps its sign, which adding +0 would take. */
+PHX_FN phx_dd phx_pair_product(phx_dd a, phx_dd b) {
+    const phx_dd p = phx_two_prod(a.hi, b.hi);
+    phx_dd r = phx_fast_two_sum(p.hi, p.lo + phx_fma(a.hi, b.lo, a.lo * b.hi));
+    r.hi = p.hi == 0.0 ? p.hi : r.hi;
+    return r;
+}
+
+PHX_FN phx_dd phx_pair_sum(phx_dd a, phx_dd b) {
+    const phx_dd s = phx_two_sum(a.hi, b.hi);
+    return phx_fast_two_sum(s.hi, s.lo + (a.lo + b.lo));
+}
+
 /* 2^k for an integer-valued k in [-1022, 1023]; any other value, also a NaN, gives a meaningless
  * number. */
 PHX_FN f64 phx_pow2(f64 k) {

@@ -2,7 +2,7 @@
  *
  * float16 and bfloat16 are computed in float32, correctly rounded, and rounded again. That is wrong
  * where float32 lands on the middle of two float16 numbers and the even one of them is not the one
- * on the function's side: 66 inputs, found by trying all (docs/numerics.md), none of bfloat16.
+ * on the function's side: 79 inputs, found by trying all (docs/numerics.md), none of bfloat16.
  * phx_<op>_for_f16(x), where x is a float16 number as float32, is one step from the middle toward
  * the function for these inputs and phx_<op>_f32(x) for all others. Functions without such inputs
  * are not here. No float16 needs the big path of the trigonometric functions (real_reduce.h).
@@ -14,6 +14,7 @@
 #include "real_common.h"
 #include "real_erf.h"
 #include "real_exp.h"
+#include "real_gamma.h"
 #include "real_log.h"
 #include "real_trig.h"
 
@@ -38,6 +39,18 @@ PHX_FN f32 phx_erf_for_f16(f32 x) {
 
 PHX_FN f32 phx_erfc_for_f16(f32 x) {
     return phx_nudge(phx_erfc_f32(x), phx_is(x, 0xb9e2e000u) - phx_is(x, 0x3962e000u));
+}
+
+PHX_FN f32 phx_lgamma_for_f16(f32 x) {
+    i32 up = phx_is(x, 0x398cc000u) | phx_is(x, 0xc2626000u);
+    i32 down = phx_is(x, 0x4010e000u);
+    return phx_nudge(phx_lgamma_f32(x), up - down);
+}
+
+PHX_FN f32 phx_digamma_for_f16(f32 x) {
+    i32 up = phx_is(x, 0x3ac9c000u) | phx_is(x, 0x452a0000u) | phx_is(x, 0xbedc6000u) | phx_is(x, 0xc17c4000u);
+    i32 down = phx_is(x, 0x39150000u) | phx_is(x, 0x3b61c000u) | phx_is(x, 0x3bc98000u) | phx_is(x, 0x45d12000u) | phx_is(x, 0xb81f8000u) | phx_is(x, 0xbdbf0000u);
+    return phx_nudge(phx_digamma_f32(x), up - down);
 }
 
 PHX_FN f32 phx_expm1_for_f16(f32 x) { return phx_nudge(phx_expm1_f32(x), phx_is(x, 0x3a350000u)); }

@@ -15,6 +15,7 @@ from phalanx.optable.fourier import table_length, unpacked
 from phalanx.optable.structured import NO_PLACE
 
 from . import factors, random, random_tries
+from .gamma import digamma, lgamma
 
 HostArray = npt.NDArray[Any]
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
@@ -117,6 +118,8 @@ _ELEMENTWISE: dict[str, Callable[..., Any]] = {
     "imag": lambda a: a.imag,
     "erf": np.vectorize(math.erf, otypes=[np.float64]),
     "erfc": np.vectorize(math.erfc, otypes=[np.float64]),
+    "lgamma": lgamma,
+    "digamma": digamma,
 }
 
 

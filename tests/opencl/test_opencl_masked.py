@@ -17,6 +17,7 @@ from phalanx.discovery.plugins import host
 from phalanx.driver import Layout
 from phalanx.errors import UnsupportedOpError
 from phalanx.namespace.public import public_function
+from phalanx.testing.gamma import digamma, lgamma
 
 #: In float64.
 _WIDE = {
@@ -24,6 +25,8 @@ _WIDE = {
     "exp2": np.exp2,
     "erf": np.vectorize(math.erf),
     "erfc": np.vectorize(math.erfc),
+    "lgamma": lgamma,
+    "digamma": digamma,
 }
 
 
@@ -134,7 +137,7 @@ def test_functions_stay_in_their_bound_and_say_so(masked: px.Device, op: str) ->
     assert error.max() <= kernel.error_bound
 
 
-@pytest.mark.parametrize("op", ["cbrt", "exp2", "erf", "erfc"])
+@pytest.mark.parametrize("op", ["cbrt", "exp2", "erf", "erfc", "lgamma", "digamma"])
 def test_special_functions_are_opencls_own(masked: px.Device, op: str) -> None:
     x = np.linspace(0.01, 8, 5000, dtype=np.float32)
     got = px.asnumpy(public_function(op)(px.asarray(x)))

@@ -41,6 +41,7 @@ _mp = mpmath.MPContext()
 _mp_lock = threading.Lock()
 _EXACTLY: dict[str, Callable[[Number], Number]] = {
     "log2": lambda x: _mp.log(x) / _mp.log(2),
+    "lgamma": lambda x: _mp.re(_mp.loggamma(x)),
     "cbrt": lambda x: _mp.sign(x) * _mp.cbrt(abs(x)),
     "exp2": lambda x: _mp.power(2, x),
     "reciprocal": lambda x: 1 / x,
@@ -56,7 +57,9 @@ def _compiled() -> tuple[cffi.FFI, Any]:
         library = Path(folder) / "reference.so"
         command = [compiler, *_FLAGS, "-shared", "-fPIC", str(_SOURCE), "-o", str(library)]
         for vector in (["-lmvec"], []):
-            done = subprocess.run([*command, *vector, "-lm"], capture_output=True, text=True)
+            done = subprocess.run(
+                [*command, *vector, "-lquadmath", "-lm"], capture_output=True, text=True
+            )
             if done.returncode == 0:
                 return ffi, ffi.dlopen(str(library))
     raise RuntimeError(f"{' '.join(command)} failed:\n{done.stderr}")

@@ -34,6 +34,7 @@ TRIG = ("sin", "cos", "tan")
 UNARY = (
     "exp", "expm1", "sinh", "cosh", "tanh", "log", "log1p", "log2", "log10", "asinh", "acosh",
     "atanh", *TRIG, "asin", "acos", "atan", "cbrt", "exp2", "erf", "erfc",
+    "lgamma", "digamma",
 )  # fmt: skip
 BINARY = ("atan2", "pow", "hypot", "logaddexp")
 MAIN = tuple(f"{op}_main" for op in TRIG)
@@ -47,9 +48,12 @@ def _logaddexp(a: Number, b: Number) -> Number:
 
 
 REFERENCE: dict[str, Callable[..., Number]] = {
-    op: getattr(mpmath, op) for op in (*UNARY, "atan2", "hypot") if op not in ("log2", "exp2")
+    op: getattr(mpmath, op)
+    for op in (*UNARY, "atan2", "hypot")
+    if op not in ("log2", "exp2", "lgamma")
 } | {
     "log2": lambda x: mpmath.log(x, 2),
+    "lgamma": lambda x: mpmath.re(mpmath.loggamma(x)),
     "exp2": lambda x: mpmath.power(2, x),
     "cbrt": lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)),
     "pow": mpmath.power,
@@ -64,7 +68,7 @@ BOUND_F64 = {
     "exp": 0.80, "expm1": 0.85, "sinh": 0.78, "cosh": 0.70, "tanh": 0.75, "log": 0.74,
     "log1p": 0.80, "log2": 0.76, "log10": 0.74, "asinh": 0.68, "acosh": 0.65, "atanh": 0.68,
     "sin": 0.78, "cos": 0.76, "tan": 0.90, "asin": 0.68, "acos": 0.68, "atan": 0.68,
-    "cbrt": 0.501, "exp2": 0.80, "erf": 0.85, "erfc": 0.99,
+    "cbrt": 0.501, "exp2": 0.80, "erf": 0.85, "erfc": 0.99, "lgamma": 0.65, "digamma": 0.60,
     "atan2": 0.75, "pow": 0.85, "hypot": 0.75, "logaddexp": 0.85,
 }  # fmt: skip
 
@@ -83,7 +87,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The compiled headers: ``lib.<op>_<suffix>(in..., out, count)``."""
     folder = tmp_path_factory.mktemp("scalar_real")
     declarations: list[str] = []
-    headers = ("elementwise/dialect", "real_cbrt", "real_erf", "real_pow", "real_trig")
+    headers = ("elementwise/dialect", "real_cbrt", "real_erf", "real_gamma", "real_trig")
     body = [f'#include "{header}.h"' for header in headers]
     for suffix, t in CTYPE.items():
         for op in (*UNARY, *MAIN, *BINARY):
@@ -222,6 +226,10 @@ def _unary_inputs(op: str, suffix: str, n: int) -> Array:
         "erfc": lambda: [
             small, g.uniform(-6, 6), g.uniform(0, math.sqrt(-bottom)), g.signed(g.near(0.5625))
         ],
+        "lgamma": lambda: [
+            *(g.near(zero) for zero in (1.0, 2.0, 1.4616321449683622)),
+            g.uniform(0, 12), np.abs(small), g.wide(),
+        ],
         "asin": lambda: [small, g.uniform(-1, 1), g.signed(g.near(0.5))],
         "atan": lambda: [
             g.signed(g.wide()), g.uniform(-3, 3), g.near(2**0.5 - 1), g.near(2**0.5 + 1)
@@ -231,6 +239,7 @@ def _unary_inputs(op: str, suffix: str, n: int) -> Array:
         ],
     }  # fmt: skip
     like = {"log2": "log", "log10": "log", "cos": "sin", "tan": "sin", "acos": "asin"}
+    like["digamma"] = "lgamma"
     x = np.concatenate(table[like.get(op, op)]()).astype(FLOATS[suffix])
     return np.clip(x, -1, 1) if op in ("asin", "acos") else x
 
@@ -366,6 +375,10 @@ def _unary_special() -> list[tuple[str, float, float]]:
     rows += [("exp", INF, INF), ("exp", -INF, 0.0), ("expm1", INF, INF), ("expm1", -INF, -1.0)]
     rows += [("cosh", INF, INF), ("cosh", -INF, INF)]
     rows += [("exp2", INF, INF), ("exp2", -INF, 0.0), ("exp2", -0.0, 1.0), ("exp2", 10.0, 1024.0)]
+    rows += [("lgamma", x, INF) for x in (0.0, -0.0, -1.0, -2.0, -1e30, INF, -INF)]
+    rows += [("lgamma", 1.0, 0.0), ("lgamma", 2.0, 0.0)]
+    rows += [("digamma", 0.0, -INF), ("digamma", -0.0, INF), ("digamma", INF, INF)]
+    rows += [("digamma", x, NAN) for x in (-1.0, -2.0, -1e30, -INF)]
     rows += [("erfc", INF, 0.0), ("erfc", -INF, 2.0), ("erfc", 0.0, 1.0), ("erfc", -0.0, 1.0)]
     for op in ("log", "log2", "log10"):
         rows += [(op, 0.0, -INF), (op, -0.0, -INF), (op, 1.0, 0.0), (op, INF, INF)]
