@@ -82,6 +82,8 @@ _FLOAT32 = {
     "exp2": "3b429d37 bcf3a937 b52d1f9a 3a07857c b8d3d026 baec2b40 3c02a9ad 36879cf7 be1f29de",
     "erf": "3940ead6 39c0057d",
     "erfc": "b76c9f62 bb6c9b37 344683cc b4c683cc 36ec9f62 37ca4803",
+    "digamma": "3ecab682 65d890d3 6f31a8ec a7de86a9 a7e05475 c5a60943",
+    "lgamma": "3b7c53aa b0d6f2ca",
 }
 _FLOAT16 = {
     "exp": "1f79 25cf",
@@ -102,6 +104,8 @@ _FLOAT16 = {
     "exp2": "11c5",
     "erf": "1612",
     "erfc": "0b17 8f17",
+    "digamma": "08a8 164e 1b0e 1e4c 6950 6e89 827e adf8 b6e3 cbe2",
+    "lgamma": "0c66 4087 d313",
 }
 #: The numbers of float64 that are nearest to multiples of pi / 2: denominators of the convergents
 #: of 2**e * 2 / pi, for all exponents e (evaluated 2026-11).

@@ -203,7 +203,11 @@ PHX_FN f64 phx_lgamma_f64(f64 x) {
     return phx_lgamma_edges(x, turn.rest, y.hi);
 }
 
-PHX_FN f32 phx_lgamma_f32(f32 x) { return (f32)phx_lgamma_f64((f64)x); }
+PHX_FN f32 phx_lgamma_f32(f32 x) {
+    i32 up = phx_is(x, 0xb0d6f2cau);
+    i32 down = phx_is(x, 0x3b7c53aau);
+    return phx_nudge((f32)phx_lgamma_f64((f64)x), up - down);
+}
 
 /* ---- digamma --------------------------------------------------------------------------------- */
 
@@ -282,6 +286,10 @@ PHX_FN f64 phx_digamma_f64(f64 x) {
     return phx_digamma_edges(x, turn.rest, y.hi);
 }
 
-PHX_FN f32 phx_digamma_f32(f32 x) { return (f32)phx_digamma_f64((f64)x); }
+PHX_FN f32 phx_digamma_f32(f32 x) {
+    i32 up = phx_is(x, 0x65d890d3u) | phx_is(x, 0x6f31a8ecu);
+    i32 down = phx_is(x, 0x3ecab682u) | phx_is(x, 0xa7de86a9u) | phx_is(x, 0xa7e05475u) | phx_is(x, 0xc5a60943u);
+    return phx_nudge((f32)phx_digamma_f64((f64)x), up - down);
+}
 
 #endif
