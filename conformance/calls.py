@@ -162,6 +162,10 @@ def _indexing(overload: Overload, rng: np.random.Generator, quick: bool) -> Iter
     yield Call(overload, (values, offsets), (inner,), anywhere=False, base=base)
 
 
+#: Numbers of no target, whose low bits look as if they had one.
+_FAR_TARGETS = (2**16, 2**32, 2**32 + 1, 2**40, 2**63 - 1, -(2**16), -(2**32), -(2**40), -(2**63))
+
+
 def segment_operands(
     overload: Overload, rng: np.random.Generator, m: int, count: int, width: int = 1
 ) -> tuple[HostArray, ...]:
@@ -173,6 +177,8 @@ def segment_operands(
         near = rng.choice(edges, m // 2) if m else edges[:0]
         return np.concatenate([near, wild_values(name, m - len(near), rng)]), edges
     numbers = rng.integers(-2, count + 2, m)
+    far = rng.random(m) < 0.05
+    numbers[far] = rng.choice(_FAR_TARGETS, np.count_nonzero(far))
     if overload.op == "bincount":
         return (numbers,)
     return _wide(name, (m, width), rng), numbers

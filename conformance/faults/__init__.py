@@ -14,6 +14,7 @@ from . import (
     conversions,
     events,
     extents,
+    factors,
     launches,
     memory,
     ordering,
@@ -21,6 +22,8 @@ from . import (
     randomness,
     reductions,
     scalars,
+    segments,
+    special,
     statements,
     threads,
     transforms,
@@ -32,9 +35,9 @@ from .unusual import UNUSUAL, Unusual, declare
 __all__ = ["FAULTS", "NONE", "UNUSUAL", "Fault", "SoundDriver", "Unusual", "register"]
 #: The files whose import fills ``FAULTS``.
 _KINDS = (
-    *(arithmetic, capabilities, conversions, events, extents, launches),
-    *(memory, ordering, prepared, randomness, reductions, scalars),
-    *(statements, threads, transforms),
+    *(arithmetic, capabilities, conversions, events, extents, factors),
+    *(launches, memory, ordering, prepared, randomness, reductions),
+    *(scalars, segments, special, statements, threads, transforms),
 )
 
 

@@ -23,6 +23,14 @@ _LANES = 16
 _SWEEPS = 60
 
 
+def _in_double(exact: Fraction) -> float:
+    """The nearest float64, infinite beyond its range."""
+    try:
+        return float(exact)
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
+
+
 class Steps:
     """The arithmetic of a dtype."""
 
@@ -45,13 +53,13 @@ class Steps:
         exact = Fraction(a) * Fraction(b) + Fraction(c)
         if exact == 0:
             return a * b + c
-        return self.near(self._odd(exact) if self.part.itemsize < 8 else float(exact))
+        return self.near(self._odd(exact) if self.part.itemsize < 8 else _in_double(exact))
 
     @staticmethod
     def _odd(exact: Fraction) -> float:
         """The float64 next to a fraction, with an odd last bit unless equal: safe to round."""
-        x = float(exact)
-        if Fraction(x) != exact and not int(np.float64(x).view(np.int64)) & 1:
+        x = _in_double(exact)
+        if math.isfinite(x) and Fraction(x) != exact and not int(np.float64(x).view(np.int64)) & 1:
             x = math.nextafter(x, math.inf if Fraction(x) < exact else -math.inf)
         return x
 

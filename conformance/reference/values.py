@@ -227,12 +227,20 @@ def _halves(rng: Rng, count: int, _top: float) -> HostArray:
     return near + np.where(rng.random(count) < 0.6, 0.0, spread(rng, count, -6, 0))
 
 
+def _cubes(rng: Rng, count: int) -> HostArray:
+    """Of whole numbers, which have exact roots."""
+    return rng.integers(-99, 100, count).astype(np.float64) ** 3
+
+
 _Places = Callable[[Rng, int, float], HostArray]
 _UNARY: dict[str, _Places] = {
     **dict.fromkeys(("sin", "cos", "tan"), _near_poles),
     **dict.fromkeys(("exp", "expm1", "sinh", "cosh"), _to_overflow),
     **dict.fromkeys(("log", "log2", "log10"), _near_one),
-    **dict.fromkeys(("log1p", "asinh", "atan", "reciprocal", "square", "abs", "cbrt"), _near_zero),
+    **dict.fromkeys(("log1p", "asinh", "atan", "reciprocal", "square", "abs"), _near_zero),
+    "cbrt": lambda rng, n, top: np.where(
+        rng.random(n) < 0.2, _cubes(rng, n), _near_zero(rng, n, top)
+    ),
     **dict.fromkeys(("asin", "acos", "atanh"), _inside_unit),
     "acosh": _above_one,
     "sqrt": lambda rng, n, top: np.abs(_near_zero(rng, n, top)),

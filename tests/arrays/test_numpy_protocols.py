@@ -89,7 +89,7 @@ def test_what_ours_does_not_take_is_refused(device: px.Device, name: str) -> Non
 
 
 LACKING: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "function": (np.unwrap, "numpy.unwrap"),
+    "function": (np.ediff1d, "numpy.ediff1d"),
     "ufunc": (np.spacing, "numpy.spacing"),
     "method of a ufunc": (np.add.reduce, "numpy.add.reduce"),
     "in a list": (lambda x: np.column_stack([x, x]), "numpy.column_stack"),

@@ -14,6 +14,18 @@ from phalanx.optable import Structure
 #: (m, n) around the lanes of sums, and more columns than rows; square ones take the smaller.
 _SIZES = ((1, 1), (2, 2), (3, 1), (5, 5), (17, 4), (33, 3), (4, 6), (16, 7), (1, 3), (9, 9))
 _LARGE = ((70, 5), (19, 19))
+#: Beyond the rows and columns that groups, blocks and narrow counters of implementations hold.
+_LONG = {
+    "cholesky": ((36, 36),),
+    "lu": ((36, 36), (300, 2), (18, 18)),
+    "triangular_solve": ((36, 3), (3, 70)),
+    "householder": ((520, 2), (40, 34)),
+    "jacobi": ((300, 2), (26, 25)),
+}
+
+#: Where infinities go is not stated, as `px.linalg` refuses them; nor the sign of zero in `schur`.
+_OPEN_FOR = ("householder", "jacobi", "schur")
+_PLACES = ((0, 0), (2, 1), (4, 0), (0, 4), (3, 3))
 
 
 @pytest.mark.parametrize("overload", overloads(Structure.FACTORIZATION), ids=str)
@@ -21,7 +33,7 @@ def test_factorization(case: Case, overload: Overload) -> None:
     """Sizes around lanes, every layout, stacks, no elements, special values."""
     check = Check(case, overload)
     rng = case.rng()
-    params = (0,) if overload.op == "triangular_solve" else ()
+    params = _params(overload)
     chosen = [*rng.permutation(_SIZES)[:4].tolist(), _LARGE[0]] if case.quick else _SIZES + _LARGE
     for number, (m, n) in enumerate(chosen):
         args = factor_operands(overload, rng, (1, m, n))
@@ -30,28 +42,96 @@ def test_factorization(case: Case, overload: Overload) -> None:
     for name in NAMES:
         args = factor_operands(overload, rng, (2, 5, 3))
         check.run(f"{name} (2, 5, 3)", args, params, (name,), name)
-    for shape in ((3, 2, 2), (0, 3, 3), (2, 0, 0), (1, 4, 0)):
+    for shape in ((3, 2, 2), (0, 3, 3), (2, 0, 0), (1, 4, 0), (5, 2, 1), (7, 1, 2), (258, 1, 1)):
         check.run(f"stack {shape}", factor_operands(overload, rng, shape), params, ("offset",))
     if not case.quick:
         check.run("many", factor_operands(overload, rng, (300, 2, 2)), params)
     if params:
         check.run("unit", factor_operands(overload, rng, (2, 6, 4)), (1,))
-    specials(check, rng, params)
+    else:
+        (x,) = factor_operands(overload, rng, (1, 4, 3))
+        check.run_broadcast(x, (3, *x.shape[1:]), params)
     case.finish()
 
 
-def specials(check: Check, rng: np.random.Generator, params: tuple[int, ...]) -> None:
-    """Zeros, equal pivots, a matrix that is not definite, elements far apart in size, NaN."""
-    zeros = tuple(np.zeros_like(x) for x in factor_operands(check.overload, rng, (1, 4, 4)))
+@pytest.mark.parametrize("overload", overloads(Structure.FACTORIZATION), ids=str)
+def test_long_factorization(case: Case, overload: Overload) -> None:
+    """More rows and columns than one block has; if quick, few of those that take long."""
+    check = Check(case, overload)
+    rng = case.rng()
+    for m, n in _LONG.get(overload.op, ()):
+        slow = m * n > (400 if overload.op == "jacobi" else 1400) or (
+            overload.inputs[0].startswith("complex") and m * n > 600
+        )
+        if not (case.quick and slow):
+            check.run(f"{m}, {n}", factor_operands(overload, rng, (1, m, n)), _params(overload))
+    case.finish()
+
+
+@pytest.mark.parametrize("overload", overloads(Structure.FACTORIZATION), ids=str)
+def test_special_factorization(case: Case, overload: Overload) -> None:
+    """Zeros, equal pivots, sizes far apart, overflow, NaN and infinities, what is not read."""
+    check = Check(case, overload)
+    rng = case.rng()
+    params = _params(overload)
+    zeros = tuple(np.zeros_like(x) for x in factor_operands(overload, rng, (1, 4, 4)))
     check.run("zeros", zeros, params)
-    ones = tuple(np.ones_like(x) for x in zeros)
-    check.run("ones", ones, params)
-    check.run("minus one", tuple(-x for x in ones), params)
-    args = factor_operands(check.overload, rng, (1, 6, 6))
-    graded = tuple(_graded(x) for x in args)
+    for shape in ((1, 4, 4), (1, 2, 2), (1, 6, 3)):
+        ones = tuple(np.ones_like(x) for x in factor_operands(overload, rng, shape))
+        check.run(f"ones {shape}", ones, params)
+    check.run("minus one", tuple(-np.ones_like(x) for x in zeros), params)
+    graded = tuple(_graded(x) for x in factor_operands(overload, rng, (1, 6, 6)))
     check.run("graded", graded, params)
-    args[-1][0, 2, 1] = np.nan
-    check.run("NaN", args, params)
+    _sizes(check, rng, params)
+    for value in (np.nan, np.inf, -np.inf, -0.0):
+        if np.isinf(value) and overload.op in _OPEN_FOR:
+            continue
+        if value == 0 and overload.op == "schur":
+            continue
+        for at in _PLACES if overload.op not in _OPEN_FOR else rng.permutation(_PLACES)[:2]:
+            args = factor_operands(overload, rng, (1, 5, 5))
+            args[-1][0][tuple(at)] = value
+            check.run(f"{value} at {at}", args, params)
+    _not_read(check, rng)
+    case.finish()
+
+
+def _params(overload: Overload) -> tuple[int, ...]:
+    return (0,) if overload.op == "triangular_solve" else ()
+
+
+def _sizes(check: Check, rng: np.random.Generator, params: tuple[int, ...]) -> None:
+    """All elements, or one column, so large or small that squares leave the dtype."""
+    for part in (-0.6, -0.35, 0.35, 0.6):
+        for shape in ((1, 5, 5), (1, 5, 2)):
+            args = factor_operands(check.overload, rng, shape)
+            exponent = int(part * np.finfo(args[0].dtype).maxexp)
+            scaled = tuple((x * 2.0**exponent).astype(x.dtype) for x in args)
+            check.run(f"times 2^{exponent}, {shape}", scaled, params)
+        if check.overload.op not in ("cholesky", "triangular_solve"):
+            args[-1][..., 0] *= args[-1].dtype.type(2.0**exponent)
+            check.run(f"a column times 2^{exponent}", args, params)
+
+
+def _not_read(check: Check, rng: np.random.Generator) -> None:
+    """Elements above the diagonal, a diagonal that stands for ones, and its imaginary part."""
+    op = check.overload.op
+    args = factor_operands(check.overload, rng, (2, 5, 5))
+    above = np.triu(np.ones((5, 5), bool), 1)
+    diagonal = np.eye(5, dtype=bool)
+    if op not in ("cholesky", "triangular_solve"):
+        return
+    args[0][:, above] = np.nan
+    if op == "triangular_solve":
+        check.run("NaN above the diagonal", args, (0,))
+        args[0][:, diagonal] = 0.125
+        check.run("a small diagonal for ones", args, (1,))
+        args[0][:, diagonal] = np.inf
+        check.run("an infinite diagonal for ones", args, (1,))
+        return
+    if args[0].dtype.kind == "c":
+        args[0].imag[:, diagonal] = rng.integers(-9, 9, (2, 5)) * 8
+    check.run("NaN above the diagonal, which has imaginary parts", args, ())
 
 
 def _graded(x: HostArray) -> HostArray:

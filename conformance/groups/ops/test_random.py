@@ -26,6 +26,9 @@ VECTORS = (
     ),
 )
 
+#: Blocks of key 7 and stream 0 with the least and greatest words among the first 10^8: uniform
+#: numbers of 0 and next to 1, normal ones of 6 sigma and more.
+_EXTREMES = (13_061_623, 25_266_344, 26_722_579, 92_339_684, 92_634_996, 96_831_956)
 _OUTSIDE = (-1.0, float("nan"), float("inf"))
 #: Parameters at the ends of what is allowed and of the methods, and beyond.
 _CORNERS = {
@@ -34,7 +37,18 @@ _CORNERS = {
         ((0.0,), (1e-9,), (9.999,), (10.0,), (16.5,), (1e6,), (1e12,), *((v,) for v in _OUTSIDE)),
     ),
     "random_binomial": (
-        ((0.0, 0.5), (5.0, 0.0), (5.0, 1.0), (20.0, 0.5), (19.0, 0.5), (1e9, 1e-8), (1e9, 0.999)),
+        (
+            (0.0, 0.5),
+            (5.0, 0.0),
+            (5.0, 1.0),
+            (20.0, 0.5),
+            (19.0, 0.5),
+            (1e9, 1e-8),
+            (1e9, 0.999),
+            (2.5, 0.5),
+            (12.75, 0.95),
+            (100.9, 0.99),
+        ),
         ((-1.0, 0.5), (5.0, -0.1), (5.0, 1.1), (float("nan"), 0.5), (5.0, float("nan"))),
     ),
 }
@@ -45,12 +59,19 @@ def test_random(case: Case, overload: Overload) -> None:
     """Every length and layout; any key, stream and position, also where positions wrap."""
     check = Check(case, overload)
     rng = case.rng()
-    for number, n in enumerate([0, *check.sizes(rng, (1, 2, 3, 257, 1025))]):
+    for number, n in enumerate([0, *check.sizes(rng, (1, 2, 3, 257, 1025, 2048))]):
         operands = random_operands(overload, rng, n)
         _run(check, operands, random_params(rng), n, NAMES[number % len(NAMES)])
+    tried = overload.op in TRIED
+    many = 9001 if tried and case.quick else check.large
+    _run(check, _standard(overload), random_params(rng), many, "contiguous")
+    if tried and not case.quick:
+        _run(check, random_operands(overload, rng, many), random_params(rng), many, "contiguous")
+    if overload.op == "random_bernoulli":
+        _nearest_chance(check, rng)
     for name in NAMES:
-        _run(check, random_operands(overload, rng, 70), random_params(rng), 70, name)
-    for position in (-1, -20, 2**32 - 3, 0):
+        _run(check, random_operands(overload, rng, 70), random_params(rng), 70, name, name)
+    for position in (-1, -20, 2**32 - 3, 0, *_EXTREMES):
         _run(check, _standard(overload), (7, 0, position), 66, "contiguous")
     if overload.op == "random_integers":
         for span in (0, 1, 2, 100):
@@ -85,6 +106,18 @@ def _signed(value: int) -> int:
     return value - 2**64 if value >= 2**63 else value
 
 
+def _nearest_chance(check: Check, rng: np.random.Generator) -> None:
+    """Chances that are the random word itself and the one above it: by bisection."""
+    params = random_params(rng)
+    low, high = 0, 2**64 - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        want = expected(check.overload.op, (np.array(middle, np.uint64),), check.to, (*params, 1))
+        low, high = (low, middle) if bool(np.ravel(want.values)[0]) else (middle, high)
+    for chance in (low, high):
+        _run(check, (np.array(chance, np.uint64),), params, 5, "contiguous")
+
+
 def _standard(overload: Overload) -> tuple[HostArray, ...]:
     """Operands that leave the numbers as they are made."""
     values = (0, 1) if len(overload.inputs) == 2 else (1,)
@@ -95,8 +128,13 @@ def _standard(overload: Overload) -> tuple[HostArray, ...]:
 
 
 def _run(
-    check: Check, ends: tuple[HostArray, ...], params: tuple[int, ...], count: int, layout: str
+    check: Check,
+    ends: tuple[HostArray, ...],
+    params: tuple[int, ...],
+    count: int,
+    layout: str,
+    of_ends: str = "offset",
 ) -> None:
     want = expected(check.overload.op, ends, check.to, (*params, count))
     label = f"of {', '.join(map(str, ends))}, {count} numbers"
-    check.run(label, ends, params, ("offset",), layout, want)
+    check.run(label, ends, params, (of_ends,), layout, want)

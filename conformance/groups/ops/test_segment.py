@@ -20,7 +20,7 @@ def test_segment(case: Case, overload: Overload) -> None:
     """Few and many targets, none, empty ones; rows of some widths; numbers outside."""
     check = Check(case, overload)
     rng = case.rng()
-    for number, m in enumerate([0, *check.sizes(rng, (1, 65, 257, 4097))]):
+    for number, m in enumerate([0, *check.sizes(rng, (1, 65, 257, 1024, 4097))]):
         for count, width in ((1, 3), (7, 1), (300, 2), (3000, 1))[number % 2 :: 2]:
             _run(check, rng, m, count, width, number)
     _run(check, rng, 100, 0 if overload.op != "histogram" else 1, 2, 0)
@@ -32,7 +32,53 @@ def test_segment(case: Case, overload: Overload) -> None:
         edges = np.array([-np.inf, -1, 0, 1, np.inf]).astype(special_values(check.name).dtype)
         _special(check, edges)
         _special(check, edges[1:-1])
+        _close_edges(check)
+    _many_targets(check, rng)
     case.finish()
+
+
+def _many_targets(check: Check, rng: np.random.Generator) -> None:
+    """More targets than 16 bits number, wide rows, one target for all, sorted numbers."""
+    op = check.overload.op
+    if check.overload.inputs[0] in _LARGE:
+        _run(check, rng, 300, 70_001, 1, 0)
+    if op == "histogram":
+        return
+    if op == "segment_sum":
+        for width in (9, 31, 259):
+            _run(check, rng, 33, 3, width, 0)
+    if op == "bincount" or check.overload.inputs[0] == "int64":
+        numbers = np.zeros(70_001, np.int64)
+        _launch(check, "all to one", (*_rows(check, rng, 70_001, 1), numbers), 2)
+    rows = _rows(check, rng, 700, 3)
+    numbers = np.sort(rng.integers(0, 4, 700))
+    _launch(check, "sorted", (*rows, numbers), 4)
+    if rows and rows[0].dtype.kind == "f":
+        rows[0][::3] = np.nan
+        numbers[::3] = rng.choice([-1, 4, 2**40], len(numbers[::3]))
+        _launch(check, "NaN for no target", (*rows, numbers), 4)
+
+
+def _rows(check: Check, rng: np.random.Generator, m: int, width: int) -> tuple[HostArray, ...]:
+    """The rows that are summed, or nothing where numbers are counted."""
+    return segment_operands(check.overload, rng, m, 1, width)[:-1]
+
+
+def _launch(check: Check, label: str, operands: tuple[HostArray, ...], count: int) -> None:
+    want = expected(check.overload.op, operands, check.to, (count,))
+    check.run(label, operands, (), ("contiguous",), "contiguous", want)
+
+
+def _close_edges(check: Check) -> None:
+    """Intervals of no width, and of the least; both zeros."""
+    dtype = special_values(check.name).dtype
+    edges = np.array([-1, 0, 0, 1, 1, 1, 2]).astype(dtype)
+    x = np.array([-1, -0.0, 0, 0, 1, 1, 1, 2, 2]).astype(dtype)
+    _launch(check, "empty intervals", (x, edges), len(edges) - 1)
+    if dtype.kind == "f":
+        step = np.finfo(dtype).eps
+        edges = (1 + step * np.arange(6)).astype(dtype)
+        _launch(check, "least intervals", (np.repeat(edges, 3), edges), len(edges) - 1)
 
 
 def _run(
