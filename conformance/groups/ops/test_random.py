@@ -113,7 +113,8 @@ def _nearest_chance(check: Check, rng: np.random.Generator) -> None:
     while high - low > 1:
         middle = (low + high) // 2
         want = expected(check.overload.op, (np.array(middle, np.uint64),), check.to, (*params, 1))
-        low, high = (low, middle) if bool(np.ravel(want.values)[0]) else (middle, high)
+        assert isinstance(want, Only)
+        low, high = (low, middle) if want.values[0] else (middle, high)
     for chance in (low, high):
         _run(check, (np.array(chance, np.uint64),), params, 5, "contiguous")
 
