@@ -266,11 +266,10 @@ PHX_FN f64 phx_digamma_f64(f64 x) {
     const f64 a = phx_fabs(x);
     const i32 negative = x < 0.0;
     const phx_half_turn turn = phx_sincos_of_pi(a);
-    phx_dd start, e, y, z, c;
+    const phx_dd start = phx_two_sum(a, negative ? 1.0 : 0.0);
+    phx_dd e, y, z, c, zero;
     phx_climb climb = phx_climb_begin();
-    start.hi = a;
-    start.lo = 0.0;
-    start = phx_choose_pair(negative, phx_two_sum(a, 1.0), start);
+    zero = climb.sum;
     climb = phx_climb_all(phx_climb_step(climb, start, 0.0), start);
     z = phx_two_sum(start.hi, climb.steps);
     z = phx_fast_two_sum(z.hi, z.lo + start.lo);
@@ -282,7 +281,7 @@ PHX_FN f64 phx_digamma_f64(f64 x) {
     c.lo = 1.2246467991473532e-16;
     c = phx_pair_product(c, phx_pair_ratio(turn.cosine, turn.sine));
     c = phx_choose_pair(turn.rest < 0.0, phx_negative_pair(c), c);
-    y = phx_choose_pair(negative, phx_pair_sum(y, c), y);
+    y = phx_pair_sum(y, phx_choose_pair(negative, c, zero));
     return phx_digamma_edges(x, turn.rest, y.hi);
 }
 
