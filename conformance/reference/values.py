@@ -191,13 +191,21 @@ def _to_underflow(rng: Rng, count: int, top: float) -> HostArray:
 
 
 def _near_gammas(rng: Rng, count: int, top: float) -> HostArray:
-    """Near the positive zeros of lgamma and digamma, near and between the poles, of all sizes."""
+    """Near the positive zeros of lgamma and digamma, near and between the poles, of all sizes.
+
+    Some lie near where lgamma overflows: where x (ln x - 1) is the greatest number.
+    """
+    last = top / np.log(top)
+    for _ in range(20):
+        last = top / (np.log(last) - 1.0)
+    edge = last * (1.0 + spread(rng, count, -12, -3))
     zeros = rng.choice([1.0, 2.0, 1.4616321449683622], count) + spread(rng, count, -12, -0.5)
     poles = rng.integers(-30, 1, count) + spread(rng, count, -6, -0.3)
     size = np.abs(spread(rng, count, -0.9 * np.log10(top), 0.98 * np.log10(top)))
     kind = rng.random(count)
     middle = rng.uniform(-25, 25, count)
-    return np.select([kind < 0.3, kind < 0.5, kind < 0.7], [zeros, poles, middle], size)
+    chosen = [kind < 0.3, kind < 0.5, kind < 0.7, kind < 0.8]
+    return np.select(chosen, [zeros, poles, middle, edge], size)
 
 
 def _near_one(rng: Rng, count: int, top: float) -> HostArray:

@@ -173,7 +173,7 @@ PHX_FN phx_dd phx_lgamma_near_two(f64 e) {
 /* ln |gamma(x)| at the ends; y is the value elsewhere, and rest what x has behind a whole number. */
 PHX_FN f64 phx_lgamma_edges(f64 x, f64 rest, f64 y) {
     const i32 pole = (x <= 0.0) & (rest == 0.0);
-    y = pole | (phx_fabs(x) > 2.5563481638716905e305) ? PHX_INF : y;
+    y = pole | (phx_fabs(x) > 2.5599833278516383e305) ? PHX_INF : y;
     return x == x ? y : x;
 }
 

@@ -297,6 +297,17 @@ def test_error_of_a_function_of_two_arguments(library: Any, op: str, suffix: str
     assert worst <= bound, where
 
 
+@pytest.mark.parametrize(
+    ("suffix", "last"), [("f64", float.fromhex("0x1.754d9278b51a7p+1014")), ("f32", 4.085003e36)]
+)
+def test_lgamma_reaches_the_greatest_number(library: Any, suffix: str, last: float) -> None:
+    kind = FLOATS[suffix]
+    x = np.array([kind(last), np.nextafter(kind(last), kind(INF))])
+    got = _call(library, "lgamma", suffix, x)
+    assert got[0] > 0.999999 * FORMAT[suffix][2]
+    assert np.isfinite(got).tolist() == [True, False]
+
+
 def test_float32_powers_that_are_exact_or_halfway_between_two_numbers(library: Any) -> None:
     """x**2 of 13-bit integers is exact or a tie; so are small cubes, and x**-1 of powers of two."""
     x = np.arange(1, 1 << 13, dtype=np.float64)
