@@ -293,8 +293,8 @@ def factor_operands(
         x = values(b, k, k)
         definite = x @ np.conj(np.swapaxes(x, 1, 2)) + np.eye(k) * (1 + np.abs(x).sum())
         return (definite.astype(x.dtype),)
-    if overload.op == "schur":
-        k = min(k, 12)
+    if overload.op in ("eigh", "schur"):
+        k = min(k, 12) if overload.op == "schur" else k
         return (values(b, k, k),)
     if overload.op == "triangular_solve":
         square = values(b, m, m)
@@ -307,7 +307,8 @@ def _factorization(overload: Overload, rng: np.random.Generator, quick: bool) ->
     for shape in ((2, 40, 33),) if quick else ((2, 40, 33), (1, 7, 7), (300, 4, 3), (1, 130, 20)):
         args = factor_operands(overload, rng, shape)
         b, m, n = args[-1].shape
-        extra = {"lu": (0, 1), "householder": (n, 0), "jacobi": (n + 1, 0), "schur": (2 * n + 1, 0)}
+        extra = {"lu": (0, 1), "householder": (n, 0), "jacobi": (n + 1, 0), "eigh": (2, 0)}
+        extra["schur"] = (2 * n + 1, 0)
         rows, columns = extra.get(overload.op, (0, 0))
         yield Call(overload, args, (b, m + rows, n + columns), params)
 

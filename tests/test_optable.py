@@ -122,7 +122,7 @@ class TestRows:
             "sum", "prod", "mean", "cumulative_sum", "cumulative_prod", "matmul", "softmax",
             "arange", "random_uniform", "random_normal", "random_exponential",
             "random_gamma", "segment_sum", "cholesky", "lu", "triangular_solve", "householder",
-            "jacobi", "schur",
+            "jacobi", "eigh", "schur",
             "fft", "fft_from_pairs", "fft_to_pairs",
         )  # fmt: skip
         assert bool(row.order) is rounding

@@ -12,6 +12,7 @@ from . import (
     arithmetic,
     capabilities,
     conversions,
+    eigenvalues,
     events,
     extents,
     factors,
@@ -35,7 +36,7 @@ from .unusual import UNUSUAL, Unusual, declare
 __all__ = ["FAULTS", "NONE", "UNUSUAL", "Fault", "SoundDriver", "Unusual", "register"]
 #: The files whose import fills ``FAULTS``.
 _KINDS = (
-    *(arithmetic, capabilities, conversions, events, extents, factors),
+    *(arithmetic, capabilities, conversions, eigenvalues, events, extents, factors),
     *(launches, memory, ordering, prepared, randomness, reductions),
     *(scalars, segments, special, statements, threads, transforms),
 )

@@ -173,7 +173,7 @@ def rows_behind_a_block(work: Work, right: Compute) -> None:
         work.out[..., -1, :] += added
 
 
-@kernel_fault("cholesky", "lu", "triangular_solve", "householder", "jacobi")
+@kernel_fault("cholesky", "lu", "triangular_solve", "householder", "jacobi", "eigh", "schur")
 def stacks_end_at_256(work: Work, right: Compute) -> None:
     """Stacks of more than 256 matrices end there."""
     before = np.array(work.out)
@@ -182,7 +182,7 @@ def stacks_end_at_256(work: Work, right: Compute) -> None:
         work.out[256:] = before[256:]
 
 
-@kernel_fault("cholesky", "lu", "triangular_solve", "householder", "jacobi")
+@kernel_fault("cholesky", "lu", "triangular_solve", "householder", "jacobi", "eigh", "schur")
 def stacks_by_fours(work: Work, right: Compute) -> None:
     """Of stacks of more than four matrices that are no whole fours, the last is left out."""
     before = np.array(work.out)
@@ -191,7 +191,7 @@ def stacks_by_fours(work: Work, right: Compute) -> None:
         work.out[-1] = before[-1]
 
 
-@kernel_fault("cholesky", "lu", "triangular_solve", "householder", "jacobi")
+@kernel_fault("cholesky", "lu", "triangular_solve", "householder", "jacobi", "eigh", "schur")
 def stacks_read_by_rows(work: Work, right: Compute) -> None:
     """A matrix that is broadcast over a stack is read as if another followed it."""
     x = work.inputs[0]

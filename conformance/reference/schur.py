@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from .factors import Matrix, Parts, Steps
+    from .steps import Matrix, Parts, Steps
 
 _SWEEPS_A_ROW = 30
 _FAR = 2.0**40

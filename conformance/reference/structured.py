@@ -148,7 +148,7 @@ REFERENCES: dict[str, _Reference] = {
     },
     **{
         name: partial(factors.factored, name)
-        for name in ("cholesky", "lu", "triangular_solve", "householder", "jacobi", "schur")
+        for name in ("cholesky", "lu", "triangular_solve", "householder", "jacobi", "eigh", "schur")
     },
 }
 

@@ -26,6 +26,7 @@ _TEXTS = {
     "triangular_solve": "factor_solve.h",
     "householder": "factor_householder.h",
     "jacobi": "factor_jacobi.h",
+    "eigh": "factor_eigh.h",
     "schur": "factor_schur.h",
 }
 #: Words of the texts that are functions of core/scalar/fused.h, of the element.
@@ -86,6 +87,7 @@ def _words(dtype: str, group: int) -> dict[str, str]:
         "DIVIDE(a, b)": f"phx_divide{f}(a, b)",
         "COPYSIGN(a, b)": f"phx_copysign{f}(a, b)",
         "PLUS_SQUARE_REAL(s, a)": f"phx_fma{f}(a, a, s)",
+        "FUSED(a, b, c)": f"phx_fma{f}(a, b, c)",
         "POWER_BELOW(a)": f"phx_power_below_{real}(a)",
         "TO_F(i)": f"PHX_TO_{real.upper()}(i)",
         "NOT_A_NUMBER": "PHX_NANF" if f else "PHX_NAN",

@@ -1,4 +1,4 @@
-"""Eigenvalues: of Hermitian matrices by Jacobi's rotations, of others by Schur's form."""
+"""Eigenvalues: of Hermitian matrices by a tridiagonal form, of others by Schur's form."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from phalanx._warm import Array, cast
 from phalanx.arrays.data_types import result_type
 from phalanx.namespace import elementwise, reductions
 from phalanx.namespace.creation import empty
-from phalanx.namespace.diagonals import diagonal, eye, tril
+from phalanx.namespace.diagonals import diagonal, tril
 from phalanx.namespace.linear import matmul
 from phalanx.namespace.manipulation import expand_dims, reshape
 from phalanx.namespace.sorting import argsort
@@ -14,9 +14,9 @@ from phalanx.namespace.taking import take_along_axis
 from phalanx.optable.factors import SWEEPS_A_ROW
 
 from .norms import vector_norm
-from .operands import adjoint, columns_at, conjugate, factor, factored, real_dtype, stacked
+from .operands import factor, factored, real_dtype, rows_at, stacked
 from .results import EighResult, EigResult
-from .rotations import orthogonal_columns, turned_real
+from .rotations import turned_real
 
 
 def eig(x: Array, /) -> EigResult:
@@ -35,11 +35,12 @@ def eig(x: Array, /) -> EigResult:
         [2. 3.] [0.70710678 0.70710678]
     """
     factored(x, "eig", square=True)
-    a, largest = _over_largest(x, "eig")
     n = x.shape[-1]
+    a, largest = _over_largest(cast(stacked(x), result_type(x.dtype, 1j)), x, "eig")
     if not a.size:
         return EigResult(empty(x.shape[:-1], dtype=a.dtype, device=a.device), reshape(a, x.shape))
-    made = _schur(a, x, "eig")
+    made = factor("schur", a, 3 * n + 1, n)
+    _converged(made[:, 3 * n, :1], x, "eig")
     vectors = made[:, 2 * n : 3 * n]
     tallest = reductions.max(elementwise.abs(vectors), axis=-2, keepdims=True)
     vectors = matmul(made[:, n : 2 * n], vectors / cast(tallest, a.dtype))
@@ -49,29 +50,29 @@ def eig(x: Array, /) -> EigResult:
     return EigResult(reshape(values, x.shape[:-1]), reshape(vectors, x.shape))
 
 
-def _over_largest(x: Array, op: str) -> tuple[Array, Array]:
-    """A complex stack (b, n, n), each matrix over its largest part, and those parts (b, 1)."""
-    a = stacked(x)
-    wide = result_type(x.dtype, 1j)
+def _over_largest(a: Array, x: Array, op: str) -> tuple[Array, Array]:
+    """A stack (b, n, n), each matrix over its largest part, and those parts (b, 1).
+
+    ``x`` is what the caller gave.
+    """
     if not a.size:
-        return cast(a, wide), a
+        return a, a
     parts = (a.real, a.imag) if a.dtype.kind == "c" else (a,)
     sizes = [reductions.max(elementwise.abs(part), axis=(-2, -1)) for part in parts]
     largest = sizes[0] if len(sizes) == 1 else elementwise.maximum(*sizes)
     if not bool(reductions.all(elementwise.isfinite(largest))):
         raise ValueError(f"{op} of shape {x.shape}: elements are NaN or infinite")
     largest = expand_dims(_not_zero(largest), axis=-1)
-    return cast(a, wide) / cast(expand_dims(largest, axis=-1), wide), largest
+    return a / cast(expand_dims(largest, axis=-1), a.dtype), largest
 
 
-def _schur(a: Array, x: Array, op: str) -> Array:
-    """T above Q, Y and the number of sweeps: (b, 3 n + 1, n); ``x`` is what the caller gave."""
-    n = a.shape[-1]
-    made = factor("schur", a, 3 * n + 1, n)
-    if bool(reductions.any(made[:, 3 * n, :1].real < 0)):
-        most = SWEEPS_A_ROW * max(10, n)
+def _converged(sweeps: Array, x: Array, op: str) -> None:
+    """Wait, and refuse results whose number of sweeps (b, 1) says that they are none."""
+    if bool(
+        reductions.any(elementwise.real(sweeps) < 0 if sweeps.dtype.kind == "c" else sweeps < 0)
+    ):
+        most = SWEEPS_A_ROW * max(10, x.shape[-1])
         raise ValueError(f"{op} of shape {x.shape} did not converge in {most} sweeps")
-    return made
 
 
 def eigh(x: Array, /) -> EighResult:
@@ -95,43 +96,21 @@ def eigh(x: Array, /) -> EighResult:
 def _hermitian(x: Array, op: str) -> EighResult:
     factored(x, op, square=True)
     n = x.shape[-1]
-    a = stacked(x)
-    real = real_dtype(x)
-    if a.size:
-        values, vectors = _by_rotations(a, x, op)
-    else:
-        values, vectors = cast(a[..., 0] if n else a[..., :0].sum(axis=-1), real), a
-    return EighResult(reshape(values, x.shape[:-1]), reshape(vectors, x.shape))
-
-
-def _by_rotations(a: Array, x: Array, op: str) -> tuple[Array, Array]:
-    """Values (b, n) and vectors of a stack: B = A / |A| + 2 I has the same vectors.
-
-    Its singular values are between 1 and 3, so rotations that make the columns of B V orthogonal
-    diagonalise it; the values are the quotients of Rayleigh, V^H A V.
-    """
-    unit = eye(a.shape[-1], dtype=a.dtype, device=a.device)
-    below = tril(a, k=-1)
-    whole = below + adjoint(below) + unit * expand_dims(_real(diagonal(a), a), axis=-2)
-    largest = _not_zero(reductions.max(elementwise.abs(whole), axis=(-2, -1), keepdims=True))
-    scaled = whole / cast(largest, a.dtype)
-    sums = reductions.sum(elementwise.abs(scaled), axis=-1)
-    size = _not_zero(reductions.max(sums, axis=-1, keepdims=True))
-    scaled /= cast(expand_dims(size, axis=-1), a.dtype)
-    _, vectors = orthogonal_columns(scaled + 2 * unit, x, op)
-    products = conjugate(vectors) * matmul(scaled, vectors)
-    values = reductions.sum(products.real if a.dtype.kind == "c" else products, axis=-2)
+    a, largest = _over_largest(tril(stacked(x)), x, op)
+    if not a.size:
+        values = empty(x.shape[:-1], dtype=real_dtype(x), device=x.device)
+        return EighResult(values, reshape(a, x.shape))
+    made = factor("eigh", a, n + 2, n)
+    _converged(made[:, n + 1, :1], x, op)
+    values = elementwise.real(made[:, n]) if a.dtype.kind == "c" else made[:, n]
     order = argsort(values, axis=-1)
-    values = take_along_axis(values, order, axis=-1) * size * largest[..., 0]
-    return values, turned_real(columns_at(vectors, order))[0]
+    values = take_along_axis(values, order, axis=-1) * largest
+    vectors = turned_real(rows_at(made[:, :n], order).mT)[0]
+    return EighResult(reshape(values, x.shape[:-1]), reshape(vectors, x.shape))
 
 
 def _not_zero(x: Array) -> Array:
     return elementwise.where(x == 0, 1, x)
-
-
-def _real(x: Array, like: Array) -> Array:
-    return cast(x.real, like.dtype) if x.dtype.kind == "c" else x
 
 
 def eigvals(x: Array, /) -> Array:

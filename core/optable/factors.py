@@ -12,7 +12,7 @@ from .row import Bound, Op, Signature, Structure
 FACTOR_LANES = 16
 #: Turns of all pairs of columns after which ``jacobi`` gives up.
 SWEEPS = 60
-#: Sweeps of ``schur`` for each row, of ten at least, after which it gives up.
+#: Sweeps of ``eigh`` and ``schur`` for each row, of ten at least, after which it gives up.
 SWEEPS_A_ROW = 30
 
 _DTYPES = ("float32", "float64", *COMPLEX)
@@ -76,6 +76,16 @@ ROWS: tuple[Op, ...] = (
         f"pairs of columns in the order of a tournament; sums in {FACTOR_LANES} lanes of fma, "
         "joined in a tree",
         f"the sweeps are -1 if {SWEEPS} were not enough",
+    ),
+    _factor(
+        "eigh",
+        1,
+        "eigenvectors of x (b, n, n) in rows, not conjugated, then a row of eigenvalues in the "
+        "order of these, then a row of the number of sweeps: (b, n + 2, n); reads the lower "
+        "triangle and the real diagonal",
+        f"reflectors row by row to a tridiagonal form, their product from the last to the first, "
+        f"QR with Wilkinson's shift; sums of squares and of v^H p in {FACTOR_LANES} lanes of fma",
+        f"the sweeps are -1 if {SWEEPS_A_ROW} max(10, n) were not enough",
     ),
     _factor(
         "schur",

@@ -82,6 +82,14 @@ def _jacobi(x: HostArray) -> HostArray:
     return np.concatenate([x @ v, v, np.ones((1, n), x.dtype)])
 
 
+def _eigh(x: HostArray) -> HostArray:
+    n = len(x)
+    if not np.isfinite(np.tril(x)).all():
+        return np.full((n + 2, n), np.nan, x.dtype)
+    values, vectors = np.linalg.eigh(x)
+    return np.concatenate([vectors.T, values[None].astype(x.dtype), np.ones((1, n), x.dtype)])
+
+
 def _schur(x: HostArray) -> HostArray:
     """A Schur form from the eigenvectors: Q of their QR, T = Q^H x Q."""
     n = len(x)
@@ -103,5 +111,6 @@ _FACTORS = {
     "lu": _lu,
     "householder": _householder,
     "jacobi": _jacobi,
+    "eigh": _eigh,
     "schur": _schur,
 }

@@ -85,6 +85,7 @@ SHAPES = {
     **{"matmul": (3, 2), "fft": (2, 8), "fft_from_pairs": (2, 7), "fft_to_pairs": (2, 6)},
     **dict.fromkeys(("cholesky", "triangular_solve"), (1, 3, 3)),
     **{"lu": (1, 3, 4), "householder": (1, 6, 3), "jacobi": (1, 7, 3), "schur": (1, 10, 3)},
+    "eigh": (1, 5, 3),
     "segment_sum": (3, 1),
 }
 

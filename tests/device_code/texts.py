@@ -158,8 +158,9 @@ def _calls(op: str, layout: Layout, dtypes: tuple[str, ...]) -> Iterator[_Call]:
         for strides in ((1,), (2,)):
             yield _Call(inputs, [_array(dtypes[-1], (99,), strides)], (7, -1, 2**40))
     elif structure is Structure.FACTORIZATION:
-        extra = {"lu": (5, 5), "householder": (9, 4), "jacobi": (10, 4), "schur": (13, 4)}
-        rows = 4 if op == "schur" else 5
+        extra = {"lu": (5, 5), "householder": (9, 4), "jacobi": (10, 4)}
+        extra |= {"eigh": (6, 4), "schur": (13, 4)}
+        rows = 4 if op in ("eigh", "schur") else 5
         shapes = [(2, rows, 4)] * (len(dtypes) - 1) + [(2, *extra.get(op, (5, 4)))]
         arrays = [_array(dtype, shape) for dtype, shape in zip(dtypes, shapes, strict=True)]
         yield _Call(arrays[:-1], arrays[-1:], (0,))

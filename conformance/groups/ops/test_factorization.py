@@ -21,10 +21,12 @@ _LONG = {
     "triangular_solve": ((36, 3), (3, 70)),
     "householder": ((520, 2), (40, 34)),
     "jacobi": ((300, 2), (26, 25)),
+    "eigh": ((18, 18), (39, 39)),
+    "schur": ((11, 11),),
 }
 
 #: Where infinities go is not stated, as `px.linalg` refuses them; nor the sign of zero in `schur`.
-_OPEN_FOR = ("householder", "jacobi", "schur")
+_OPEN_FOR = ("householder", "jacobi", "eigh", "schur")
 _PLACES = ((0, 0), (2, 1), (4, 0), (0, 4), (3, 3))
 
 
@@ -60,7 +62,7 @@ def test_long_factorization(case: Case, overload: Overload) -> None:
     check = Check(case, overload)
     rng = case.rng()
     for m, n in _LONG.get(overload.op, ()):
-        slow = m * n > (400 if overload.op == "jacobi" else 1400) or (
+        slow = m * n > (400 if overload.op in ("jacobi", "eigh") else 1400) or (
             overload.inputs[0].startswith("complex") and m * n > 600
         )
         if not (case.quick and slow):
@@ -119,7 +121,7 @@ def _not_read(check: Check, rng: np.random.Generator) -> None:
     args = factor_operands(check.overload, rng, (2, 5, 5))
     above = np.triu(np.ones((5, 5), bool), 1)
     diagonal = np.eye(5, dtype=bool)
-    if op not in ("cholesky", "triangular_solve"):
+    if op not in ("cholesky", "triangular_solve", "eigh"):
         return
     args[0][:, above] = np.nan
     if op == "triangular_solve":

@@ -1,7 +1,7 @@
-/* Factorizations of small matrices: cholesky, lu, triangular_solve, householder, jacobi, schur.
+/* Factorizations of small matrices: cholesky, lu, triangular_solve, householder, jacobi, eigh, schur.
  *
  * (b, m, n) with any strides. Threads share the matrices of a batch; the columns of triangular_solve and the
- * pairs of jacobi are shared too.
+ * pairs of jacobi and the columns of eigh are shared too.
  */
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -27,7 +27,7 @@ typedef struct factor_job factor_job;
 typedef void (*factor_fn)(const factor_job *job, const char *in, char *out, void *room);
 
 struct factor_type {
-    factor_fn cholesky, lu, householder, jacobi, schur;
+    factor_fn cholesky, lu, householder, jacobi, eigh, schur;
     void (*solve)(const factor_job *job, const char *lower, const char *in, char *out, int64_t begin, int64_t end,
                   void *room);
     int64_t itemsize;
@@ -170,6 +170,7 @@ static phx_error *run_solve(const phx_call *call, const factor_type *type) {
     DEFINE(lu, S)                                                                   \
     DEFINE(householder, S)                                                          \
     DEFINE(jacobi, S)                                                               \
+    DEFINE(eigh, S)                                                                 \
     static phx_error *run_solve_##S(const cpu_kernel *self, const phx_call *call) { \
         (void)self;                                                                 \
         return run_solve(call, &type_##S);                                          \
@@ -182,8 +183,8 @@ DEFINE(schur, c64)
 DEFINE(schur, c128)
 
 #define ROW(OP, D, S) CPU_KERNEL(#OP, D D, 1, 1, PHX_LAYOUT_ANY, -1.0, run_##OP##_##S, NULL, 0)
-#define ROWS(D, S)                                                                 \
-    ROW(cholesky, D, S), ROW(lu, D, S), ROW(householder, D, S), ROW(jacobi, D, S), \
+#define ROWS(D, S)                                                                                  \
+    ROW(cholesky, D, S), ROW(lu, D, S), ROW(householder, D, S), ROW(jacobi, D, S), ROW(eigh, D, S), \
         CPU_KERNEL("triangular_solve", D D D, 2, 1, PHX_LAYOUT_ANY, -1.0, run_solve_##S, NULL, 0)
 
 static const cpu_kernel rows[] = {

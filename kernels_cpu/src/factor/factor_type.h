@@ -276,6 +276,7 @@ static void NAME(jacobi)(const factor_job *job, const char *in, char *out, void 
     for (int64_t j = 0; j < n; j++) ((T *)out)[length * job->y[0] + j * job->y[1]] = count;
 }
 
+#include "factor/eigh_type.h"
 #ifdef COMPLEX
 #include "factor/schur_type.h"
 #endif
@@ -285,6 +286,7 @@ static const factor_type NAME(type) = {
     .lu = NAME(lu),
     .householder = NAME(householder),
     .jacobi = NAME(jacobi),
+    .eigh = NAME(eigh),
 #ifdef COMPLEX
     .schur = NAME(schur),
 #endif

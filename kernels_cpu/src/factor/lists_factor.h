@@ -4,6 +4,6 @@
 
 #include "runtime/kernel.h"
 
-cpu_kernel_list phx_factor_kernels(void); /* cholesky, lu, triangular_solve, householder, jacobi, schur */
+cpu_kernel_list phx_factor_kernels(void); /* cholesky, lu, triangular_solve, householder, jacobi, eigh, schur */
 
 #endif
