@@ -239,8 +239,10 @@ class OpenDevice(ABC):
     def alternatives(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Sequence[Kernel]:
         """Return further kernels for what ``kernel`` has one for, of other determinism classes.
 
-        ``kernel`` returns the fastest. If that is below ``use_deterministic_algorithms``, the core
-        takes the first of these that holds the mode. None, the default.
+        ``kernel`` returns what serves where no mode is in force. Under
+        ``use_deterministic_algorithms`` the core takes the first of just the mode's class, so have
+        one of a lower class only if it is faster; else the first that holds the mode. None, the
+        default.
         """
         del op, dtypes, layout
         return ()

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from phalanx import hookimpl, kernels_cpu
 from phalanx.abi.library import Library, open_library
 from phalanx.errors import DeviceError, PhalanxError, PluginLoadError
-from phalanx.vendor import Driver
+from phalanx.kernels_cpu import lapack
+from phalanx.vendor import Array, Driver, Kernel, Layout, Operand, Stream
 
-from .native import NativeDriver
+from .native import NativeDevice, NativeDriver
 
 _PREFIX = "_cpu_"
 
@@ -76,7 +78,29 @@ def best_library() -> Library:
     return max(runnable, key=lambda library: library.score)
 
 
+class CpuDevice(NativeDevice):
+    """The host, with SciPy's LAPACK beside the kernels of the library."""
+
+    def alternatives(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Sequence[Kernel]:
+        """Return the further rows of the kernel table for a key, then LAPACK's."""
+        return (*super().alternatives(op, dtypes, layout), *lapack.kernels_of(op, dtypes))
+
+    def launch(
+        self,
+        kernel: Kernel,
+        inputs: Sequence[Operand],
+        outputs: Sequence[Array],
+        params: tuple[int, ...],
+        *,
+        stream: Stream,
+    ) -> None:
+        """Run a kernel of LAPACK behind what its stream has to do; blocks."""
+        del params  # these ops have none
+        self.stream_synchronize(stream.handle)
+        lapack.launch(kernel, inputs, outputs)
+
+
 @hookimpl
 def phalanx_drivers() -> tuple[Driver, ...]:
     """Offer the driver ``cpu``; its library is opened when a device is first asked for."""
-    return (NativeDriver("cpu", best_library),)
+    return (NativeDriver("cpu", best_library, CpuDevice),)

@@ -71,8 +71,14 @@ class NativeDriver(Driver):
     is an error with a reason then, and not while plugins are being loaded.
     """
 
-    def __init__(self, name: str, locate: Callable[[], Library]) -> None:
+    def __init__(
+        self,
+        name: str,
+        locate: Callable[[], Library],
+        device_type: type[NativeDevice] | None = None,
+    ) -> None:
         self.name = name
+        self._device_type = device_type or NativeDevice
         self._locate = locate
         self._lock = ForkSafeLock()
         self._library: Library | None = None
@@ -165,7 +171,7 @@ class NativeDriver(Driver):
             raise DeviceError(
                 f"device_open on {name} returned no device and no error", remedy=_FAULT
             )
-        return NativeDevice(self.library, name, out[0], self.device_info(index).alignment)
+        return self._device_type(self.library, name, out[0], self.device_info(index).alignment)
 
 
 class NativeDevice(OpenDevice):

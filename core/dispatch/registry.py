@@ -33,10 +33,10 @@ class Support:
 def use_deterministic_algorithms(mode: str | None) -> str | None:
     """Use no kernel below a determinism class, in the whole process.
 
-    Where the device's first kernel is below it, another of its kernels is taken that is not; then
-    the op's decomposition, if it has one; else the op is refused, with what to do instead. Memory
-    of ``empty`` and ``empty_like`` is filled while a mode is in force: with NaN, the largest
-    integer, or True.
+    Of the device's kernels for an op, the first of just this class is taken, which is the fastest;
+    else one of a higher class; then the op's decomposition, if it has one; else the op is refused,
+    with what to do instead. Memory of ``empty`` and ``empty_like`` is filled while a mode is in
+    force: with NaN, the largest integer, or True.
 
     Args:
         mode: ``"bitwise"`` (the same bits on every device), ``"reproducible"`` (the same bits
@@ -82,7 +82,7 @@ def choose_kernel(
     if isinstance(kernel, Refusal):
         return None
     if _holds(kernel, _mode):
-        return kernel
+        return _fastest_in_mode(device, kernel, layout)
     for other in alternatives(device, kernel, layout):
         if _holds(other, _mode):
             return other
@@ -93,6 +93,27 @@ def choose_kernel(
         f"{kernel.determinism!r}, and use_deterministic_algorithms({_mode!r}) is in force",
         remedy=f"{_elsewhere_in_mode(device, op, dtypes, layout)}, or lower the mode",
     )
+
+
+def _fastest_in_mode(device: Device, kernel: Kernel, layout: Layout) -> Kernel:
+    """Return the first kernel of just the mode's class, or the one given.
+
+    A device has kernels of a lower class beside those of a higher one only where they are faster.
+    """
+    if _mode is None or kernel.determinism == _mode:
+        return kernel
+    others = alternatives(device, kernel, layout)
+    return next((other for other in others if other.determinism == _mode), kernel)
+
+
+def is_replaced(device: Device, op: str, dtypes: tuple[str, ...]) -> bool:
+    """Return whether the mode takes a faster kernel of a lower class than the device's first."""
+    if _mode is None:
+        return False
+    first = ask_for_kernel(device, op, dtypes, Layout.ANY)
+    if not isinstance(first, Kernel) or not _holds(first, _mode):
+        return False
+    return _fastest_in_mode(device, first, Layout.ANY) is not first
 
 
 def mode_in_force() -> str | None:
