@@ -1,4 +1,4 @@
-"""Faults of eigenvalues: what is not read, the last of them, conjugates, sweeps."""
+"""Faults of eigenvalues: what is not read, the last of them, conjugates."""
 
 from __future__ import annotations
 
@@ -72,14 +72,6 @@ def graded_matrices_end_early(work: Work, right: Compute) -> None:
     diagonal = work.out[..., i, i]
     small = np.abs(diagonal) < 8 * eps * np.abs(diagonal).max(axis=-1, keepdims=True, initial=0)
     work.out[..., i, i] = np.where(small, 0, diagonal)
-
-
-@kernel_fault("eigh", "schur")
-def sweeps_are_one_less(work: Work, right: Compute) -> None:
-    """The number of sweeps is one less where it is above eight."""
-    right(work)
-    count = work.out[..., -1, :]
-    work.out[..., -1, :] = np.where(count.real > 8, count - 1, count)
 
 
 @kernel_fault("schur")

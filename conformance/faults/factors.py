@@ -250,9 +250,9 @@ def pairs_of_the_first_32(work: Work, right: Compute) -> None:
         work.out[..., : work.x.shape[-2], n - 1] = work.x[..., n - 1]
 
 
-@kernel_fault("jacobi")
+@kernel_fault("jacobi", "eigh", "schur")
 def a_sweep_too_few(work: Work, right: Compute) -> None:
-    """`jacobi` says one sweep less where it needs more than seven."""
+    """The number of sweeps is one less where it is above seven."""
     right(work)
     count = work.out[..., -1, :]
     work.out[..., -1, :] = np.where(count.real > 7, count - 1, count)
