@@ -15,6 +15,7 @@ from phalanx.optable.random import TRIED
 from .layouts import LAYOUTS, HostArray, Placed, place, room
 from .reference import fourier
 from .reference.formats import host_dtype
+from .reference.hard import hardest_values
 from .reference.values import any_bits, hard_values, ordinary_values, special_values, wild_values
 
 if TYPE_CHECKING:
@@ -104,6 +105,9 @@ def _elementwise(overload: Overload, rng: np.random.Generator, quick: bool) -> I
     rows = len(hard[0]) // 3 * 3
     shaped = tuple(column[:rows].reshape(3, rows // 3) for column in hard)
     yield Call(overload, shaped, (3, rows // 3))
+    if len(overload.inputs) == 1:
+        hardest = hardest_values(overload.op, overload.inputs[0])
+        yield Call(overload, (hardest,), hardest.shape)
 
 
 def _rows(quick: bool) -> tuple[Shape, ...]:

@@ -116,6 +116,34 @@ PHX_FN f32 phx_logaddexp_f32(f32 x, f32 y) {
     return d == d ? sum : (x == y ? x : x + y); /* two infinities of one sign, or a NaN */
 }
 
+/* ---- functions of networks: by exp(-|x|), or its root, so that nothing underflows before the result --- */
+
+PHX_FN f32 phx_sigmoid_f32(f32 x) {
+    const f32 e = exp(-fabs(x));
+    return phx_dividef(x < 0.0f ? e : 1.0f, 1.0f + e);
+}
+PHX_FN f32 phx_silu_f32(f32 x) {
+    const f32 a = x < -120.0f ? -120.0f : x;
+    const f32 root = exp(-0.5f * fabs(a)), e = root * root;
+    const f32 y = phx_dividef(x < 0.0f ? a * root : a, 1.0f + e);
+    return x < 0.0f ? y * root : y;
+}
+/* What the argument is rounded by counts twice its size, by the derivative of erfc. */
+PHX_FN f32 phx_gelu_f32(f32 x) {
+    const f32 a = x < -16.0f ? -16.0f : x;
+    const f32 z = a * -0.707106769f;
+    const f32 rest = fma(a, -0.707106769f, -z) - a * 1.21016175e-8f;
+    const f32 y = erfc(z);
+    return 0.5f * a * (a < 0.0f ? fma(-2.0f * z * rest, y, y) : y);
+}
+PHX_FN f32 phx_softplus_f32(f32 x) { return (x < 0.0f ? 0.0f : x) + log1p(exp(-fabs(x))); }
+PHX_FN f32 phx_sigmoid_for_f16(f32 x) { return phx_sigmoid_f32(x); }
+PHX_FN f32 phx_silu_for_f16(f32 x) { return phx_silu_f32(x); }
+PHX_FN f32 phx_gelu_for_f16(f32 x) { return phx_gelu_f32(x); }
+PHX_FN f32 phx_softplus_for_f16(f32 x) { return phx_softplus_f32(x); }
+PHX_FN f32 phx_silu_for_bf16(f32 x) { return phx_silu_f32(x); }
+PHX_FN f32 phx_gelu_for_bf16(f32 x) { return phx_gelu_f32(x); }
+
 /* ---- lgamma and digamma: core/scalar/real_gamma.h says how; here the terms are of one float --------- */
 
 /* ln gamma(2 + e) / e for |e| <= 1/2; 2^-25.6. */

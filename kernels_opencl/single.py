@@ -12,6 +12,7 @@ _SINGLE = {
     "exp": 3, "expm1": 3, "log": 3, "log1p": 2, "log2": 3, "log10": 3, "sin": 4, "cos": 4, "tan": 5,
     "asin": 4, "acos": 4, "atan": 5, "sinh": 4, "cosh": 4, "tanh": 5, "asinh": 4, "acosh": 4,
     "atanh": 5, "cbrt": 2, "exp2": 3, "erf": 16, "erfc": 16, "lgamma": 64, "digamma": 64,
+    "sigmoid": 8, "silu": 12, "softplus": 8, "gelu": 128,
     "atan2": 6, "hypot": 4, "pow": 16, "logaddexp": 8, "floor_divide": 1,
 }  # fmt: skip
 

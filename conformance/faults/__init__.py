@@ -18,6 +18,7 @@ from . import (
     factors,
     launches,
     memory,
+    networks,
     ordering,
     prepared,
     randomness,
@@ -37,7 +38,7 @@ __all__ = ["FAULTS", "NONE", "UNUSUAL", "Fault", "SoundDriver", "Unusual", "regi
 #: The files whose import fills ``FAULTS``.
 _KINDS = (
     *(arithmetic, capabilities, conversions, eigenvalues, events, extents, factors),
-    *(launches, memory, ordering, prepared, randomness, reductions),
+    *(launches, memory, networks, ordering, prepared, randomness, reductions),
     *(scalars, segments, special, statements, threads, transforms),
 )
 

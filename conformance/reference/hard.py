@@ -84,6 +84,11 @@ _FLOAT32 = {
     "erfc": "b76c9f62 bb6c9b37 344683cc b4c683cc 36ec9f62 37ca4803",
     "digamma": "3ecab682 65d890d3 6f31a8ec a7de86a9 a7e05475 c5a60943",
     "lgamma": "3b7c53aa b0d6f2ca",
+    # middles but for the cube of x
+    "sigmoid": "37060000 37660000 b7570000 b7838000 ba928601",
+    "silu": "00000001 80000003 00000005",
+    "gelu": "37b0a46f 00000001 80000003 00000005",
+    "softplus": "39ea41d0 3ad68ba7",
 }
 _FLOAT16 = {
     "exp": "1f79 25cf",
@@ -106,6 +111,10 @@ _FLOAT16 = {
     "erfc": "0b17 8f17",
     "digamma": "08a8 164e 1b0e 1e4c 6950 6e89 827e adf8 b6e3 cbe2",
     "lgamma": "0c66 4087 d313",
+    "sigmoid": "1a00 1f00 2180 9600 9b00 9d80 9f80",
+    "silu": "0001 c173",
+    "gelu": "0001 157c 957c",
+    "softplus": "8430",
 }
 #: The numbers of float64 that are nearest to multiples of pi / 2: denominators of the convergents
 #: of 2**e * 2 / pi, for all exponents e (evaluated 2026-11).

@@ -9,6 +9,7 @@ from typing import Any
 
 import mpmath
 import numpy as np
+from phalanx.testing.activations import ACTIVATIONS
 from phalanx.testing.gamma import digamma, lgamma
 
 from .formats import FORMATS
@@ -126,6 +127,7 @@ _NARROW: dict[str, Callable[[HostArray], HostArray]] = {
     "erfc": np.vectorize(math.erfc, otypes=[np.float64]),
     "lgamma": lgamma,
     "digamma": digamma,
+    **ACTIVATIONS,
 }
 #: Functions that change their sign: near that, mpmath computes.
 _SIGN_CHANGES = ("lgamma", "digamma")
@@ -169,6 +171,10 @@ _MPMATH: dict[str, Callable[..., Any]] = {
     "pow": mpmath.power,
     "logaddexp": _logaddexp,
     "lgamma": lambda x: mpmath.re(mpmath.loggamma(x)),
+    "sigmoid": lambda x: 1 / (1 + mpmath.exp(-x)),
+    "silu": lambda x: x / (1 + mpmath.exp(-x)),
+    "gelu": lambda x: x / 2 * mpmath.erfc(-x / mpmath.sqrt(2)),
+    "softplus": lambda x: mpmath.log1p(mpmath.exp(x)),
 }
 
 

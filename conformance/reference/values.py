@@ -190,6 +190,18 @@ def _to_underflow(rng: Rng, count: int, top: float) -> HostArray:
     return rng.uniform(-0.5 * end, end, count) * spread(rng, count, -2, 0)
 
 
+def _to_either_end(rng: Rng, count: int, top: float) -> HostArray:
+    """Down to where exp underflows, up to where it no longer counts, near 0, and of all sizes."""
+    end = np.log(top)
+    size = spread(rng, count, -0.95 * np.log10(top), 0.95 * np.log10(top))
+    places = [
+        rng.uniform(-1.1 * end, 5, count),
+        rng.uniform(-5, 40, count),
+        spread(rng, count, -9, 0),
+    ]
+    return np.select([rng.random(count) < p for p in (0.4, 0.5, 0.7)], places, size)
+
+
 def _near_gammas(rng: Rng, count: int, top: float) -> HostArray:
     """Near the positive zeros of lgamma and digamma, near and between the poles, of all sizes.
 
@@ -255,6 +267,8 @@ _UNARY: dict[str, _Places] = {
     "tanh": lambda rng, n, _top: spread(rng, n, -9, 1.5),
     "exp2": lambda rng, n, top: _to_overflow(rng, n, top) / np.log(2.0),
     **dict.fromkeys(("erf", "erfc"), _to_underflow),
+    **dict.fromkeys(("sigmoid", "silu", "softplus"), _to_either_end),
+    "gelu": lambda rng, n, top: -1.5 * _to_underflow(rng, n, top),
     **dict.fromkeys(("lgamma", "digamma"), _near_gammas),
     **dict.fromkeys(("ceil", "floor", "round", "trunc", "cast"), _halves),
 }

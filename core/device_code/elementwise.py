@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 _NAMES = "xyz"
 #: Headers whose functions compute in double: `Dialect.without_double` has others in their place.
 _DOUBLE_INSIDE = (
-    *("real_cbrt", "real_erf", "real_exp", "real_gamma", "real_half", "real_log", "real_pow"),
-    "real_trig",
+    *("real_cbrt", "real_erf", "real_exp", "real_gamma", "real_gelu", "real_half", "real_log"),
+    *("real_pow", "real_sigmoid", "real_trig"),
 )
 #: Work-items of a group of the contiguous kernel.
 _GROUP = 256

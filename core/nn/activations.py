@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from phalanx._warm import Array
 from phalanx.arrays.checks import need_array, need_real
+from phalanx.arrays.data_types import float64
 from phalanx.namespace.elementwise import (
     exp,
     expm1,
-    logaddexp,
     maximum,
     minimum,
-    negative,
-    reciprocal,
     where,
 )
-from phalanx.special import erfc
 
-from .arguments import need_choice, rounded_once
+from . import elementwise
+from .arguments import need_choice, need_floating, rounded_once
 
-_ROOT_HALF = 0.7071067811865476
 #: sqrt(8 / pi), and 0.044715 of it: Hendrycks & Gimpel, Gaussian Error Linear Units, 2016, 2.
 _GELU_LINEAR, _GELU_CUBIC = 1.5957691216057308, 0.07135481627260025
+#: From here on log(1 + exp(x)) - x, below exp(-18), is less than a quarter of float32's ulp of x.
+_SAME_IN_SINGLE = 18.0
 
 
 def relu(input: Array) -> Array:
@@ -51,7 +50,10 @@ def leaky_relu(input: Array, negative_slope: float = 0.01) -> Array:
         [-0.75  0.    2.  ]
     """
     need_real(negative_slope, "leaky_relu: negative_slope")
-    return where(input > 0, input, input * float(negative_slope))
+    slope = float(negative_slope)
+    if 0.0 < slope <= 1.0:
+        return maximum(input, input * slope)
+    return where(input > 0, input, input * slope)
 
 
 @rounded_once
@@ -69,12 +71,10 @@ def elu(input: Array, alpha: float = 1.0) -> Array:
     return where(input > 0, input, expm1(minimum(input, 0.0)) * float(alpha))
 
 
-@rounded_once
 def sigmoid(input: Array) -> Array:
     """Return ``1 / (1 + exp(-x))`` of each element.
 
-    Computed as written, with the table's ``exp``, sum and quotient; float16 and bfloat16 in
-    float32. Below -88 in float32 the result is 0, or subnormal.
+    Correctly rounded in float32, float16 and bfloat16.
 
     Raises:
         TypeError: no floating array.
@@ -83,12 +83,14 @@ def sigmoid(input: Array) -> Array:
         >>> print(px.nn.sigmoid(px.asarray([-1000.0, 0.0, 1.0])))
         [0.         0.5        0.73105858]
     """
-    return reciprocal(1.0 + exp(negative(input)))
+    need_floating(input, "sigmoid")
+    return elementwise.sigmoid(input)
 
 
-@rounded_once
 def silu(input: Array) -> Array:
-    """Return ``x * sigmoid(x)`` of each element, also known as swish; as ``x / (1 + exp(-x))``.
+    """Return ``x * sigmoid(x)`` of each element, also known as swish.
+
+    Correctly rounded in float32, float16 and bfloat16; -0 at -inf, where PyTorch gives NaN.
 
     Raises:
         TypeError: no floating array.
@@ -97,16 +99,17 @@ def silu(input: Array) -> Array:
         >>> print(px.nn.silu(px.asarray([-1.0, 0.0, 1.0])))
         [-0.26894142  0.          0.73105858]
     """
-    return input / (1.0 + exp(negative(input)))
+    need_floating(input, "silu")
+    return elementwise.silu(input)
 
 
-@rounded_once
 def gelu(input: Array, approximate: str = "none") -> Array:
     """Return ``x * P(X <= x)`` of each element for a standard normal X.
 
-    ``approximate="none"`` computes ``x / 2 * erfc(-x / sqrt(2))``, in which nothing cancels;
-    ``"tanh"`` the approximation ``x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))`` as
-    ``x / (1 + exp(-2 * ...))``.
+    ``approximate="none"`` is correctly rounded in float32, float16 and bfloat16, and -0 at -inf,
+    where PyTorch gives NaN; ``"tanh"`` is the approximation
+    ``x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))``, computed as
+    ``x * sigmoid(2 * ...)``.
 
     Raises:
         TypeError: no floating array.
@@ -119,16 +122,20 @@ def gelu(input: Array, approximate: str = "none") -> Array:
         >>> print(px.nn.gelu(x, approximate="tanh"))
         [-0.15880801  0.          0.84119199]
     """
+    need_floating(input, "gelu")
     need_choice(approximate, ("none", "tanh"), "gelu: approximate")
-    if approximate == "none":
-        return (input * 0.5) * erfc(input * -_ROOT_HALF)
-    twice = input * (_GELU_CUBIC * (input * input) + _GELU_LINEAR)
-    return input / (1.0 + exp(negative(twice)))
+    return elementwise.gelu(input) if approximate == "none" else _gelu_by_tanh(input)
 
 
 @rounded_once
+def _gelu_by_tanh(input: Array) -> Array:
+    return input / (1.0 + exp(input * (-_GELU_CUBIC * (input * input) - _GELU_LINEAR)))
+
+
 def softplus(input: Array, beta: float = 1.0, threshold: float = 20.0) -> Array:
     """Return ``log(1 + exp(beta * x)) / beta``; x itself where ``beta * x > threshold``.
+
+    With the defaults correctly rounded in float32, float16 and bfloat16.
 
     Raises:
         TypeError: no floating array, or a parameter that is no number.
@@ -137,7 +144,15 @@ def softplus(input: Array, beta: float = 1.0, threshold: float = 20.0) -> Array:
         >>> print(px.nn.softplus(px.asarray([-1.0, 0.0, 30.0])))
         [ 0.31326169  0.69314718 30.        ]
     """
+    need_floating(input, "softplus")
     need_real(beta, "softplus: beta")
     need_real(threshold, "softplus: threshold")
-    scaled = input * float(beta)
-    return where(scaled > float(threshold), input, logaddexp(scaled, 0.0) / float(beta))
+    if beta == 1.0 and threshold >= _SAME_IN_SINGLE and input.dtype is not float64:
+        return elementwise.softplus(input)
+    return _softplus_up_to(input, float(beta), float(threshold))
+
+
+@rounded_once
+def _softplus_up_to(input: Array, beta: float, threshold: float) -> Array:
+    scaled = input * beta
+    return where(scaled > threshold, input, elementwise.softplus(scaled) / beta)

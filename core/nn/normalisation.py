@@ -58,7 +58,8 @@ def _converted(input: Array, dtype: DType | str | None, name: str) -> Array:
 def _named_log_softmax(input: Array, dim: int) -> Array:
     normal_axis(dim, input, "log_softmax")
     shifted = input - reductions.max(input, axis=dim, keepdims=True)
-    return shifted - log(reductions.sum(exp(shifted), axis=dim, keepdims=True))
+    shifted -= log(reductions.sum(exp(shifted), axis=dim, keepdims=True))
+    return shifted
 
 
 _named_log_softmax.__name__ = "log_softmax"
@@ -139,12 +140,12 @@ def layer_norm(
     x = widened(input)
     deviation = x - reductions.mean(x, axis=axes, keepdims=True)
     variance = reductions.mean(deviation * deviation, axis=axes, keepdims=True)
-    result = deviation * reciprocal(sqrt(variance + float(eps)))
+    deviation *= reciprocal(sqrt(variance + float(eps)))
     if weight is not None:
-        result = result * widened(weight)
+        deviation *= widened(weight)
     if bias is not None:
-        result = result + widened(bias)
-    return astype(result, input.dtype, copy=False)
+        deviation += widened(bias)
+    return astype(deviation, input.dtype, copy=False)
 
 
 def rms_norm(
@@ -173,7 +174,7 @@ def rms_norm(
     mean = reductions.mean(x * x, axis=axes, keepdims=True)
     result = x * reciprocal(sqrt(mean + float(eps)))
     if weight is not None:
-        result = result * widened(weight)
+        result *= widened(weight)
     return astype(result, input.dtype, copy=False)
 
 

@@ -87,6 +87,7 @@ def _op(
     divides: str = "",
     guards: Mapping[str, Guard] | None = None,
     for_f16: bool = False,
+    for_bf16: bool = False,
     module: str = "phalanx",
     **expressions: str,
 ) -> Op:
@@ -104,6 +105,7 @@ def _op(
         divides=divides,
         guards=guards or {},
         for_f16=for_f16,
+        for_bf16=for_bf16,
         module=module,
     )
 
@@ -314,6 +316,25 @@ _SPECIAL = (
         for name, summary, special in (
             ("digamma", "the derivative of lgamma", "NaN at the whole numbers below 0"),
             ("lgamma", "the logarithm of the gamma function's size", "inf at 0, -1, -2, ..."),
+        )
+    ),
+    *(
+        _op(
+            name,
+            _same(FLOATING, 1),
+            summary,
+            _PROVEN_REAL,
+            special=special,
+            dear="f",
+            for_f16=True,
+            for_bf16=name in ("gelu", "silu"),
+            module="phalanx.nn.elementwise",
+        )
+        for name, summary, special in (
+            ("gelu", "x P(X <= x) of a standard normal X", "-0 at -inf"),
+            ("sigmoid", "1 / (1 + exp(-x))", ""),
+            ("silu", "x / (1 + exp(-x))", "-0 at -inf"),
+            ("softplus", "log(1 + exp(x))", ""),
         )
     ),
 )

@@ -103,7 +103,8 @@ class Op:
     ``c`` in the common subset of all dialects of C; ``{s}`` is the suffix of the compute type
     (``f32``, ``i8``, ...). A kind that is absent calls ``phx_<name>_<suffix>`` of ``core/scalar``.
     ``order`` states the order of evaluation where rounding makes it visible. ``for_f16`` says that
-    float16 calls ``phx_<name>_for_f16`` of ``core/scalar/real_half.h``: see there.
+    float16 calls ``phx_<name>_for_f16`` of ``core/scalar/real_half.h``: see there; ``for_bf16``
+    is the same of bfloat16.
 
     ``module`` is that of the public function of an elementwise op.
 
@@ -125,6 +126,7 @@ class Op:
     decomposition: str = ""
     determinism: Determinism = Determinism.BITWISE
     for_f16: bool = False
+    for_bf16: bool = False
     roles: tuple[Role, ...] = ()
     dear: str = ""
     divides: str = ""
@@ -152,6 +154,8 @@ class Op:
         """Return the suffix of the scalar function for operands of a dtype."""
         if self.for_f16 and dtype == "float16":
             return "for_f16"
+        if self.for_bf16 and dtype == "bfloat16":
+            return "for_bf16"
         facts = DTYPES[dtype]
         return facts.compute if facts.is_half and Role.ENCODED not in self.roles else facts.suffix
 

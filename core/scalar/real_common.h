@@ -98,6 +98,11 @@ PHX_FN f32 phx_nudge(f32 y, i32 steps) { return phx_from_bits32(phx_bits32(y) + 
 /* 1 if x has these bits, else 0. */
 PHX_FN i32 phx_is(f32 x, u32 bits) { return (i32)(phx_bits32(x) == bits); }
 
+/* x/2 and more for x > 0, less for x < 0, in place of x/2 (1 + c x) with c from 1/2 to 1 for f32 below
+   2^-26 in f64: where half of a subnormal is a middle, the rest alone tells the side. */
+#define PHX_NEAR_HALF 1.4901161193847656e-08
+PHX_FN f64 phx_near_half(f64 x) { return x * (0.5 + phx_copysign(2.220446049250313e-16, x)); }
+
 /* x = (1 + f) * 2^k with 1 + f in [sqrt(1/2), sqrt(2)), for a positive normal x. */
 typedef struct {
     f64 f, k;

@@ -72,25 +72,43 @@ PHX_FN phx_dd phx_erf_near(f64 x) {
     return phx_fast_two_sum(p.hi, p.lo);
 }
 
-/* erfc(x) for x in [9/16, 28]. */
-PHX_FN phx_dd phx_erfc_far(f64 x) {
-    phx_dd square = phx_two_prod(x, x);
+/* erfc(x) = (hi + lo) 2^k for x in [9/16, 28], both x and its square as pairs. */
+typedef struct {
+    f64 hi, lo, k;
+} phx_erfc_parts;
+
+PHX_FN phx_erfc_parts phx_erfc_far_of(phx_dd square, phx_dd x) {
+    phx_erfc_parts y;
     phx_exp_arg a = phx_exp_reduce(-square.hi, -square.lo);
     phx_dd e = phx_exp_core(a.r, a.rl);
-    phx_dd n = phx_two_sum(x, -3.0), d = phx_two_sum(x, 3.0);
+    phx_dd n = phx_two_sum(x.hi, -3.0), d = phx_two_sum(x.hi, 3.0);
     f64 c = 1.0 / d.hi;
     f64 q = n.hi * c;
-    f64 rest = (phx_fma(-q, d.hi, n.hi) + phx_fma(-q, d.lo, n.lo)) * c;
+    f64 rest = (phx_fma(-q, d.hi, n.hi) + phx_fma(-q, d.lo + x.lo, n.lo + x.lo)) * c;
     phx_dd g = phx_fast_two_sum(1.0, phx_fma(rest, phx_erfc_slope(q), phx_erfc_poly(q)));
-    d = phx_two_sum(1.0, x + x);
+    d = phx_two_sum(1.0, x.hi + x.hi);
+    d.lo = d.lo + (x.lo + x.lo);
     n = phx_two_prod(e.hi, g.hi);
     c = 1.0 / d.hi;
     q = n.hi * c;
     n.lo = n.lo + phx_fma(e.hi, g.lo, e.lo * g.hi);
     n = phx_fast_two_sum(q, (phx_fma(-q, d.hi, n.hi) + phx_fma(-q, d.lo, n.lo)) * c);
-    n.hi = phx_scale(n.hi, a.k);
-    n.lo = phx_scale(n.lo, a.k);
-    return n;
+    y.hi = n.hi;
+    y.lo = n.lo;
+    y.k = a.k;
+    return y;
+}
+
+/* erfc(x) for x in [9/16, 28]. */
+PHX_FN phx_dd phx_erfc_far(f64 x) {
+    phx_dd exact, y;
+    phx_erfc_parts parts;
+    exact.hi = x;
+    exact.lo = 0.0;
+    parts = phx_erfc_far_of(phx_two_prod(x, x), exact);
+    y.hi = phx_scale(parts.hi, parts.k);
+    y.lo = phx_scale(parts.lo, parts.k);
+    return y;
 }
 
 /* base - v, rounded once. */
@@ -123,10 +141,9 @@ PHX_FN f64 phx_erf_near_narrow(f64 x) {
     return phx_fma(x, PHX_TWO_BY_ROOT_PI, rest);
 }
 
-/* erfc(x) for a float32 x in [9/16, 28] in f64, about 2^-51.5: x^2 is exact, and one division does for
-   both. */
-PHX_FN f64 phx_erfc_far_narrow(f64 x) {
-    f64 square = x * x, a = x + 3.0, b = 1.0 + (x + x);
+/* erfc(x) for x in [9/16, 28] with an exact square in f64, about 2^-51.5; one division does for both. */
+PHX_FN f64 phx_erfc_far_narrow(f64 square, f64 x) {
+    f64 a = x + 3.0, b = 1.0 + (x + x);
     f64 k = phx_fma(square, -PHX_LOG2E, PHX_MAGIC);
     f64 r = phx_fma(square, -PHX_LOG2E, PHX_MAGIC - k);
     f64 s = phx_from_bits64((phx_bits64(k) << 52) + PHX_BITS_ONE);
@@ -141,14 +158,16 @@ PHX_FN f64 phx_erfc_far_narrow(f64 x) {
 PHX_FN f32 phx_erf_f32(f32 x) {
     f64 a = phx_fabs((f64)x);
     f64 near = phx_erf_near_narrow(a < 0.5625 ? a : 0.5625);
-    f64 far = phx_erfc_far_narrow(phx_clamp(a, 0.5625, 4.0));
+    f64 b = phx_clamp(a, 0.5625, 4.0);
+    f64 far = phx_erfc_far_narrow(b * b, b);
     return phx_copysignf((f32)(a < 0.5625 ? near : 1.0 - far), x);
 }
 
 PHX_FN f32 phx_erfc_f32(f32 x) {
     f64 a = phx_fabs((f64)x);
     f64 near = 1.0 - phx_erf_near_narrow(a < 0.5625 ? (f64)x : 0.5625);
-    f64 far = phx_erfc_far_narrow(phx_clamp(a, 0.5625, 10.5));
+    f64 b = phx_clamp(a, 0.5625, 10.5);
+    f64 far = phx_erfc_far_narrow(b * b, b);
     f32 y = (f32)(a < 0.5625 ? near : (x < 0.0f ? 2.0 - far : far));
     return phx_nudge(y, -phx_is(x, 0xb76c9f62u));
 }

@@ -52,6 +52,14 @@ PHX_FN f32 phx_exp2_f32(f32 a) {
     return phx_nudge(y, phx_is(a, 0x3b429d37u) | phx_is(a, 0xbcf3a937u));
 }
 
+/* e^x for f32 in f64, about 2^-51 relative, |x| <= 700. */
+PHX_FN f64 phx_exp_wide(f64 x) {
+    f64 t = phx_fma(x, PHX_LOG2E, PHX_MAGIC);
+    f64 r = phx_fma(x, PHX_LOG2E, PHX_MAGIC - t);
+    f64 s = phx_from_bits64((phx_bits64(t) << 52) + PHX_BITS_ONE);
+    return phx_fma(phx_exp2m1_poly(r), r, 1.0) * s;
+}
+
 /* e^x - 1 = 2^k (2^r - 1) + (2^k - 1) for f32 in f64; k = 0 near zero, where the small result keeps
    its relative accuracy. */
 PHX_FN f64 phx_expm1_wide(f64 x) {

@@ -1,8 +1,8 @@
-/* float16 functions of one operand that rounding twice would get wrong.
+/* float16 and bfloat16 functions of one operand that rounding twice would get wrong.
  *
- * float16 and bfloat16 are computed in float32, correctly rounded, and rounded again. That is wrong
- * where float32 lands on the middle of two float16 numbers and the even one of them is not the one
- * on the function's side: 79 inputs, found by trying all (docs/numerics.md), none of bfloat16.
+ * Both are computed in float32, correctly rounded, and rounded again. That is wrong where float32
+ * lands on the middle of two numbers and the even one of them is not the one on the function's side:
+ * 92 inputs of float16, found by trying all (docs/numerics.md), and of bfloat16 halves of subnormals.
  * phx_<op>_for_f16(x), where x is a float16 number as float32, is one step from the middle toward
  * the function for these inputs and phx_<op>_f32(x) for all others. Functions without such inputs
  * are not here. No float16 needs the big path of the trigonometric functions (real_reduce.h).
@@ -15,7 +15,9 @@
 #include "real_erf.h"
 #include "real_exp.h"
 #include "real_gamma.h"
+#include "real_gelu.h"
 #include "real_log.h"
+#include "real_sigmoid.h"
 #include "real_trig.h"
 
 PHX_FN f32 phx_exp_for_f16(f32 x) {
@@ -40,6 +42,35 @@ PHX_FN f32 phx_erf_for_f16(f32 x) {
 PHX_FN f32 phx_erfc_for_f16(f32 x) {
     return phx_nudge(phx_erfc_f32(x), phx_is(x, 0xb9e2e000u) - phx_is(x, 0x3962e000u));
 }
+
+PHX_FN f32 phx_sigmoid_for_f16(f32 x) {
+    i32 up = phx_is(x, 0xbac00000u) | phx_is(x, 0xbb600000u) | phx_is(x, 0xbbb00000u) | phx_is(x, 0xbbf00000u);
+    i32 down = phx_is(x, 0x3b400000u) | phx_is(x, 0x3be00000u) | phx_is(x, 0x3c300000u);
+    return phx_nudge(phx_sigmoid_f32(x), up - down);
+}
+
+PHX_FN f32 phx_silu_for_f16(f32 x) {
+    return phx_nudge(phx_silu_f32(x), phx_is(x, 0x33800000u) - phx_is(x, 0xc02e6000u));
+}
+
+PHX_FN f32 phx_gelu_for_f16(f32 x) {
+    i32 up = phx_is(x, 0x33800000u) | phx_is(x, 0xbaaf8000u);
+    return phx_nudge(phx_gelu_f32(x), up - phx_is(x, 0x3aaf8000u));
+}
+
+PHX_FN f32 phx_softplus_for_f16(f32 x) {
+    return phx_nudge(phx_softplus_f32(x), -phx_is(x, 0xb8860000u));
+}
+
+/* A subnormal half of x, of which float32 has lost the rest: x/2 (1 + x/2) and the like. */
+PHX_FN f32 phx_beside_half(f32 y, f32 x) {
+    i32 small = (i32)(phx_fabsf(x) < 1e-37f) - (i32)(x == 0.0f);
+    return phx_nudge(y, x > 0.0f ? small : -small);
+}
+
+PHX_FN f32 phx_silu_for_bf16(f32 x) { return phx_beside_half(phx_silu_f32(x), x); }
+
+PHX_FN f32 phx_gelu_for_bf16(f32 x) { return phx_beside_half(phx_gelu_f32(x), x); }
 
 PHX_FN f32 phx_lgamma_for_f16(f32 x) {
     i32 up = phx_is(x, 0x398cc000u) | phx_is(x, 0xc2626000u);

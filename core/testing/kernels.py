@@ -15,6 +15,7 @@ from phalanx.optable.fourier import table_length, unpacked
 from phalanx.optable.structured import NO_PLACE
 
 from . import factors, random, random_tries
+from .activations import ACTIVATIONS
 from .gamma import digamma, lgamma
 
 HostArray = npt.NDArray[Any]
@@ -120,6 +121,7 @@ _ELEMENTWISE: dict[str, Callable[..., Any]] = {
     "erfc": np.vectorize(math.erfc, otypes=[np.float64]),
     "lgamma": lgamma,
     "digamma": digamma,
+    **ACTIVATIONS,
 }
 
 

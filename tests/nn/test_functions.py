@@ -113,6 +113,8 @@ def test_large_and_special_values(device: px.Device) -> None:
     assert px.nn.log_softmax(of(2000.0, 0.0)).tolist() == [0.0, -2000.0]
     assert px.nn.sigmoid(of(-math.inf, math.inf)).tolist() == [0.0, 1.0]
     assert px.nn.softplus(of(-math.inf, 1e300)).tolist() == [0.0, 1e300]
+    for function in (px.nn.gelu, px.nn.silu):
+        assert str(function(of(-math.inf, -0.0, math.inf)).tolist()) == "[-0.0, -0.0, inf]"
     for function in (px.nn.relu, px.nn.gelu, px.nn.silu, px.nn.elu, px.nn.softplus):
         assert math.isnan(function(of(math.nan)).item())
     assert px.nn.relu(px.asarray([-3, 4], device=device)).tolist() == [0, 4]

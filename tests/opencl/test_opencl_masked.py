@@ -17,6 +17,7 @@ from phalanx.discovery.plugins import host
 from phalanx.driver import Layout
 from phalanx.errors import UnsupportedOpError
 from phalanx.namespace.public import public_function
+from phalanx.testing.activations import ACTIVATIONS
 from phalanx.testing.gamma import digamma, lgamma
 
 #: In float64.
@@ -27,6 +28,7 @@ _WIDE = {
     "erfc": np.vectorize(math.erfc),
     "lgamma": lgamma,
     "digamma": digamma,
+    **ACTIVATIONS,
 }
 
 
@@ -137,9 +139,9 @@ def test_functions_stay_in_their_bound_and_say_so(masked: px.Device, op: str) ->
     assert error.max() <= kernel.error_bound
 
 
-@pytest.mark.parametrize("op", ["cbrt", "exp2", "erf", "erfc", "lgamma", "digamma"])
+@pytest.mark.parametrize("op", _WIDE)
 def test_special_functions_are_opencls_own(masked: px.Device, op: str) -> None:
-    x = np.linspace(0.01, 8, 5000, dtype=np.float32)
+    x = np.linspace(-110 if op in ACTIVATIONS else 0.01, 8, 5000, dtype=np.float32)
     got = px.asnumpy(public_function(op)(px.asarray(x)))
     reference = _WIDE[op](x.astype(np.float64))
     kernel = next(k for k in px.kernels(op, masked) if k.dtypes == ("float32",) * 2)

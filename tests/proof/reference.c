@@ -57,6 +57,27 @@ static double digamma(double x) {
     return fabsl(y) < 0x1p-6L ? (double)digamma_quad(x) : (double)y;
 }
 
+/* x/2 (1 + c x) near 0 with c from 1/2 to 1, on its side of x/2 by more than MARGIN: half of a subnormal may be
+ * a middle. */
+static double beside_half(double x) { return x / 2 * (1 + copysign(4 * MARGIN, x)); }
+
+static double sigmoid(double x) { return (x < 0 ? exp(x) : 1) / (1 + exp(-fabs(x))); }
+
+static double silu(double x) {
+    if (fabs(x) < 0x1p-60) return beside_half(x);
+    return x < -800 ? -0.0 : (isinf(x) ? x : x * sigmoid(x));
+}
+
+/* What the argument is rounded by counts twice its size, by the derivative of erfc. */
+static double gelu(double x) {
+    if (fabs(x) < 0x1p-60) return beside_half(x);
+    if (x < -60) return -0.0;
+    const double half = 0.70710678118654752440, rest = -4.833646656726457e-17;
+    const double z = -x * half, error = fma(-x, half, -z) - x * rest;
+    const double y = erfc(z);
+    return x / 2 * (z > 0 ? y - 2 * z * error * y : y);
+}
+
 typedef void (*evaluate_fn)(const float *x, double *v, int64_t count);
 
 #define EVALUATE(NAME, VALUE)                                                \
@@ -92,7 +113,13 @@ typedef void (*evaluate_fn)(const float *x, double *v, int64_t count);
     X(erf)         \
     X(erfc)
 #define ROUNDED(X) X(sqrt, sqrt(x)) X(reciprocal, 1.0 / x)
-#define SCALAR(X) X(lgamma, lgamma(x)) X(digamma, digamma(x))
+#define SCALAR(X)                                       \
+    X(lgamma, lgamma(x))                                \
+    X(digamma, digamma(x))                              \
+    X(sigmoid, sigmoid(x))                              \
+    X(silu, silu(x))                                    \
+    X(softplus, (x < 0 ? 0 : x) + log1p(exp(-fabs(x)))) \
+    X(gelu, gelu(x))
 /* These are exact in double: the square of 24 bits has 48, and its exponent is within range. */
 #define EXACT(X)                                        \
     X(square, (x) * (x))                                \

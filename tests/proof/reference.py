@@ -42,6 +42,10 @@ _mp_lock = threading.Lock()
 _EXACTLY: dict[str, Callable[[Number], Number]] = {
     "log2": lambda x: _mp.log(x) / _mp.log(2),
     "lgamma": lambda x: _mp.re(_mp.loggamma(x)),
+    "sigmoid": lambda x: 1 / (1 + _mp.exp(-x)),
+    "silu": lambda x: x / (1 + _mp.exp(-x)),
+    "gelu": lambda x: x / 2 * _mp.erfc(-x / _mp.sqrt(2)),
+    "softplus": lambda x: _mp.log1p(_mp.exp(x)),
     "cbrt": lambda x: _mp.sign(x) * _mp.cbrt(abs(x)),
     "exp2": lambda x: _mp.power(2, x),
     "reciprocal": lambda x: 1 / x,

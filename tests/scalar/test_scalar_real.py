@@ -34,7 +34,7 @@ TRIG = ("sin", "cos", "tan")
 UNARY = (
     "exp", "expm1", "sinh", "cosh", "tanh", "log", "log1p", "log2", "log10", "asinh", "acosh",
     "atanh", *TRIG, "asin", "acos", "atan", "cbrt", "exp2", "erf", "erfc",
-    "lgamma", "digamma",
+    "lgamma", "digamma", "sigmoid", "silu", "gelu", "softplus",
 )  # fmt: skip
 BINARY = ("atan2", "pow", "hypot", "logaddexp")
 MAIN = tuple(f"{op}_main" for op in TRIG)
@@ -50,11 +50,15 @@ def _logaddexp(a: Number, b: Number) -> Number:
 REFERENCE: dict[str, Callable[..., Number]] = {
     op: getattr(mpmath, op)
     for op in (*UNARY, "atan2", "hypot")
-    if op not in ("log2", "exp2", "lgamma")
+    if op not in ("log2", "exp2", "lgamma", "sigmoid", "silu", "gelu", "softplus")
 } | {
     "log2": lambda x: mpmath.log(x, 2),
     "lgamma": lambda x: mpmath.re(mpmath.loggamma(x)),
     "exp2": lambda x: mpmath.power(2, x),
+    "sigmoid": lambda x: 1 / (1 + mpmath.exp(-x)),
+    "silu": lambda x: x / (1 + mpmath.exp(-x)),
+    "gelu": lambda x: x / 2 * mpmath.erfc(-x / mpmath.sqrt(2)),
+    "softplus": lambda x: mpmath.log1p(mpmath.exp(x)),
     "cbrt": lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)),
     "pow": mpmath.power,
     "logaddexp": _logaddexp,
@@ -69,6 +73,7 @@ BOUND_F64 = {
     "log1p": 0.80, "log2": 0.76, "log10": 0.74, "asinh": 0.68, "acosh": 0.65, "atanh": 0.68,
     "sin": 0.78, "cos": 0.76, "tan": 0.90, "asin": 0.68, "acos": 0.68, "atan": 0.68,
     "cbrt": 0.501, "exp2": 0.80, "erf": 0.85, "erfc": 0.99, "lgamma": 0.65, "digamma": 0.60,
+    "sigmoid": 0.68, "silu": 0.70, "gelu": 0.95, "softplus": 0.85,
     "atan2": 0.75, "pow": 0.85, "hypot": 0.75, "logaddexp": 0.85,
 }  # fmt: skip
 
@@ -87,8 +92,8 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The compiled headers: ``lib.<op>_<suffix>(in..., out, count)``."""
     folder = tmp_path_factory.mktemp("scalar_real")
     declarations: list[str] = []
-    headers = ("elementwise/dialect", "real_cbrt", "real_erf", "real_gamma", "real_trig")
-    body = [f'#include "{header}.h"' for header in headers]
+    headers = ("real_cbrt", "real_erf", "real_gamma", "real_gelu", "real_sigmoid", "real_trig")
+    body = [f'#include "{header}.h"' for header in ("elementwise/dialect", *headers)]
     for suffix, t in CTYPE.items():
         for op in (*UNARY, *MAIN, *BINARY):
             names = ("a", "b") if op in BINARY else ("a",)
@@ -230,6 +235,10 @@ def _unary_inputs(op: str, suffix: str, n: int) -> Array:
             *(g.near(zero) for zero in (1.0, 2.0, 1.4616321449683622)),
             g.uniform(0, 12), np.abs(small), g.wide(),
         ],
+        "sigmoid": lambda: [small, g.uniform(-20, 40), g.uniform(bottom - 1, 1), g.near(17.3)],
+        "gelu": lambda: [
+            small, g.uniform(-6, 6), -g.uniform(0, math.sqrt(-2 * bottom)), g.signed(g.near(0.7955))
+        ],
         "asin": lambda: [small, g.uniform(-1, 1), g.signed(g.near(0.5))],
         "atan": lambda: [
             g.signed(g.wide()), g.uniform(-3, 3), g.near(2**0.5 - 1), g.near(2**0.5 + 1)
@@ -239,7 +248,7 @@ def _unary_inputs(op: str, suffix: str, n: int) -> Array:
         ],
     }  # fmt: skip
     like = {"log2": "log", "log10": "log", "cos": "sin", "tan": "sin", "acos": "asin"}
-    like["digamma"] = "lgamma"
+    like |= {"digamma": "lgamma", "silu": "sigmoid", "softplus": "sigmoid"}
     x = np.concatenate(table[like.get(op, op)]()).astype(FLOATS[suffix])
     return np.clip(x, -1, 1) if op in ("asin", "acos") else x
 
@@ -363,6 +372,8 @@ ODD_AT_INFINITY = {
 ODD = (
     "cbrt",
     "erf",
+    "silu",
+    "gelu",
     "sinh",
     "asinh",
     "tanh",
@@ -391,6 +402,9 @@ def _unary_special() -> list[tuple[str, float, float]]:
     rows += [("digamma", 0.0, -INF), ("digamma", -0.0, INF), ("digamma", INF, INF)]
     rows += [("digamma", x, NAN) for x in (-1.0, -2.0, -1e30, -INF)]
     rows += [("erfc", INF, 0.0), ("erfc", -INF, 2.0), ("erfc", 0.0, 1.0), ("erfc", -0.0, 1.0)]
+    rows += [("sigmoid", INF, 1.0), ("sigmoid", -INF, 0.0), ("sigmoid", 0.0, 0.5)]
+    rows += [(op, x, y) for op in ("silu", "gelu") for x, y in ((INF, INF), (-INF, -0.0))]
+    rows += [("softplus", INF, INF), ("softplus", -INF, 0.0), ("softplus", 0.0, math.log(2.0))]
     for op in ("log", "log2", "log10"):
         rows += [(op, 0.0, -INF), (op, -0.0, -INF), (op, 1.0, 0.0), (op, INF, INF)]
         rows += [(op, -1.0, NAN), (op, -INF, NAN)]
@@ -471,6 +485,10 @@ def test_overflow_and_underflow(library: Any, suffix: str) -> None:
     assert _call(library, "exp2", suffix, x).tolist() == [INF, 0.0]
     assert _call(library, "erf", suffix, x).tolist() == [1.0, -1.0]
     assert _call(library, "erfc", suffix, x).tolist() == [0.0, 2.0]
+    assert _call(library, "sigmoid", suffix, x).tolist() == [1.0, 0.0]
+    assert _call(library, "softplus", suffix, x).tolist() == [greatest, 0.0]
+    for op in ("silu", "gelu"):
+        assert _call(library, op, suffix, x).tolist() == [greatest, 0.0]
     assert _call(library, "sinh", suffix, x).tolist() == [INF, -INF]
     assert _call(library, "cosh", suffix, x).tolist() == [INF, INF]
     assert _call(library, "tanh", suffix, x).tolist() == [1.0, -1.0]

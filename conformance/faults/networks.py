@@ -1,0 +1,96 @@
+"""Faults of the functions of networks: cancellation, overflow on the way, limits, middles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from phalanx.testing import Work
+from phalanx.testing.activations import gelu
+
+from .fault import kernel_fault
+
+Compute = Callable[[Work], None]
+_FLOATS = ("float32", "float64")
+
+
+def _replace(work: Work, right: Compute, wrong: Callable[[np.ndarray], np.ndarray]) -> None:
+    """Compute, and put another formula in the place of floats."""
+    x = work.values()
+    right(work)
+    if work.dtypes[0] in _FLOATS:
+        work.out[...] = wrong(x)
+
+
+@kernel_fault("gelu")
+def gelu_cancels(work: Work, right: Compute) -> None:
+    """`gelu` is x/2 (1 + erf), which loses its digits on the left."""
+
+    def wrong(x: np.ndarray) -> np.ndarray:
+        erf = 1 - 2 * gelu(-x) / np.where(x == 0, 1, -x)  # 1 - erfc(-x / sqrt(2))
+        lost = (1 + erf.astype(x.dtype)) * x / 2
+        return np.where((x < -1) & np.isfinite(x), lost, work.out)
+
+    _replace(work, right, wrong)
+
+
+@kernel_fault("gelu")
+def gelu_by_tanh(work: Work, right: Compute) -> None:
+    """`gelu` of float32 is its approximation by tanh from 2 to 3."""
+
+    def wrong(x: np.ndarray) -> np.ndarray:
+        near = x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+        return np.where((x > 2) & (x < 3) & (x.dtype == np.float32), near, work.out)
+
+    _replace(work, right, wrong)
+
+
+@kernel_fault("sigmoid")
+def sigmoid_ends_early(work: Work, right: Compute) -> None:
+    """`sigmoid` is 0 where exp(-x) overflows and the result is subnormal."""
+    _replace(work, right, lambda x: 1 / (1 + np.exp(-x)))
+
+
+@kernel_fault("sigmoid")
+def sigmoid_of_middles(work: Work, right: Compute) -> None:
+    """`sigmoid` of float32 takes the even neighbour where x/4 alone is a middle."""
+
+    def wrong(x: np.ndarray) -> np.ndarray:
+        even = (0.5 + x.astype(np.float64) / 4).astype(x.dtype)
+        return np.where((np.abs(x) < 2.0**-16) & (x.dtype == np.float32), even, work.out)
+
+    _replace(work, right, wrong)
+
+
+@kernel_fault("silu")
+def silu_has_no_limit(work: Work, right: Compute) -> None:
+    """`silu` is NaN at -inf, where it is -0."""
+    _replace(work, right, lambda x: np.where(x == -np.inf, np.nan, work.out))
+
+
+@kernel_fault("silu")
+def silu_by_a_product(work: Work, right: Compute) -> None:
+    """`silu` is x times the sigmoid, which has been rounded, also to subnormal numbers."""
+    _replace(work, right, lambda x: x * (1 / (1 + np.exp(-x.astype(np.float64)))).astype(x.dtype))
+
+
+@kernel_fault("gelu", "silu", group="bitwise")
+def halves_are_even(work: Work, right: Compute) -> None:
+    """`gelu` and `silu` of subnormal numbers are the even neighbour of x/2."""
+    if work.dtypes[0] in _FLOATS:
+        tiny = np.finfo(work.out.dtype).tiny
+        _replace(work, right, lambda x: np.where(np.abs(x) < tiny, x / 2, work.out))
+    else:
+        right(work)
+
+
+@kernel_fault("softplus")
+def softplus_overflows(work: Work, right: Compute) -> None:
+    """`softplus` is log(1 + exp(x)) as written, infinite where exp(x) is."""
+    _replace(work, right, lambda x: np.where(x > 50, np.log(1 + np.exp(x)), work.out))
+
+
+@kernel_fault("softplus")
+def softplus_of_small_powers(work: Work, right: Compute) -> None:
+    """`softplus` is 0 on the left, from where 1 + exp(x) is 1."""
+    _replace(work, right, lambda x: np.where(1 + np.exp(x) == 1, 0, work.out))
