@@ -23,13 +23,9 @@ def load() -> Data:
 
 
 def orthonormal(xp: Namespace, vectors: Array) -> Array:
-    """Return the columns made orthogonal and of length one, by Gram and Schmidt's process."""
-    units = vectors[:, :1] / xp.sqrt((vectors[:, :1] ** 2).sum())
-    for i in range(1, vectors.shape[1]):
-        rest = vectors[:, i : i + 1]
-        rest = rest - units @ (units.T @ rest)
-        units = xp.concat([units, rest / xp.sqrt((rest**2).sum())], axis=1)
-    return units
+    """Return the columns made orthogonal and of length one, each on the side of its vector."""
+    units, triangle = xp.linalg.qr(vectors)
+    return units * xp.sign(xp.linalg.diagonal(triangle))
 
 
 def compute(xp: Namespace, x: Array, start: Array, steps: int = 40) -> tuple[Array, Array]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import runpy
 import sys
@@ -59,16 +58,6 @@ class TestPrograms:
         lines = (FOLDER / f"{name}.py").read_text("utf-8").splitlines()
         assert 30 <= len(lines) <= 80
         assert f"| [{name}](" in (ROOT / "docs" / "examples.md").read_text("utf-8")
-
-    def test_uses_no_extension(self, name: str) -> None:
-        tree = ast.parse((FOLDER / f"{name}.py").read_text("utf-8"))
-        used = {
-            ast.unparse(node)
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Attribute) and ast.unparse(node).startswith("xp.")
-        }
-        assert used
-        assert not {use for use in used if use.startswith(("xp.linalg", "xp.fft"))}
 
 
 def test_all_programs_are_listed() -> None:
