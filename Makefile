@@ -131,11 +131,11 @@ lint: $(VENV)/.dev ## style of Python, Cython, C, OpenCL C and CUDA C
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/clang-format --dry-run --Werror $(C_SOURCES)
-	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint --max-line-length 110 core/warm/*.pyx core/warm/*.pxi device_plugins/opencl/*.pyx
+	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint --max-line-length 110 core/warm/*.pyx core/warm/*.pxi device_plugins/*/*.pyx
 
 types: $(VENV)/.dev $(VENV)/.test ## types of the installed wheel
 	$(BIN)/mypy -p phalanx
-	$(BIN)/stubtest phalanx._warm phalanx.device_plugins.opencl._prepared --allowlist tests/stubtest.txt --ignore-missing-stub --ignore-disjoint-bases
+	$(BIN)/stubtest phalanx._warm phalanx.device_plugins.cuda._prepared phalanx.device_plugins.opencl._prepared --allowlist tests/stubtest.txt --ignore-missing-stub --ignore-disjoint-bases
 
 wheel: $(DIST)/.stamp ## build the wheel into dist/
 	@ls $(DIST)/*.whl

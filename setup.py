@@ -39,11 +39,15 @@ WARM = Extension(
     define_macros=[("PHALANX_DELAYS", "1")] if os.environ.get("PHALANX_DELAYS") else [],
 )
 
-OPENCL_LAUNCHES = Extension(
-    "phalanx.device_plugins.opencl._prepared",
-    ["device_plugins/opencl/_prepared.pyx"],
-    extra_compile_args=["-O2", "-g0", "-std=gnu11", "-fvisibility=hidden"],
-)
+#: Launches that repeat, of the drivers that have them compiled.
+LAUNCHES = [
+    Extension(
+        f"phalanx.device_plugins.{name}._prepared",
+        [f"device_plugins/{name}/_prepared.pyx"],
+        extra_compile_args=["-O2", "-g0", "-std=gnu11", "-fvisibility=hidden"],
+    )
+    for name in ("cuda", "opencl")
+]
 
 
 class BuildChanged(build_ext):
@@ -86,7 +90,7 @@ def _is_current(target: Path, listed: Path) -> bool:
 setup(
     cmdclass={"build_ext": BuildChanged},
     ext_modules=cythonize(
-        [WARM, OPENCL_LAUNCHES], build_dir=f"{BUILD}/cython", language_level=3, quiet=True
+        [WARM, *LAUNCHES], build_dir=f"{BUILD}/cython", language_level=3, quiet=True
     ),
     cffi_modules=[
         "core/abi/build.py:builder",

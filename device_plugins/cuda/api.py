@@ -75,6 +75,7 @@ CUresult cuModuleLoadData(CUmodule *module, const void *image);
 CUresult cuModuleUnload(CUmodule module);
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name);
 CUresult cuFuncGetAttribute(int *value, int attribute, CUfunction function);
+CUresult cuFuncGetParamInfo(CUfunction function, size_t number, size_t *offset, size_t *size);
 CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y,
     unsigned int grid_z, unsigned int block_x, unsigned int block_y, unsigned int block_z,
     unsigned int shared_bytes, CUstream stream, void **parameters, void **extra);
@@ -151,6 +152,18 @@ class Api:
                 f"NVIDIA's driver is too old: it has no {call}",
                 remedy="update the driver to 525 (CUDA 12.0) or later",
             ) from error
+
+    def optional(self, call: str) -> Any:
+        """Return a function that drivers of 525 may not have, or ``None``."""
+        return getattr(self.library, call, None)
+
+    def address(self, call: str) -> int:
+        """Return where a function is, for compiled code."""
+        return self.number(self.function(call))
+
+    def number(self, handle: Any) -> int:
+        """Return a handle of the driver's as an integer."""
+        return int(self.ffi.cast("uintptr_t", handle))
 
     def call(self, call: str, *args: Any) -> None:
         """Call a function.
@@ -234,6 +247,11 @@ class Context:
         finally:
             self.api.call("cuCtxPopCurrent_v2", room)
         return result
+
+    @property
+    def number(self) -> int:
+        """Its address."""
+        return self.api.number(self.raw)
 
     def release(self) -> None:
         """Let the context go; the driver ends it when nobody else has it."""

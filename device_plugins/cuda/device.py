@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import struct
 import weakref
 from collections.abc import Sequence
 from typing import Any
 
 from phalanx.device_code.cache import DiskCache
+from phalanx.device_code.late import Explain, LateCheck
 from phalanx.device_code.recipe import Program
+from phalanx.device_code.recording import record
 from phalanx.device_code.selftest import measured
 from phalanx.device_code.table import KernelTable
 from phalanx.device_plugins.cache_folder import default_folder
@@ -30,9 +34,10 @@ from phalanx.vendor import (
     Stream,
 )
 
+from ._prepared import CALLS, PreparedLaunch, Runtime
 from .api import Api, Context, CudaError
 from .errors import not_started, translate
-from .launch import BoundKernel, LaunchEnv
+from .launch import BoundKernel, LaunchEnv, put
 from .listing import Found
 from .queue import Queue
 from .staging import CudaStaging, PinnedWords
@@ -61,6 +66,7 @@ class CudaDevice(CudaStreams):
         self.is_closed = self.is_forked = False
         self.null = api.ffi.NULL
         self.launch_function = api.function("cuLaunchKernel")
+        self.layout_function = api.optional("cuFuncGetParamInfo")
         self._modules: list[Any] = []
         #: Other cards from which copies come.
         self._peers: weakref.WeakSet[CudaDevice] = weakref.WeakSet()
@@ -68,6 +74,8 @@ class CudaDevice(CudaStreams):
         self._foreign: weakref.WeakValueDictionary[int, Queue] = weakref.WeakValueDictionary()
         try:
             self.context = Context(api, found.raw)
+            launch, current, push, pop = map(api.address, CALLS)
+            self.runtime = Runtime(launch, current, push, pop, self.context.number)
         except CudaError as error:
             raise not_started(error) from error
         try:
@@ -256,6 +264,37 @@ class CudaDevice(CudaStreams):
         env = LaunchEnv(self, self.queue(stream.handle), stream, kernel)
         kernel.handle.launch(env, inputs, outputs, params)
 
+    def prepare(
+        self,
+        kernel: Kernel,
+        inputs: Sequence[Operand],
+        outputs: Sequence[Array],
+        params: tuple[int, ...],
+        *,
+        stream: Stream,
+    ) -> PreparedLaunch | None:
+        """Return a launch for all operands like these; see `OpenDevice.prepare`."""
+        self.check()
+        if self.layout_function is None:
+            return None
+        recording = record(self, kernel, inputs, outputs, params, stream)
+        return PreparedLaunch(self, kernel, recording) if recording else None
+
+    def check_later(self, queue: Queue, source: int, size: int, explain: Explain) -> None:
+        """Look at int64 numbers behind a queue's work so far; see `Env.check_later`."""
+        words = self.words.take(size) if queue.is_ours else None
+        if words is not None:
+            with self.translated("a check of indices"):
+                words.fetch(source, queue)
+            queue.checks.add(LateCheck(words.read, explain))
+            return
+        room = (ctypes.c_int64 * (size // 8))()  # of a foreign stream nobody would ask for checks
+        self.move(Place(None, ctypes.addressof(room)), Place(self, source), size, queue)
+        self.finish(queue, None)
+        error = explain(list(room))
+        if error is not None:
+            raise error
+
     def bound_kernel(self, program: Program, name: str, what: str) -> BoundKernel:
         """Return a kernel of a program; ``what`` names it in errors."""
         found = self.bound.get((program, name))
@@ -283,9 +322,6 @@ class CudaDevice(CudaStreams):
 
     def _probe(self, program: Program, data: bytes, size: int) -> bytes:
         """Run the self-test's kernel; see `measured`."""
-        import ctypes
-        import struct
-
         kernel = self.bound_kernel(program, "probe", "the self-test")
         given, made = (
             ctypes.create_string_buffer(data, len(data)),
@@ -293,15 +329,14 @@ class CudaDevice(CudaStreams):
         )
         room = self.alloc(len(data) + size + 256)
         target = room + len(data) + -len(data) % 256
-        queue, ffi = self.default, self.api.ffi
+        queue, one = self.default, ((1, 1, 1), (1, 1, 1))
         try:
             source = Place(self, room)
             self.move(source, Place(None, ctypes.addressof(given)), len(data), queue)
-            packed = ffi.new("char[]", struct.pack("<QQQQ", room, 0, target, 0))
-            pointers = ffi.new("void *[]", [packed + 8 * i for i in range(4)])
-            launch = (kernel.raw, 1, 1, 1, 1, 1, 1, 0, queue.raw, pointers, self.null)
+            values = [struct.pack("<Q", number) for number in (room, 0, target, 0)]
             with self.translated("the self-test"):
-                self.context.call("cuLaunchKernel", *launch)
+                if code := put(self, queue, "the self-test", kernel, one, values):
+                    raise self.api.error(code, "cuLaunchKernel")
             self.move(Place(None, ctypes.addressof(made)), Place(self, target), size, queue)
             self.finish(queue, None)
         finally:

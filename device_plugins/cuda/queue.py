@@ -49,16 +49,28 @@ class Queue:
     Failures come late and name no launch: the labels of the last ones stand in their message.
     """
 
-    __slots__ = ("__weakref__", "_context", "_device", "_recent", "checks", "is_ours", "raw")
+    __slots__ = (
+        "__weakref__",
+        "_context",
+        "_device",
+        "checks",
+        "is_ours",
+        "labels",
+        "number",
+        "raw",
+    )
 
     def __init__(self, context: Context, raw: Any, device: str, *, is_ours: bool) -> None:
         self.raw = raw
+        #: The address of the driver's stream.
+        self.number = context.api.number(raw)
         self.is_ours = is_ours
         #: What the host has to look at behind its work.
         self.checks = LateChecks()
         self._context = context
         self._device = device
-        self._recent: deque[Any] = deque(maxlen=_REMEMBERED)
+        #: What it was given since the last wait, the latest of it.
+        self.labels: deque[Any] = deque(maxlen=_REMEMBERED)
 
     @classmethod
     def create(cls, context: Context, device: str, priority: int = 0) -> Queue:
@@ -70,7 +82,7 @@ class Queue:
 
     def put(self, label: Any, function: Any, *args: Any) -> int:
         """Enqueue by a function of the driver, remember what it was, and return its code."""
-        self._recent.append(label)
+        self.labels.append(label)
         return self._context.code(function, *args)
 
     def is_idle(self) -> bool:
@@ -88,7 +100,7 @@ class Queue:
         settle(
             self._context, "cuStream", self.raw, timeout, f"the work of a stream of {self._device}"
         )
-        self._recent.clear()
+        self.labels.clear()
         self.checks.tell(checks)
 
     def destroy(self) -> None:
@@ -98,7 +110,7 @@ class Queue:
 
     def recent(self) -> str:
         """Return what the queue was last given, for a message; empty if it was waited for since."""
-        labels = [label_text(label) for label in tuple(self._recent)]
+        labels = [label_text(label) for label in tuple(self.labels)]
         if len(labels) < 2:
             return "".join(labels)
         return f"one of the last: {', '.join(labels)}"

@@ -65,8 +65,12 @@ class CudaStreams(OpenDevice):
         try:
             yield
         except CudaError as error:
-            late = queue.recent() if queue is not None and is_loss(error) else ""
-            raise self.failure(error, f"an earlier command ({late})" if late else what) from error
+            raise self.told(error, what, queue) from error
+
+    def told(self, error: CudaError, what: str, queue: Queue | None = None) -> Exception:
+        """Return our error for the driver's; that of lost work names what the queue was given."""
+        late = queue.recent() if queue is not None and is_loss(error) else ""
+        return self.failure(error, f"an earlier command ({late})" if late else what)
 
     def finish(self, queue: Queue, timeout: float | None) -> None:
         """Wait for a queue; ``timeout`` in seconds, then TimeoutError."""
@@ -110,8 +114,7 @@ class CudaStreams(OpenDevice):
 
     def stream_number(self, handle: Queue | int | None) -> int:
         """Return a stream's address, as CuPy and PyTorch know it; 1 is the legacy default one."""
-        number = int(self.api.ffi.cast("uintptr_t", self.queue(handle).raw))
-        return number or _LEGACY
+        return self.queue(handle).number or _LEGACY
 
     def event_create(self, timed: bool) -> CudaEvent:
         """Return a new event."""

@@ -16,12 +16,15 @@ from phalanx.driver import Driver
 from phalanx.errors import DeviceLostError
 
 
-@pytest.fixture
-def make_card(
-    drivers: dict[str, Driver], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Callable[..., Card]]:
-    """Make and register a card; compiled programs are kept in a folder of the test's own."""
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep programs of the fake compiler out of the folder that real ones are looked up in."""
     monkeypatch.setenv("PHALANX_CACHE_DIR", str(tmp_path))
+
+
+@pytest.fixture
+def make_card(drivers: dict[str, Driver]) -> Iterator[Callable[..., Card]]:
+    """Make and register a card."""
     made: list[Card] = []
 
     def make(**options: Any) -> Card:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import phalanx as px
@@ -186,7 +187,7 @@ class TestCompiler:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-def test_a_forked_child_is_told_and_the_parent_goes_on() -> None:
+def test_a_forked_child_is_told_and_the_parent_goes_on(tmp_path: Path) -> None:
     done = run_python(
         "-W",
         "ignore::DeprecationWarning",
@@ -212,5 +213,6 @@ _, status = os.waitpid(pid, 0)
 assert os.waitstatus_to_exitcode(status) == 0, status
 assert float(px.sum(x)) == 3
 """,
+        PHALANX_CACHE_DIR=str(tmp_path),
     )
     assert (done.returncode, done.stderr) == (0, "")

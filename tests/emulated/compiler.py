@@ -79,19 +79,23 @@ class Code:
 
     def kernel(self, name: str) -> Kernel:
         """Return a kernel by its name."""
-        sizes = (ctypes.c_uint64 * 32)()
-        count = getattr(self._lib, f"phx_sizes_{name}")(sizes)
-        return Kernel(name, getattr(self._lib, f"phx_run_{name}"), tuple(sizes[:count]))
+        pairs = (ctypes.c_uint64 * 64)()
+        count = 2 * getattr(self._lib, f"phx_sizes_{name}")(pairs)
+        run = getattr(self._lib, f"phx_run_{name}")
+        return Kernel(name, run, tuple(pairs[:count:2]), tuple(pairs[1:count:2]))
 
 
 class Kernel:
-    """A kernel, with the sizes of its parameters in bytes, and its largest group."""
+    """A kernel, with sizes and alignments of its parameters in bytes, and its largest group."""
 
     limit = 64
 
-    def __init__(self, name: str, run: Any, sizes: tuple[int, ...]) -> None:
+    def __init__(
+        self, name: str, run: Any, sizes: tuple[int, ...], alignments: tuple[int, ...]
+    ) -> None:
         self.name = name
         self.sizes = sizes
+        self.alignments = alignments
         self._run = run
 
     def launch(

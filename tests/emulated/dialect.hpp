@@ -246,8 +246,11 @@ PHX_FN void phx_call(void (*kernel)(A...), void **args) {
 }
 template <class... A>
 PHX_FN unsigned phx_sizes(void (*)(A...), u64 *sizes) {
-    const u64 each[] = {sizeof(A)...};
-    for (unsigned i = 0; i < sizeof...(A); i++) sizes[i] = each[i];
+    const u64 each[] = {sizeof(A)...}, aligned[] = {alignof(A)...};
+    for (unsigned i = 0; i < sizeof...(A); i++) {
+        sizes[2 * i] = each[i];
+        sizes[2 * i + 1] = aligned[i];
+    }
     return sizeof...(A);
 }
 #define PHX_ENTRY(name)                                                   \

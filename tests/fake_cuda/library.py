@@ -28,6 +28,14 @@ FFI = types()
 _POISON = 0xDB
 #: Calls that need no context.
 _FREE = ("cuInit", "cuDriver", "cuGetError", "cuDevice", "cuCtx")
+#: Functions that compiled code calls by their address; from Python they check their types.
+_COMPILED = {
+    "cuLaunchKernel": "CUresult(CUfunction, unsigned int, unsigned int, unsigned int, unsigned int,"
+    "unsigned int, unsigned int, unsigned int, CUstream, void **, void **)",
+    "cuCtxGetCurrent": "CUresult(CUcontext *)",
+    "cuCtxPushCurrent_v2": "CUresult(CUcontext)",
+    "cuCtxPopCurrent_v2": "CUresult(CUcontext *)",
+}
 #: Beyond these a launch is refused: CUDA C++ Programming Guide, 12.9, "Compute Capabilities".
 _MOST_GRID = (2**31 - 1, 65535, 65535)
 _MOST_BLOCK = (1024, 1024, 64)
@@ -66,6 +74,7 @@ class FakeCuda:
         faults: what calls return instead, by name: a number of code, or codes for one call each,
             of which 0 lets the call through.
         calls: how often each was called.
+        missing: functions that an older driver has not.
         said: what went wrong in kernels.
     """
 
@@ -80,6 +89,7 @@ class FakeCuda:
     ) -> None:
         self.faults: dict[str, int | list[int]] = {}
         self.calls: Counter[str] = Counter()
+        self.missing: set[str] = set()
         self.said = ""
         self.pinned = 0
         self.contexts = 0
@@ -97,12 +107,17 @@ class FakeCuda:
         legacy = _Stream()  # which goes by two names; 2 is the default stream of each thread
         self._objects: dict[int, Any] = {0: legacy, 1: legacy, 2: _Stream()}
         self._texts: dict[str, Any] = {}
+        self._compiled: dict[str, Any] = {}
 
     def __getattr__(self, name: str) -> Callable[..., int]:
+        if name in self.missing:
+            raise AttributeError(name)
         try:
             method = object.__getattribute__(self, f"_{name}")
         except AttributeError:
             raise AttributeError(name) from None
+        if name in self._compiled:
+            return self._compiled[name]
 
         def call(*args: Any) -> int:
             with self._lock:
@@ -116,6 +131,9 @@ class FakeCuda:
                         return self._sticky
                 return int(method(*args) or codes.SUCCESS)
 
+        if name in _COMPILED:
+            pointer = FFI.callback(_COMPILED[name], call, error=codes.INVALID_VALUE)
+            return self._compiled.setdefault(name, pointer)
         return call
 
     def _fault(self, name: str) -> int:
@@ -459,20 +477,26 @@ class FakeCuda:
         known = isinstance(self._known(function), Kernel) and number == 0
         return codes.SUCCESS if known else codes.INVALID_VALUE
 
+    def _cuFuncGetParamInfo(self, function: Any, number: int, offset: Any, size: Any) -> int:
+        kernel = self._known(function)
+        if not isinstance(kernel, Kernel):
+            return codes.INVALID_HANDLE
+        if not 0 <= number < len(kernel.sizes):
+            return codes.INVALID_VALUE
+        offset[0], size[0] = _places(kernel)[number], kernel.sizes[number]
+        return codes.SUCCESS
+
     def _cuLaunchKernel(self, function: Any, *args: Any) -> int:
         grid, block = tuple(map(int, args[:3])), tuple(map(int, args[3:6]))
         shared, stream, parameters, extra = args[6:]
         kernel = self._known(function)
-        if not isinstance(kernel, Kernel) or shared or extra != FFI.NULL:
+        if not isinstance(kernel, Kernel) or shared:
             return codes.INVALID_HANDLE
         within = all(0 < n <= most for n, most in zip(grid, _MOST_GRID, strict=True))
         within &= all(0 < n <= most for n, most in zip(block, _MOST_BLOCK, strict=True))
-        if not within or block[0] * block[1] * block[2] > 64:
+        given = _parameters(kernel, parameters, extra)  # copied when the call returns
+        if not within or block[0] * block[1] * block[2] > 64 or given is None:
             return codes.INVALID_VALUE
-        given = [
-            bytes(FFI.buffer(FFI.cast("char *", parameters[i]), size))
-            for i, size in enumerate(kernel.sizes)
-        ]  # the driver has copied them when the call returns
 
         def run() -> None:
             with _ONE_LAUNCH:
@@ -481,6 +505,31 @@ class FakeCuda:
                 self._break(codes.ILLEGAL_ADDRESS, f"{kernel.name}: {wrong}")
 
         return self._enqueue(stream, run)
+
+
+def _places(kernel: Kernel) -> list[int]:
+    """Where each parameter of a kernel begins, by the alignment that g++ gives its type."""
+    places, end = [], 0
+    for size, alignment in zip(kernel.sizes, kernel.alignments, strict=True):
+        places.append(end + -end % alignment)
+        end = places[-1] + size
+    return places
+
+
+def _parameters(kernel: Kernel, parameters: Any, extra: Any) -> list[bytes] | None:
+    """The parameters of a launch, given by pointers or in one buffer; ``None`` for a mistake."""
+    if (parameters == FFI.NULL) == (extra == FFI.NULL):
+        return None
+    if extra == FFI.NULL:
+        pointers = [FFI.cast("char *", parameters[i]) for i in range(len(kernel.sizes))]
+    else:
+        marks = [int(FFI.cast("uintptr_t", extra[i])) for i in (0, 2, 4)]
+        places = _places(kernel)
+        if marks != [1, 2, 0] or FFI.cast("size_t *", extra[3])[0] != places[-1] + kernel.sizes[-1]:
+            return None
+        pointers = [FFI.cast("char *", extra[1]) + place for place in places]
+    sizes = kernel.sizes
+    return [bytes(FFI.buffer(at, size)) for at, size in zip(pointers, sizes, strict=True)]
 
 
 #: The scheduler of work-items has room for one launch.
