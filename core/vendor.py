@@ -38,6 +38,7 @@ from .driver import (
     Place,
     PreparedLaunch,
     Refusal,
+    VirtualMemory,
     alignment_problem,
 )
 from .runtime.locks import ForkSafeLock
@@ -73,6 +74,7 @@ __all__ = [
     "Step",
     "Stream",
     "Unsupported",
+    "VirtualMemory",
     "Waiver",
     "alignment_problem",
     "as_dtype",

@@ -25,7 +25,10 @@ struct phx_segment {
     phx_block *first; /* at offset 0; splits and joins keep it */
     phx_segment *next, *prev;
     uint32_t kind;
-    uint32_t stream; /* for which it was added */
+    uint32_t stream;  /* for which it was added */
+    uint64_t page;    /* of a range; 0: memory lies behind all of it */
+    uint64_t extent;  /* of a range; `size` is what has memory, also on its way */
+    phx_block *holes; /* of a range, linked by next_free and prev_free */
 };
 
 /* Pending blocks, linked by next_free and prev_free. */
@@ -79,6 +82,21 @@ POOL_HIDDEN void pool_drain(phx_pool *pool, uint32_t budget);
 /* Finishes the life of a block that the caller has given back and that waits for n_waits > 0. Lock
  * held. */
 POOL_HIDDEN void pool_settle(phx_pool *pool, phx_block *block);
+
+/* Keeps a block that is in no list from all streams until the device was waited for. Lock held. */
+POOL_HIDDEN void pool_hold(phx_pool *pool, phx_block *block);
+
+/* Takes a new segment or range into the books, of `stream` from now on. Lock held. */
+POOL_HIDDEN phx_pool_status pool_attach(phx_pool *pool, phx_segment *segment, uint32_t stream);
+
+/* Makes the only block of a new range a hole. Lock held. */
+POOL_HIDDEN void pool_begin_range(phx_pool *pool, phx_block *block);
+
+/* Bytes that the limit still allows. Lock held. */
+POOL_HIDDEN uint64_t pool_room(const phx_pool *pool);
+
+/* Bytes that a stream gets at a time beyond what it asks for. Lock held. */
+POOL_HIDDEN uint64_t pool_growth(const phx_pool *pool, uint32_t stream);
 
 /* Makes the stream's entry if there is none; null if the host has no memory. Lock held. */
 POOL_HIDDEN pool_stream *pool_make_stream(phx_pool *pool, uint32_t stream);
@@ -134,6 +152,21 @@ static inline bool blocks_join(const phx_block *a, const phx_block *b) {
     return b && block_state(b) == PHX_BLOCK_FREE && a->stream == b->stream;
 }
 
+/* Gives what a block has beyond `size` to `rest`, which is in no list. */
+static inline void pool_split(phx_block *block, phx_block *rest, uint64_t size) {
+    rest->size = block->size - size;
+    rest->offset = block->offset + size;
+    rest->handle = block->handle;
+    rest->segment = block->segment;
+    rest->stream = block->stream;
+    rest->prev_phys = block;
+    rest->next_phys = block->next_phys;
+    if (rest->next_phys)
+        rest->next_phys->prev_phys = rest;
+    block->next_phys = rest;
+    block->size = size;
+}
+
 /* `left` swallows its right neighbour, which is in no list. */
 static inline void pool_join(phx_pool *pool, phx_block *left, phx_block *right) {
     left->size += right->size;
@@ -161,6 +194,11 @@ static inline void pool_put_free(phx_pool *pool, phx_block *block) {
     }
     block_set_state(block, PHX_BLOCK_FREE);
     bin_insert(bins, block, pool->shift);
+}
+
+static inline void pool_note_reserved(phx_pool *pool) {
+    if (pool->stats.reserved > pool->stats.reserved_peak)
+        pool->stats.reserved_peak = pool->stats.reserved;
 }
 
 /* Ends the use of a block that nobody waits for any more. */

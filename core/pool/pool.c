@@ -60,17 +60,7 @@ static inline bool carve(phx_pool *pool, bin_set *bins, phx_block *block, uint64
         pool->free_blocks--;
         return true;
     }
-    rest->size = remainder;
-    rest->offset = block->offset + size;
-    rest->handle = block->handle;
-    rest->segment = block->segment;
-    rest->stream = block->stream;
-    rest->prev_phys = block;
-    rest->next_phys = block->next_phys;
-    if (rest->next_phys)
-        rest->next_phys->prev_phys = rest;
-    block->next_phys = rest;
-    block->size = size;
+    pool_split(block, rest, size);
     block_set_state(rest, PHX_BLOCK_FREE);
     bin_insert(bins, rest, pool->shift);
     return true;

@@ -23,6 +23,10 @@
  *         phx_pool_add_segment(pool, handle, bytes, stream, size);
  *     }
  *
+ * Ranges. A driver that can put memory behind addresses page by page gives ranges instead of segments
+ * (phx_pool_add_range, then phx_pool_begin_map, phx_pool_end_map). They grow in place, and pages that nobody
+ * uses go back from anywhere in them, so that memory never lies idle only because it is in small pieces.
+ *
  * Threads. Every function may be called from any thread. phx_pool_free and phx_pool_free_pending
  * never block, never allocate and take constant time, so they are fit for finalisers and garbage
  * collectors; the others take a lock that is held for a short time, never during a call to a
@@ -34,6 +38,7 @@
 #define PHALANX_POOL_H_
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #define PHX_POOL_MAX_STREAMS 65536u
@@ -58,6 +63,8 @@ typedef enum {
     PHX_BLOCK_USED,
     PHX_BLOCK_QUEUED,  /* given back while the pool was locked; a later call processes it */
     PHX_BLOCK_PENDING, /* given back, other streams may still use it */
+    PHX_BLOCK_HOLE,    /* addresses of a range without memory */
+    PHX_BLOCK_MOVING,  /* addresses whose memory comes or goes just now */
 } phx_block_state;
 
 typedef struct phx_pool phx_pool;
@@ -97,6 +104,7 @@ typedef struct {
     uint32_t blocks;
     uint32_t mixed; /* 1 if its blocks belong to several streams */
     uint32_t small; /* 1 if it serves requests of at most 1 MiB */
+    uint64_t extent; /* bytes of a range's addresses, of which `size` have memory; else 0 */
 } phx_segment_info;
 
 typedef struct {
@@ -217,6 +225,31 @@ phx_pool_status phx_pool_add_segment(phx_pool *pool, void *handle, uint64_t size
  * there is none. Work that was enqueued before the blocks were freed may still run: wait for
  * out->stream, or for all streams if out->mixed, before the driver frees it. */
 int phx_pool_take_empty_segment(phx_pool *pool, phx_segment_info *out);
+
+/* Adds a range: `size` bytes of addresses, a multiple of `page`, which is one of the pool's alignment. Nothing
+ * lies behind them before phx_pool_end_map. It serves `stream` alone until others take its blocks over.
+ * request: as above. On failure the range stays the caller's. */
+phx_pool_status phx_pool_add_range(phx_pool *pool, void *handle, uint64_t size, uint64_t page, uint32_t stream,
+                                   uint64_t request);
+
+/* Begins to grow a range of the stream such that the request finds a free block: *out are addresses, whole
+ * pages, for the caller to put memory behind. They adjoin what is free already where that takes less. Without
+ * `least`, as much at once as spares later calls. PHX_POOL_NEEDS_SEGMENT: no range has the addresses. */
+phx_pool_status phx_pool_begin_map(phx_pool *pool, uint64_t size, uint32_t stream, bool least, phx_block **out);
+
+/* Ends it: the memory is a free block of the stream, or there is none. */
+void phx_pool_end_map(phx_pool *pool, phx_block *block, bool mapped);
+
+/* Takes the memory of all whole pages that nobody uses out of the pool, linked by next_free. As with
+ * segments, wait for all streams before their memory is taken away, then say so for each. */
+phx_block *phx_pool_begin_unmap(phx_pool *pool);
+
+/* Ends it for one block, which the caller knows no longer: a hole; or memory still, which is pending until
+ * the device was waited for, as phx_pool_take_free has it. */
+void phx_pool_end_unmap(phx_pool *pool, phx_block *block, bool unmapped);
+
+/* Takes the oldest range without any memory out of the pool, as above; its addresses are the caller's. */
+int phx_pool_take_empty_range(phx_pool *pool, phx_segment_info *out);
 
 /* 0 removes the limit. A limit below what is reserved only stops growth. */
 void phx_pool_set_limit(phx_pool *pool, uint64_t limit);

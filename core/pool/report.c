@@ -16,15 +16,18 @@ static inline uint64_t smaller(uint64_t a, uint64_t b) {
 /* Shared segments grow with what the stream has: driver calls become rare, at most 1/8 of the memory lies
  * idle in the newest of them, and a hundred streams of a few bytes do not get what one large one would.
  * A large request has its segment to itself, so that it can be given back to the driver alone. */
-static uint64_t wished_segment(const phx_pool *pool, uint64_t rounded, uint32_t number) {
+uint64_t pool_growth(const phx_pool *pool, uint32_t number) {
     const pool_stream *stream = pool_find_stream(pool, number);
+    return smaller(stream ? stream->reserved / SEGMENT_GROWTH : 0, SEGMENT_SHARED) & ~(SEGMENT_STEP - 1);
+}
+
+static uint64_t wished_segment(const phx_pool *pool, uint64_t rounded, uint32_t number) {
     uint64_t own = (rounded + SEGMENT_STEP - 1) & ~(SEGMENT_STEP - 1);
-    uint64_t shared = smaller(stream ? stream->reserved / SEGMENT_GROWTH : 0, SEGMENT_SHARED) &
-                      ~(SEGMENT_STEP - 1);
+    uint64_t shared = pool_growth(pool, number);
     return rounded < SEGMENT_EXCLUSIVE && shared > own ? shared : own;
 }
 
-static uint64_t room_below_limit(const phx_pool *pool) {
+uint64_t pool_room(const phx_pool *pool) {
     const phx_pool_stats *stats = &pool->stats;
     if (!stats->limit)
         return PHX_POOL_MAX_SIZE;
@@ -36,8 +39,8 @@ uint64_t phx_pool_segment_size(phx_pool *pool, uint64_t size, uint32_t stream) {
     if (!rounded)
         return 0;
     pool_lock(pool);
-    uint64_t room = smaller(room_below_limit(pool), PHX_POOL_MAX_SIZE) >> pool->shift
-                                                                              << pool->shift;
+    uint64_t room = smaller(pool_room(pool), PHX_POOL_MAX_SIZE) >> pool->shift
+                                                                       << pool->shift;
     uint64_t wished = wished_segment(pool, rounded, stream);
     pool_leave(pool);
     if (wished > room && room >= SEGMENT_STEP)
@@ -49,10 +52,10 @@ uint64_t phx_pool_segment_size(phx_pool *pool, uint64_t size, uint32_t stream) {
 
 /* ---- segments ---- */
 
-static phx_pool_status attach(phx_pool *pool, phx_segment *segment, uint32_t stream) {
+phx_pool_status pool_attach(phx_pool *pool, phx_segment *segment, uint32_t stream) {
     if (pool->closed)
         return PHX_POOL_CLOSED;
-    if (segment->size > room_below_limit(pool))
+    if (segment->size > pool_room(pool))
         return PHX_POOL_OVER_LIMIT;
     phx_block *block;
     if ((!pool_find_stream(pool, stream) && !pool_make_stream(pool, stream)) ||
@@ -75,9 +78,11 @@ static phx_pool_status attach(phx_pool *pool, phx_segment *segment, uint32_t str
     pool->stats.segments++;
     pool->stats.segments_added++;
     pool->stats.reserved += segment->size;
-    if (pool->stats.reserved > pool->stats.reserved_peak)
-        pool->stats.reserved_peak = pool->stats.reserved;
-    pool_put_free(pool, block);
+    pool_note_reserved(pool);
+    if (segment->page)
+        pool_begin_range(pool, block);
+    else
+        pool_put_free(pool, block);
     return PHX_POOL_OK;
 }
 
@@ -96,7 +101,7 @@ phx_pool_status phx_pool_add_segment(phx_pool *pool, void *handle, uint64_t size
     segment->usable = usable;
     segment->kind = pool_kind(request);
     pool_enter(pool);
-    phx_pool_status status = attach(pool, segment, stream);
+    phx_pool_status status = pool_attach(pool, segment, stream);
     pool_leave(pool);
     if (status != PHX_POOL_OK)
         free(segment);
@@ -107,6 +112,7 @@ static void describe(const phx_segment *segment, phx_segment_info *out) {
     memset(out, 0, sizeof *out);
     out->handle = segment->handle;
     out->size = segment->size;
+    out->extent = segment->extent;
     out->allocated = segment->live;
     out->id = segment->id;
     out->stream = segment->first->stream;
@@ -120,8 +126,10 @@ static void describe(const phx_segment *segment, phx_segment_info *out) {
 static void detach(phx_pool *pool, phx_segment *segment) {
     for (phx_block *block = segment->first, *next; block; block = next) {
         next = block->next_phys;
-        bin_remove(&pool->streams[block->stream]->bins[segment->kind], block, pool->shift);
-        pool->free_blocks--;
+        if (block_state(block) == PHX_BLOCK_FREE) {
+            bin_remove(&pool->streams[block->stream]->bins[segment->kind], block, pool->shift);
+            pool->free_blocks--;
+        }
         pool_drop_block(pool, block);
     }
     *(segment->prev ? &segment->prev->next : &pool->oldest) = segment->next;
@@ -132,10 +140,14 @@ static void detach(phx_pool *pool, phx_segment *segment) {
     pool->stats.reserved -= segment->size;
 }
 
-int phx_pool_take_empty_segment(phx_pool *pool, phx_segment_info *out) {
+static bool is_hole(const phx_segment *range) {
+    return block_state(range->first) == PHX_BLOCK_HOLE && !range->first->next_phys;
+}
+
+static int take_segment(phx_pool *pool, bool range, phx_segment_info *out) {
     pool_enter(pool);
     phx_segment *segment = pool->oldest;
-    while (segment && segment->live)
+    while (segment && (range != (segment->page != 0) || (range ? !is_hole(segment) : segment->live > 0)))
         segment = segment->next;
     if (segment) {
         describe(segment, out);
@@ -144,6 +156,14 @@ int phx_pool_take_empty_segment(phx_pool *pool, phx_segment_info *out) {
     pool_leave(pool);
     free(segment);
     return segment != NULL;
+}
+
+int phx_pool_take_empty_segment(phx_pool *pool, phx_segment_info *out) {
+    return take_segment(pool, false, out);
+}
+
+int phx_pool_take_empty_range(phx_pool *pool, phx_segment_info *out) {
+    return take_segment(pool, true, out);
 }
 
 void phx_pool_set_limit(phx_pool *pool, uint64_t limit) {
@@ -213,11 +233,11 @@ uint64_t phx_pool_snapshot(phx_pool *pool, phx_block_info *out, uint64_t n) {
     uint64_t count = 0;
     pool_enter(pool);
     for (const phx_segment *segment = pool->oldest; segment; segment = segment->next)
-        for (const phx_block *block = segment->first; block; block = block->next_phys, count++) {
-            if (count >= n)
-                continue;
+        for (const phx_block *block = segment->first; block; block = block->next_phys) {
             uint32_t state = block_state(block);
-            out[count] =
+            if (state == PHX_BLOCK_HOLE || state == PHX_BLOCK_MOVING || count++ >= n)
+                continue;
+            out[count - 1] =
                 (phx_block_info){.handle = segment->handle,
                                  .segment = segment->id,
                                  .offset = block->offset,

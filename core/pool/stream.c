@@ -179,17 +179,21 @@ static uint64_t adopt_bins(phx_pool *pool, bin_set *bins, uint32_t to) {
     return moved;
 }
 
+void pool_hold(phx_pool *pool, phx_block *block) {
+    block->segment->live += block->size; /* so that nobody takes the segment away */
+    block->requested = 0;
+    block->stamp = atomic_load(&pool->epoch);
+    wait_for_device(pool, block);
+}
+
 static void take_bins(phx_pool *pool, bin_set *bins, uint32_t to) {
     while (bins->fl_map) {
         uint32_t fl = (uint32_t)__builtin_ctzll(bins->fl_map);
         phx_block *block = bins->head[fl][__builtin_ctz(bins->sl_map[fl])];
         bin_remove(bins, block, pool->shift);
         pool->free_blocks--;
-        block->segment->live += block->size; /* so that nobody takes the segment away */
         block->stream = (uint16_t)to;
-        block->requested = 0;
-        block->stamp = atomic_load(&pool->epoch);
-        wait_for_device(pool, block);
+        pool_hold(pool, block);
     }
 }
 

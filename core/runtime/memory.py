@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable
+from itertools import accumulate
 from typing import Any
 
 from phalanx._warm import Device
@@ -170,12 +172,12 @@ def _segment_lines(device: Device, most: int = 12) -> list[str]:
         segments.setdefault(block["segment"], []).append(block)
     lines = []
     for number, blocks in list(segments.items())[:most]:
-        size = sum(b["size"] for b in blocks)
+        starts = list(accumulate((b["size"] for b in blocks), initial=0))  # without what has none
+        size = starts.pop()
         signs = []
         for column in range(_MAP_WIDTH):
-            place = size * column // _MAP_WIDTH
-            block = next(b for b in reversed(blocks) if b["offset"] <= place)
-            signs.append(_MAP_SIGNS[block["state"]])
+            at = bisect_right(starts, size * column // _MAP_WIDTH) - 1
+            signs.append(_MAP_SIGNS[blocks[at]["state"]])
         lines.append(f"segment {number:<4}{format_size(size):>11} [{''.join(signs)}]")
     if len(segments) > most:
         lines.append(f"and {len(segments) - most} more segments")

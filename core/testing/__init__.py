@@ -5,6 +5,7 @@ from __future__ import annotations
 from .device import ReferenceDevice, Tensor, Work
 from .driver import Faults, Launch, ReferenceDriver
 from .kernels import HostArray
+from .ranges import ReferenceMemory
 from .streams import EventHandle, Marker, Task, Worker
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "Marker",
     "ReferenceDevice",
     "ReferenceDriver",
+    "ReferenceMemory",
     "Task",
     "Tensor",
     "Work",

@@ -24,6 +24,7 @@ from phalanx.optable import OPS, Structure
 from phalanx.optable.structured import NO_PLACE
 
 from .kernels import HostArray, compute, numpy_type
+from .ranges import ReferenceMemory
 from .streams import EventHandle, Marker, Task, Worker
 
 if TYPE_CHECKING:
@@ -104,6 +105,7 @@ class ReferenceDevice(OpenDevice):
         self.index = index
         self.name = f"{driver.name}:{index}"
         self.blocks: dict[int, HostArray] = {}
+        self.ranges = ReferenceMemory(self) if driver.page else None
         self.workers: list[Worker] = []
         self._kernels: dict[tuple[str, tuple[str, ...], Layout], Kernel] = {}
         self._closed = False
@@ -149,13 +151,27 @@ class ReferenceDevice(OpenDevice):
             room = min(self.free_bytes(), driver.device_info(self.index).max_allocation)
             if driver.alloc_calls in driver.faults.alloc or size > room:
                 raise OutOfMemoryError(f"{self.name}: no {size} bytes", size=size)
-            whole = np.empty(size + _ALIGNMENT, np.uint8)
-            block = whole[-whole.ctypes.data % _ALIGNMENT :][:size]
-            poison(block)
-            handle = int(block.ctypes.data) if driver.host_addressable else driver.next_handle
-            driver.next_handle += 1
-            self.blocks[handle] = block
+            handle = self.keep(size)
+        self.poison(handle, 0, size)
         return handle
+
+    def keep(self, size: int) -> int:
+        """Return the handle of new host memory that stands for the device's."""
+        driver = self.driver
+        whole = np.empty(size + _ALIGNMENT, np.uint8)
+        block = whole[-whole.ctypes.data % _ALIGNMENT :][:size]
+        handle = int(block.ctypes.data) if driver.host_addressable else driver.next_handle
+        driver.next_handle += 1
+        self.blocks[handle] = block
+        return handle
+
+    def poison(self, handle: int, offset: int, size: int) -> None:
+        """Make the bytes of a block, of a large one those at either end, recognisable."""
+        poison(self.blocks[handle][offset : offset + size])
+
+    def virtual_memory(self) -> ReferenceMemory | None:
+        """Return the ranges, if the driver was asked for them."""
+        return self.ranges
 
     def free(self, handle: int) -> None:
         """Forget a block."""
@@ -166,8 +182,11 @@ class ReferenceDevice(OpenDevice):
         poison(block)
 
     def used(self) -> int:
-        """Return the bytes of all blocks."""
-        return sum(block.size for block in list(self.blocks.values()))
+        """Return the bytes of all blocks, and of the memory behind ranges."""
+        size = sum(block.size for block in list(self.blocks.values()))
+        if self.ranges is not None:
+            size += self.ranges.used() - self.ranges.reserved()
+        return size
 
     def free_bytes(self) -> int:
         """Return how many bytes the device has left."""
@@ -202,6 +221,11 @@ class ReferenceDevice(OpenDevice):
             raise LaunchError(
                 f"{self.name}: access to {size} bytes at {offset} of memory {handle}, which has "
                 f"{'been freed' if block is None else f'{block.size} bytes'}"
+            )
+        if self.ranges is not None and not self.ranges.has(handle, offset, size):
+            raise LaunchError(
+                f"{self.name}: access to {size} bytes at {offset} of memory {handle}, where no "
+                "memory lies behind the addresses"
             )
         return block[offset : offset + size]
 

@@ -23,12 +23,20 @@ class Faults:
     Attributes:
         launch: what the launches of an op raise, by op; where streams work, when their work runs.
         alloc: the numbers, from 1, of the allocations that find no memory.
+        reserve: whether there are no more addresses.
+        map: the numbers, from 1, of the calls of ``map`` that find no memory.
+        unmap: what ``unmap`` raises.
+        release: what ``release`` raises.
         copy: what copies raise.
         open: what opening a device raises.
     """
 
     launch: dict[str, BaseException] = field(default_factory=dict)
     alloc: set[int] = field(default_factory=set)
+    reserve: bool = False
+    map: set[int] = field(default_factory=set)
+    unmap: BaseException | None = None
+    release: BaseException | None = None
     copy: BaseException | None = None
     open: BaseException | None = None
 
@@ -54,6 +62,7 @@ class ReferenceDriver(Driver):
         host_addressable: handles are addresses, and the default stream counts as inline.
         kind: what the devices are; a CPU can stand in for others.
         memory: bytes per device.
+        page: the granularity of virtual memory in bytes; 0: the devices have none.
         missing: ops without a kernel.
         fp64: whether float64 and complex128 have kernels.
         determinism: class of all kernels.
@@ -67,6 +76,7 @@ class ReferenceDriver(Driver):
         opened: the numbers of the devices that were opened, in order.
         open_devices: those that are open, by number.
         alloc_calls: how many allocations were asked for.
+        map_calls: how often memory was to come behind addresses.
         foreign: bytes that somebody else took from each device.
     """
 
@@ -79,6 +89,7 @@ class ReferenceDriver(Driver):
         host_addressable: bool = False,
         kind: DeviceKind = DeviceKind.ACCELERATOR,
         memory: int = 1 << 28,
+        page: int = 0,
         missing: Iterable[str] = (),
         fp64: bool = True,
         determinism: str = "bitwise",
@@ -91,6 +102,7 @@ class ReferenceDriver(Driver):
         self.streams = streams
         self.host_addressable = host_addressable
         self.memory = memory
+        self.page = page
         self.missing = set(missing)
         self.fp64 = fp64
         self.determinism = determinism
@@ -99,7 +111,7 @@ class ReferenceDriver(Driver):
         self.launches: list[Launch] = []
         self.opened: list[int] = []
         self.open_devices: dict[int, ReferenceDevice] = {}
-        self.alloc_calls = 0
+        self.alloc_calls = self.map_calls = 0
         self.foreign = 0
         self.next_handle = 0  # 0 is a legal handle
         self.lock = ForkSafeLock()

@@ -2,7 +2,7 @@
 # cython: cdivision=True, c_api_binop_methods=False, embedsignature=True, binding=True
 """The compiled warm path: arrays, buffers, streams and the dispatch of elementwise ops.
 
-Read it in this order: types (dtype, device, kernel), memory (pool, buffer), timeline (order, hazards,
+Read it in this order: types (dtype, device, kernel), pool, memory (buffer), timeline (order, hazards,
 progress), stream, array, dispatch (from a public function to the native call). Whatever is not on
 the warm path is Python in the neighbouring modules.
 """
@@ -24,6 +24,7 @@ from .optable import OPS
 
 include "abi.pxi"
 include "types.pxi"
+include "pool.pxi"
 include "memory.pxi"
 include "borrowed.pxi"
 include "timeline.pxi"

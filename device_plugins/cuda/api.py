@@ -24,6 +24,21 @@ typedef struct CUfunc_st *CUfunction;
 typedef struct CUstream_st *CUstream;
 typedef struct CUevent_st *CUevent;
 typedef struct { unsigned char bytes[16]; } CUuuid;
+typedef unsigned long long CUmemGenericAllocationHandle;
+typedef struct { int type; int id; } CUmemLocation;
+typedef struct {
+    int type;
+    int requestedHandleTypes;
+    CUmemLocation location;
+    void *win32HandleMetaData;
+    struct {
+        unsigned char compressionType;
+        unsigned char gpuDirectRDMACapable;
+        unsigned short usage;
+        unsigned char reserved[4];
+    } allocFlags;
+} CUmemAllocationProp;
+typedef struct { CUmemLocation location; int flags; } CUmemAccessDesc;
 
 CUresult cuInit(unsigned int flags);
 CUresult cuDriverGetVersion(int *version);
@@ -50,6 +65,18 @@ CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest);
 CUresult cuMemGetInfo_v2(size_t *free, size_t *total);
 CUresult cuMemAlloc_v2(CUdeviceptr *pointer, size_t bytes);
 CUresult cuMemFree_v2(CUdeviceptr pointer);
+CUresult cuMemGetAllocationGranularity(size_t *size, const CUmemAllocationProp *memory, int option);
+CUresult cuMemAddressReserve(CUdeviceptr *pointer, size_t bytes, size_t alignment,
+    CUdeviceptr wished, unsigned long long flags);
+CUresult cuMemAddressFree(CUdeviceptr pointer, size_t bytes);
+CUresult cuMemCreate(CUmemGenericAllocationHandle *memory, size_t bytes,
+    const CUmemAllocationProp *properties, unsigned long long flags);
+CUresult cuMemRelease(CUmemGenericAllocationHandle memory);
+CUresult cuMemMap(CUdeviceptr pointer, size_t bytes, size_t offset,
+    CUmemGenericAllocationHandle memory, unsigned long long flags);
+CUresult cuMemUnmap(CUdeviceptr pointer, size_t bytes);
+CUresult cuMemSetAccess(CUdeviceptr pointer, size_t bytes, const CUmemAccessDesc *access,
+    size_t count);
 CUresult cuMemHostAlloc(void **pointer, size_t bytes, unsigned int flags);
 CUresult cuMemFreeHost(void *pointer);
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dst, const void *src, size_t bytes, CUstream stream);

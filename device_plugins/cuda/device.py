@@ -40,6 +40,7 @@ from .errors import not_started, translate
 from .launch import BoundKernel, LaunchEnv, put
 from .listing import Found
 from .queue import Queue
+from .ranges import CudaMemory
 from .staging import CudaStaging, PinnedWords
 from .streams import CudaStreams
 
@@ -86,6 +87,7 @@ class CudaDevice(CudaStreams):
             )
             self.staging = CudaStaging(self.context)
             self.words = PinnedWords(self.context)
+            self.memory = CudaMemory(self) if found.virtual_memory else None
             # Of a program that does not compile, the first kernel that is needed will say why.
             with contextlib.suppress(CompileError):
                 self.traits = measured(self._probe, found.traits, name)
@@ -169,6 +171,10 @@ class CudaDevice(CudaStreams):
             with self.translated("giving memory back"):
                 self.context.call("cuMemFree_v2", handle)
 
+    def virtual_memory(self) -> CudaMemory | None:
+        """Return how memory comes behind addresses, if the card can do that."""
+        return self.memory
+
     def memory_info(self) -> tuple[int, int]:
         """Return the free and the total bytes."""
         self.check()
@@ -197,6 +203,8 @@ class CudaDevice(CudaStreams):
         ends = self.context.device, other.context.device
         with contextlib.suppress(CudaError):  # then the driver goes through the host
             if self.context.get("cuDeviceCanAccessPeer", "int", *ends):
+                if other.memory is not None:
+                    other.memory.let_read(int(self.context.device))
                 self.context.call("cuCtxEnablePeerAccess", other.context.raw, 0)
         self._peers.add(other)
 

@@ -18,6 +18,7 @@ _SHARED_MEMORY_PER_BLOCK = 8
 _MULTIPROCESSORS = 16
 _COMPUTE_MODE = 20
 _CAPABILITY = (75, 76)
+_VIRTUAL_MEMORY = 102
 #: Compute mode in which no context may be made.
 _PROHIBITED = 2
 #: For the aliases: above the same card seen through OpenCL.
@@ -30,13 +31,19 @@ _ALIGNMENT = 256
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A device: the driver's number, what is known of it, and its compute capability."""
+    """A device: the driver's number, what is known of it, and its compute capability.
+
+    Attributes:
+        prohibited: whether no context may be made.
+        virtual_memory: whether memory can be put behind addresses.
+    """
 
     raw: Any
     info: DeviceInfo
     traits: Traits
     capability: tuple[int, int]
     prohibited: bool = False
+    virtual_memory: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +117,9 @@ def _describe(api: Api, index: int, version: tuple[int, int]) -> Found:
         max_allocation=total,
         forward_progress=True,
     )
-    return Found(raw, info, traits, (major, minor), attribute(_COMPUTE_MODE) == _PROHIBITED)
+    prohibited = attribute(_COMPUTE_MODE) == _PROHIBITED
+    virtual_memory = attribute(_VIRTUAL_MEMORY) == 1
+    return Found(raw, info, traits, (major, minor), prohibited, virtual_memory)
 
 
 def check_usable(found: Found, name: str) -> None:

@@ -9,7 +9,6 @@ a grid beyond the limits fails as a card's would. `FakeCuda.faults` makes any ca
 
 from __future__ import annotations
 
-import ctypes
 import threading
 import time
 from collections import Counter, deque
@@ -17,15 +16,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 from emulated.compiler import Code, Kernel
 from phalanx.device_plugins.cuda.api import types
 
 from . import codes
 from .compiler import IMAGE, loaded
+from .ranges import FakeRanges
 
 FFI = types()
-_POISON = 0xDB
 #: Calls that need no context.
 _FREE = ("cuInit", "cuDriver", "cuGetError", "cuDevice", "cuCtx")
 #: Functions that compiled code calls by their address; from Python they check their types.
@@ -60,7 +58,7 @@ class _Event:
     destroyed: bool = False
 
 
-class FakeCuda:
+class FakeCuda(FakeRanges):
     """The functions of the driver API; whatever has a name there is a method ``_name`` here.
 
     Args:
@@ -69,6 +67,7 @@ class FakeCuda:
         version: of CUDA that the driver knows.
         capability: of the devices.
         compute_mode: 0 is the default, 2 prohibits contexts.
+        virtual: whether memory can be put behind addresses.
 
     Attributes:
         faults: what calls return instead, by name: a number of code, or codes for one call each,
@@ -86,24 +85,19 @@ class FakeCuda:
         version: int = 12090,
         capability: tuple[int, int] = (9, 0),
         compute_mode: int = 0,
+        virtual: bool = True,
     ) -> None:
+        super().__init__(memory)
         self.faults: dict[str, int | list[int]] = {}
         self.calls: Counter[str] = Counter()
         self.missing: set[str] = set()
         self.said = ""
-        self.pinned = 0
         self.contexts = 0
-        self._devices, self._memory, self._version = devices, memory, version
+        self._devices, self._version, self._virtual = devices, version, virtual
         self._capability, self._compute_mode = capability, compute_mode
         self._lock = threading.RLock()
         self._here = threading.local()
         self._sticky = codes.SUCCESS
-        self._blocks: dict[int, np.ndarray[Any, Any]] = {}
-        self._sizes: dict[int, int] = {}
-        #: The context of each block of memory; pairs of contexts of which one reaches the other's.
-        self._owners: dict[int, int] = {}
-        self.peers: set[tuple[int, int]] = set()
-        self._hosts: dict[int, Any] = {}
         legacy = _Stream()  # which goes by two names; 2 is the default stream of each thread
         self._objects: dict[int, Any] = {0: legacy, 1: legacy, 2: _Stream()}
         self._texts: dict[str, Any] = {}
@@ -141,10 +135,6 @@ class FakeCuda:
         if isinstance(planned, int):
             return planned
         return planned.pop(0) if planned else codes.SUCCESS
-
-    def live(self) -> int:
-        """Return the bytes of device memory in use."""
-        return sum(self._sizes.values())
 
     # The driver and its devices
 
@@ -196,6 +186,7 @@ class FakeCuda:
         del device
         major, minor = self._capability
         known = {1: 64, 8: 48 * 2**10, 16: 2, 20: self._compute_mode, 75: major, 76: minor}
+        known[102] = int(self._virtual)
         out[0] = known[number]
 
     # Contexts: each thread has a stack of them
@@ -230,102 +221,6 @@ class FakeCuda:
 
     def _cuCtxGetStreamPriorityRange(self, least: Any, greatest: Any) -> None:
         least[0], greatest[0] = 0, -5
-
-    # Memory
-
-    def _cuMemGetInfo_v2(self, free: Any, total: Any) -> None:
-        free[0], total[0] = self._memory - self.live(), self._memory
-
-    def _cuMemAlloc_v2(self, out: Any, size: int) -> int:
-        if size <= 0:
-            return codes.INVALID_VALUE
-        if self.live() + size > self._memory:
-            return codes.OUT_OF_MEMORY
-        whole = np.full(size + 512, _POISON, np.uint8)
-        address = int(whole.ctypes.data + -whole.ctypes.data % 512)
-        self._blocks[address], self._sizes[address] = whole, size
-        self._owners[address] = self._stack()[-1]
-        out[0] = address
-        return codes.SUCCESS
-
-    def _cuMemFree_v2(self, pointer: int) -> int:
-        block = self._blocks.pop(int(pointer), None)
-        if block is None:
-            return codes.INVALID_VALUE
-        del self._sizes[int(pointer)], self._owners[int(pointer)]
-        block[:] = _POISON
-        return codes.SUCCESS
-
-    def _cuMemHostAlloc(self, out: Any, size: int, flags: int) -> None:
-        assert flags == 0
-        room = FFI.new("char[]", size)
-        address = int(FFI.cast("uintptr_t", room))
-        self._hosts[address] = room
-        self.pinned += size
-        out[0] = FFI.cast("void *", address)
-
-    def _cuMemFreeHost(self, pointer: Any) -> int:
-        room = self._hosts.pop(int(FFI.cast("uintptr_t", pointer)), None)
-        if room is None:
-            return codes.INVALID_VALUE
-        self.pinned -= len(room)
-        return codes.SUCCESS
-
-    def _holds(self, address: int, size: int) -> bool:
-        return self._owner(address, size) is not None
-
-    def _owner(self, address: int, size: int) -> int | None:
-        """The context whose memory has these bytes."""
-        for at, known in self._sizes.items():
-            if 0 <= address - at <= known - size:
-                return self._owners[at]
-        return None
-
-    def _copy(self, dst: Any, src: Any, size: int, stream: Any, *ends: int) -> int:
-        """Enqueue a copy; ``ends`` tells which of the two are in the device's memory."""
-        places = [int(FFI.cast("uintptr_t", place)) for place in (dst, src)]
-        if not all(self._holds(places[end], size) for end in ends):
-            return codes.INVALID_VALUE
-
-        def copy() -> None:
-            if all(self._holds(places[end], size) for end in ends):
-                ctypes.memmove(*places, size)
-            else:
-                self._break(codes.ILLEGAL_ADDRESS, "a copy from or to memory that was given back")
-
-        return self._enqueue(stream, copy)
-
-    def _cuMemcpyHtoDAsync_v2(self, dst: int, src: Any, size: int, stream: Any) -> int:
-        return self._copy(dst, src, size, stream, 0)
-
-    def _cuMemcpyDtoHAsync_v2(self, dst: Any, src: int, size: int, stream: Any) -> int:
-        return self._copy(dst, src, size, stream, 1)
-
-    def _cuMemcpyDtoDAsync_v2(self, dst: int, src: int, size: int, stream: Any) -> int:
-        if self._owner(int(dst), size) != self._owner(int(src), size):
-            return codes.INVALID_VALUE
-        return self._copy(dst, src, size, stream, 0, 1)
-
-    def _cuDeviceCanAccessPeer(self, out: Any, device: int, peer: int) -> int:
-        out[0] = int(device != peer)
-        return codes.SUCCESS
-
-    def _cuCtxEnablePeerAccess(self, peer: Any, flags: int) -> int:
-        pair = (self._stack()[-1], int(FFI.cast("uintptr_t", peer)))
-        if flags or pair[0] == pair[1]:
-            return codes.INVALID_VALUE
-        if pair in self.peers:
-            return codes.PEER_ALREADY
-        self.peers.add(pair)
-        return codes.SUCCESS
-
-    def _cuMemcpyPeerAsync(
-        self, dst: int, to: Any, src: int, of: Any, size: int, stream: Any
-    ) -> int:
-        owners = [self._owner(int(place), size) for place in (dst, src)]
-        if owners != [int(FFI.cast("uintptr_t", context)) for context in (to, of)]:
-            return codes.INVALID_VALUE
-        return self._copy(dst, src, size, stream, 0, 1)
 
     # Streams and events
 
