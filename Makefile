@@ -24,7 +24,7 @@ JOBS ?= 2
 MINUTES ?= 2
 SECONDS ?= 20
 
-.PHONY: help accuracy edit demo test test-all compatibility gpu conformance certify try-device self-test scaffolds proof stress cover sanitize bench lint types wheel clean
+.PHONY: help accuracy edit demo test test-all compatibility gpu conformance certify try-device self-test scaffolds examples proof stress cover sanitize bench lint types wheel clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -80,6 +80,9 @@ self-test: $(VENV)/.test ## whether the conformance suite catches all faulty dev
 scaffolds: $(VENV)/.test ## make, install and certify each package of `phalanx new-plugin`, or FORMS=; ARGS=--help
 	$(RUN) $(BIN)/python tests/scaffold/certify.py $(FORMS) $(ARGS)
 
+examples: $(VENV)/.test ## install and certify the plugins of examples/plugins; ARGS=--help
+	$(RUN) $(BIN)/python tests/scaffold/certify_example.py $(ARGS)
+
 proof: $(VENV)/.test ## check functions of one operand on all inputs; resumes; ARGS=--help
 	$(RUNTIMES)
 	$(RUN) PYTHONPATH=tests $(BIN)/python -m proof $(ARGS)
@@ -103,6 +106,7 @@ test-all: ## all tests, all devices, sanitizers, Oclgrind, the model, all texts 
 	$(MAKE) test ARGS='-m ""'
 	$(MAKE) conformance
 	$(MAKE) scaffolds FORMS='c python' ARGS='--level core'
+	$(MAKE) examples ARGS=--full
 	$(MAKE) sanitize SECONDS=60
 	cd tests && ../$(BIN)/python -m model --all 1 --some 40 --length 2
 	cd tests && ../$(BIN)/python -m device_code.cuda
