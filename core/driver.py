@@ -235,6 +235,9 @@ class OpenDevice(ABC):
     """
 
     capabilities: Capability = Capability(0)
+    #: For kernels with a native function: the addresses of the ``phx_device`` and of its default
+    #: ``phx_stream``, 0 for none.
+    native: tuple[int, int] = (0, 0)
 
     @abstractmethod
     def alloc(self, size: int) -> int:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from phalanx.abi.kernel_table import KernelRow, read_table
+from phalanx.abi import structs as abi
+from phalanx.abi.kernel_table import KernelRow, read_row, read_table
 from phalanx.abi.library import Library, open_library
 from phalanx.abi.structs import ABI_MINOR, ffi, text
 from phalanx.errors import (
@@ -18,6 +19,7 @@ from phalanx.errors import (
     DriverCallError,
     PluginLoadError,
 )
+from phalanx.optable import DTYPES, OPS
 from phalanx.vendor import (
     Capability,
     DeviceInfo,
@@ -39,7 +41,8 @@ from phalanx.vendor import (
 _FOREVER = 2**64 - 1
 _PER_CORE = 2**32 - 1  # PHX_THREADS_PER_CORE
 _KINDS = (DeviceKind.CPU, DeviceKind.GPU, DeviceKind.ACCELERATOR)
-_Table = dict[tuple[str, tuple[str, ...], Layout], list[Kernel]]
+_Key = tuple[str, tuple[str, ...], Layout]
+_Table = dict[_Key, list[Kernel]]
 _FAULT = "this is a fault of the plugin"
 _NO_ROW = Refusal()
 
@@ -185,6 +188,9 @@ class NativeDevice(OpenDevice):
         self._alignment = alignment
         self._lock = ForkSafeLock()
         self._kernels: _Table | None = None
+        self._found: dict[_Key, Kernel | Refusal] = {}
+        self._adopted: dict[int, list[Any]] = {}  # owners of the host's memory, by handle
+        self.native = (int(ffi().cast("uintptr_t", device)), self._default_stream())
 
     def close(self) -> None:
         """Close the device; does nothing if it is closed."""
@@ -225,8 +231,7 @@ class NativeDevice(OpenDevice):
 
     def copy(self, dst: Place, src: Place, size: int, *, stream: Stream) -> None:
         """Enqueue a copy."""
-        device, cast = self._device, ffi().cast
-        queue = cast("phx_stream *", stream.handle or 0)
+        device, queue = self._device, self._stream(stream.handle)
         self._call("copy", device, queue, self._place(dst), self._place(src), size)
 
     def _place(self, place: Place) -> Any:
@@ -239,11 +244,78 @@ class NativeDevice(OpenDevice):
             raise DeviceMismatchError(f"{self.name}: a copy from or to another device")
         return (device, ffi().cast("void *", place.handle), place.offset)
 
+    # The host's memory
+
+    def adopt_host(self, address: int, size: int, owner: Any) -> Place | None:
+        """Return where the device finds memory of the host, if it can use that in place."""
+        if not self._can(abi.Capability.HOST_MEMORY):
+            return None
+        handle, offset, cast = ffi().new("void **"), ffi().new("uint64_t *"), ffi().cast
+        self._call("host_adopt", self._device, cast("void *", address), size, handle, offset)
+        if not handle[0]:
+            return None
+        made = int(cast("uintptr_t", handle[0]))
+        with self._lock:  # two arrays over the same memory may have the same handle
+            self._adopted.setdefault(made, []).append(owner)
+        return Place(self, made, int(offset[0]))
+
+    def release_host(self, handle: int) -> None:
+        """Give the host's memory back."""
+        self._call("host_release", self._device, ffi().cast("void *", handle))
+        with self._lock:
+            owners = self._adopted[handle]
+            owners.pop()
+            if not owners:
+                del self._adopted[handle]
+
+    def host_address(self, handle: int) -> int | None:
+        """Return where the host reaches a block in place."""
+        if not self._can(abi.Capability.HOST_MEMORY):
+            return None
+        out, cast = ffi().new("void **"), ffi().cast
+        self._call("host_address", self._device, cast("void *", handle), out)
+        return int(cast("uintptr_t", out[0])) or None
+
     # Kernels
 
     def kernel(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Kernel | Refusal:
-        """Return the first row of the kernel table for a key."""
-        return next(self._rows(op, dtypes, layout), _NO_ROW)
+        """Return the first row of the kernel table for a key, or what the library finds."""
+        row = next(self._rows(op, dtypes, layout), None)
+        if row is not None or not self._can(abi.Capability.FIND_KERNEL):
+            return row or _NO_ROW
+        key = (op, dtypes, layout)
+        found = self._found.get(key)
+        if found is None:
+            found = self._found.setdefault(key, self._find(*key))
+        return found
+
+    def _find(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Kernel | Refusal:
+        new = ffi().new
+        name, row, reason = op.encode(), new("const phx_kernel **"), new("phx_str *")
+        letters = new("char[]", name)
+        codes = new("uint8_t[]", [DTYPES[d].code for d in dtypes])
+        inputs = next(len(s.inputs) for s in OPS[op].signatures if s.dtypes == dtypes)
+        outputs = len(dtypes) - inputs
+        asked = ((letters, len(name)), codes, inputs, outputs, layout)
+        self._call("kernel_find", self._device, *asked, row, reason)
+        if not row[0]:
+            return Refusal(text(reason[0]))
+        read, problem = read_row(row[0])
+        if read is None:
+            raise PluginLoadError(f"kernel_find on {self.name}{problem}", remedy=_FAULT)
+        return self._make_kernel(read)
+
+    def compile_ahead(self, kernel: Kernel) -> tuple[int, int] | None:
+        """Make ready what a kernel needs, if the library compiles any."""
+        if not self._can(abi.Capability.COMPILE):
+            return None
+        out = ffi().new("uint32_t[2]")
+        row = ffi().cast("const phx_kernel *", kernel.handle)
+        self._call("kernel_compile", self._device, row, out, out + 1)
+        return int(out[0]), int(out[1])
+
+    def _can(self, capability: abi.Capability) -> bool:
+        return bool(self._library.capabilities & capability)
 
     def alternatives(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Sequence[Kernel]:
         """Return the further rows of the kernel table for a key."""
@@ -282,6 +354,7 @@ class NativeDevice(OpenDevice):
             determinism=row.determinism.value,
             error_bound=row.error_bound,
             provider=f"{Path(self._library.path).name} {self._library.version}".strip(),
+            handle=row.address,
             run=row.run,
             native=row.address,
         )
@@ -292,6 +365,17 @@ class NativeDevice(OpenDevice):
             self._library.fail(ffi().cast("phx_error *", address), context)
 
     # Streams and events; a handle is the address of the native object.
+
+    def _default_stream(self) -> int:
+        """Ask once what stands for the default stream; 0, a null pointer, where nothing does."""
+        if not self._can(abi.Capability.DEFAULT_STREAM):
+            return 0
+        out = ffi().new("phx_stream **")
+        self._call("stream_default", self._device, out)
+        return self._made("stream_default", "stream", out[0])
+
+    def _stream(self, handle: int | None) -> Any:
+        return ffi().cast("phx_stream *", handle or self.native[1])
 
     def stream_create(self, priority: int) -> int:
         """Return a new stream."""
@@ -316,23 +400,17 @@ class NativeDevice(OpenDevice):
     def stream_query(self, handle: int | None) -> bool:
         """Return whether a stream is idle."""
         out = ffi().new("int32_t *")
-        self._call("stream_query", ffi().cast("phx_stream *", handle or 0), out)
+        self._call("stream_query", self._stream(handle), out)
         return bool(out[0])
 
     def stream_synchronize(self, handle: int | None, timeout: float | None = None) -> None:
         """Wait for a stream."""
-        stream = ffi().cast("phx_stream *", handle or 0)
-        self._call("stream_synchronize", stream, _nanoseconds(timeout))
+        self._call("stream_synchronize", self._stream(handle), _nanoseconds(timeout))
 
     def stream_wait_event(self, handle: int | None, event: int) -> None:
         """Let a stream wait for an event."""
-        stream = ffi().cast("phx_stream *", handle or 0)
-        self._call(
-            "stream_wait_event",
-            self._device,
-            stream,
-            ffi().cast("phx_event *", event),
-        )
+        waited = ffi().cast("phx_event *", event)
+        self._call("stream_wait_event", self._device, self._stream(handle), waited)
 
     def event_create(self, timed: bool) -> int:
         """Return a new event."""
@@ -346,8 +424,8 @@ class NativeDevice(OpenDevice):
 
     def event_record(self, event: int, handle: int | None) -> None:
         """Put an event behind a stream's work."""
-        cast = ffi().cast
-        self._call("event_record", cast("phx_event *", event), cast("phx_stream *", handle or 0))
+        recorded = ffi().cast("phx_event *", event)
+        self._call("event_record", recorded, self._stream(handle))
 
     def event_query(self, event: int) -> bool:
         """Return whether an event has been passed."""

@@ -35,6 +35,13 @@ class KernelRow:
         return self.op, self.dtypes, self.layout
 
 
+def read_row(row: Any) -> tuple[KernelRow | None, str]:
+    """Return a single row as it was found, or ``None`` and what is wrong with it."""
+    least = end_of("phx_kernel", "data")
+    why = _malformed(row, least) or _unfit(row)
+    return (None, f"{_label(row, least)}: {why}") if why else (_read(row), "")
+
+
 def read_table(rows: Any, count: int, *, newer: bool = False) -> tuple[list[KernelRow], list[str]]:
     """Return the good rows of a table, and a line for every row that is not one.
 

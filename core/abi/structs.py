@@ -9,11 +9,10 @@ from __future__ import annotations
 import functools
 import json
 import re
-from enum import IntEnum
+from enum import IntEnum, IntFlag
 from pathlib import Path
 from typing import Any
 
-from phalanx.driver import Capability
 from phalanx.runtime.locks import ForkSafeLock
 
 from .build import HEADER, declarations
@@ -37,6 +36,22 @@ class ErrorCode(IntEnum):
     ABI_MISMATCH = 7
     UNAVAILABLE = 8
     INTERNAL = 9
+
+
+class Capability(IntFlag):
+    """The bits of ``PHX_CAP_*``; the first four are those of ``phalanx.driver.Capability``.
+
+    What the others promise has a default in ``OpenDevice``, so a driver in Python needs no bit.
+    """
+
+    STREAMS = 1
+    EVENT_TIMING = 2
+    TRIM = 4
+    THREADS = 8
+    FIND_KERNEL = 16
+    COMPILE = 32
+    HOST_MEMORY = 64
+    DEFAULT_STREAM = 128
 
 
 REQUIRED = (
@@ -69,7 +84,13 @@ OPTIONAL = {
     Capability.EVENT_TIMING: ("event_elapsed",),
     Capability.TRIM: ("device_trim",),
     Capability.THREADS: ("device_threads",),
+    Capability.FIND_KERNEL: ("kernel_find",),
+    Capability.COMPILE: ("kernel_compile",),
+    Capability.HOST_MEMORY: ("host_adopt", "host_release", "host_address"),
+    Capability.DEFAULT_STREAM: ("stream_default",),
 }
+#: Capabilities that make sense only with the streams of another one.
+_NEEDS_STREAMS = (Capability.EVENT_TIMING, Capability.DEFAULT_STREAM)
 
 _ffi_lock = ForkSafeLock()
 _ffi: Any = None
@@ -229,10 +250,11 @@ def _capability_problems(api: Any, minor: int) -> list[str]:
                 problems.append(f"{label} is set, but {name} is null")
             elif present and not claimed:
                 problems.append(f"{name} is there, but {label} is not set")
-    if bits & Capability.EVENT_TIMING and not bits & Capability.STREAMS:
-        problems.append(
-            "PHX_CAP_EVENT_TIMING is set without PHX_CAP_STREAMS, whose events it times"
-        )
+    problems += [
+        f"PHX_CAP_{needy.name} is set without PHX_CAP_STREAMS, which it adds to"
+        for needy in _NEEDS_STREAMS
+        if bits & needy and not bits & Capability.STREAMS
+    ]
     if minor <= ABI_MINOR:
         if bits & ~known:
             problems.append(f"capabilities has unknown bits {bits & ~known:#x}")

@@ -78,6 +78,10 @@ typedef struct {
 #define PHX_CAP_EVENT_TIMING 2  /* event_elapsed */
 #define PHX_CAP_TRIM 4          /* device_trim */
 #define PHX_CAP_THREADS 8       /* device_threads */
+#define PHX_CAP_FIND_KERNEL 16  /* kernel_find */
+#define PHX_CAP_COMPILE 32      /* kernel_compile */
+#define PHX_CAP_HOST_MEMORY 64  /* host_adopt, host_release, host_address */
+#define PHX_CAP_DEFAULT_STREAM 128 /* stream_default; needs PHX_CAP_STREAMS */
 #define PHX_THREADS_PER_CORE 0xffffffffu /* for device_threads */
 
 /* Device features. */
@@ -204,6 +208,7 @@ typedef struct {
     uint32_t n_outputs;
     uint32_t n_params;
     uint32_t scalars;               /* bit i: input i is one element in host memory, valid during the call only */
+    phx_device *device;             /* whose launch it is: a null stream does not tell */
 } phx_call;
 
 typedef struct phx_kernel phx_kernel;
@@ -265,6 +270,25 @@ typedef struct {
     /* PHX_CAP_THREADS: how many threads of this process a kernel uses at most; `count` sets it for the kernels that
      * begin later, unless it is 0. PHX_THREADS_PER_CORE is one for each usable core. */
     phx_error *(*device_threads)(phx_device *device, uint32_t count, uint32_t *out_count);
+    /* PHX_CAP_FIND_KERNEL: the kernel for what the table has no row for: dtypes are inputs then outputs, layout is
+     * any of the three. Compiles nothing; the row is valid until device_close. A null pointer in out_kernel says that
+     * there is none, and out_reason may say why, for the user: a text that is valid until the thread's next call. */
+    phx_error *(*kernel_find)(phx_device *device, phx_str op, const uint8_t *dtypes, uint32_t n_inputs,
+                              uint32_t n_outputs, int32_t layout, const phx_kernel **out_kernel, phx_str *out_reason);
+    /* PHX_CAP_COMPILE: makes ready, ahead of time, what a kernel needs in the commonest case; blocks. Counts the
+     * programs that were compiled, and those that were read from a cache. */
+    phx_error *(*kernel_compile)(phx_device *device, const phx_kernel *kernel, uint32_t *out_compiled,
+                                 uint32_t *out_cached);
+    /* PHX_CAP_HOST_MEMORY: use of the host's memory in place. host_adopt gives a handle and the offset of the first
+     * byte, or a null handle: the host copies. The bytes stay valid until host_release, which must not block and comes
+     * when the host knows of no work on them. host_address tells where the host reaches a block, null: nowhere. */
+    phx_error *(*host_adopt)(phx_device *device, void *address, uint64_t size, void **out_handle,
+                             uint64_t *out_offset);
+    phx_error *(*host_release)(phx_device *device, void *handle);
+    phx_error *(*host_address)(phx_device *device, void *handle, void **out_address);
+    /* PHX_CAP_DEFAULT_STREAM: the default stream by a handle of its own, which the host passes in the place of null
+     * and never destroys. Asked once after device_open; for a plugin whose calls must know the device of a stream. */
+    phx_error *(*stream_default)(phx_device *device, phx_stream **out);
 } phx_api;
 /* cffi: end */
 

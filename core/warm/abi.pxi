@@ -21,6 +21,8 @@ cdef extern from "phalanx.h" nogil:
 
     ctypedef struct phx_error:
         int32_t code
+    ctypedef struct phx_device:
+        pass
     ctypedef struct phx_stream:
         pass
     ctypedef struct phx_kernel:
@@ -33,5 +35,6 @@ cdef extern from "phalanx.h" nogil:
         uint32_t n_outputs
         uint32_t n_params
         uint32_t scalars
+        phx_device *device
     ctypedef phx_error *(*phx_run_fn)(const phx_kernel *self, phx_stream *stream,
                                       const phx_call *call) noexcept nogil

@@ -149,6 +149,7 @@ cdef inline int launch_native(Stream s, Kernel kernel, phx_run_fn run, const phx
     call.n_outputs = n_outputs
     call.n_params = n_params
     call.scalars = scalars
+    call.device = t.device.native
     depend_on_all(t, arrays, n_inputs, n_outputs)
     t.begin()
     if work < NOGIL_COUNT and not PHX_DELAYS:

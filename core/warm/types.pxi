@@ -214,6 +214,7 @@ cdef class Device:
     cdef readonly int index
     cdef readonly object info
     cdef object opened        # the driver's OpenDevice, None while it is closed
+    cdef phx_device *native   # what native kernels get for it
     cdef readonly str name
     cdef readonly bint host_addressable
     cdef readonly bint has_streams
@@ -276,6 +277,9 @@ cdef class Device:
                 self.has_streams = bool(opened.capabilities & Capability.STREAMS)
                 stream = Stream.__new__(Stream, _BARE)
                 self.add_timeline(stream, None)
+                device, queue = opened.native
+                self.native = <phx_device *><uintptr_t>device
+                stream.timeline.native = <phx_stream *><uintptr_t>queue
                 self.default_stream = stream
                 self.pool = Pool(self)
                 phx_pool_add_stream(self.pool.pool, stream.timeline.id)

@@ -8,11 +8,12 @@ import types
 from typing import Any
 
 import pytest
+from phalanx import driver
 from phalanx.abi import build as abi_build
 from phalanx.abi import structs as abi
 from phalanx.abi.kernel_table import read_table
-from phalanx.abi.structs import ffi
-from phalanx.driver import Capability, Feature, Layout
+from phalanx.abi.structs import Capability, ffi
+from phalanx.driver import Feature, Layout
 from phalanx.optable import DTYPES
 
 
@@ -57,6 +58,9 @@ def test_the_functions_of_the_table_are_all_accounted_for() -> None:
     fields = {n for n, f in ffi().typeof("phx_api").fields if f.type.kind == "function"}
     assert fields == {*abi.REQUIRED, *(name for names in abi.OPTIONAL.values() for name in names)}
     assert set(abi.OPTIONAL) == set(Capability)
+    assert {(bit.name, bit.value) for bit in driver.Capability} < {
+        (bit.name, bit.value) for bit in Capability
+    }
 
 
 @pytest.mark.parametrize(
@@ -122,12 +126,14 @@ def test_correct_tables() -> None:
         ({"built_abi_major": 2}, "built for ABI 2.0"),
         ({"min_host_abi_minor": 1}, "needs a host of at least 1.1"),
         ({"flags": 1}, "flags is 0x1"),
-        ({"capabilities": 64}, "unknown bits 0x40"),
+        ({"capabilities": 256}, "unknown bits 0x100"),
         ({"alloc": 0}, "alloc is null; tier 'sync' requires it"),
         ({"device_trim": 8}, "device_trim is there, but PHX_CAP_TRIM is not set"),
         ({"capabilities": 4}, "PHX_CAP_TRIM is set, but device_trim is null"),
         (streams(event_query=0), "PHX_CAP_STREAMS is set, but event_query is null"),
         ({"capabilities": 2, "event_elapsed": 8}, "without PHX_CAP_STREAMS"),
+        ({"capabilities": 128, "stream_default": 8}, "without PHX_CAP_STREAMS"),
+        ({"capabilities": 64, "host_adopt": 8}, "PHX_CAP_HOST_MEMORY is set, but host_release is"),
         (streams(struct_size=SYNC), "PHX_CAP_STREAMS is set, but stream_create is null"),
     ],
 )

@@ -1,6 +1,7 @@
 /* A stranger's plugin: written against phalanx.h alone, tier "sync", memory of the host.
  *
- * The tests build it as it is and, with -DFAULT_..., in variants of which each breaks one rule of the ABI.
+ * The tests build it as it is; with -DRICH, with the optional calls; and with -DFAULT_..., in variants of which each
+ * breaks one rule of the ABI.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -104,7 +105,10 @@ static phx_error *device_info(uint32_t index, phx_device_info *out) {
     out->kind = PHX_KIND_ACCELERATOR;
     out->numa_node = -1;
     out->dlpack_type = 12; /* kDLExtDevice */
-    out->features = PHX_FEATURE_HOST_ADDRESSABLE | PHX_FEATURE_FP64 | PHX_FEATURE_SUBNORMALS;
+    out->features = PHX_FEATURE_FP64 | PHX_FEATURE_SUBNORMALS;
+#ifndef RICH
+    out->features |= PHX_FEATURE_HOST_ADDRESSABLE;
+#endif
     out->total_memory = MEMORY_LIMIT;
     out->max_allocation = MEMORY_LIMIT;
 #ifdef FAULT_ALIGNMENT
@@ -299,6 +303,10 @@ static phx_error *device_trim(phx_device *self) {
 }
 #endif
 
+#ifdef RICH
+#include "rich.h"
+#endif
+
 /* --- The table --- */
 
 #if defined(FAULT_NEWER_MAJOR)
@@ -340,6 +348,25 @@ static const later_api table = {
             .capabilities = PHX_CAP_STREAMS,
 #elif defined(FAULT_UNKNOWN_CAPABILITY)
             .capabilities = 1u << 20,
+#elif defined(RICH)
+            .capabilities = PHX_CAP_STREAMS | PHX_CAP_FIND_KERNEL | PHX_CAP_COMPILE | PHX_CAP_HOST_MEMORY |
+                            PHX_CAP_DEFAULT_STREAM,
+            .stream_create = stream_create,
+            .stream_destroy = stream_destroy,
+            .stream_query = stream_query,
+            .stream_synchronize = stream_synchronize,
+            .stream_wait_event = stream_wait_event,
+            .event_create = event_create,
+            .event_destroy = event_destroy,
+            .event_record = event_record,
+            .event_query = event_query,
+            .event_synchronize = event_synchronize,
+            .kernel_find = kernel_find,
+            .kernel_compile = kernel_compile,
+            .host_adopt = host_adopt,
+            .host_release = host_release,
+            .host_address = host_address,
+            .stream_default = stream_default,
 #elif defined(FAULT_HIDDEN_CAPABILITY)
             .device_trim = device_trim,
 #endif
