@@ -302,7 +302,7 @@ class NativeDevice(OpenDevice):
             return Refusal(text(reason[0]))
         read, problem = read_row(row[0])
         if read is None:
-            raise PluginLoadError(f"kernel_find on {self.name}{problem}", remedy=_FAULT)
+            raise PluginLoadError(f"kernel_find on {self.name}: {problem}", remedy=_FAULT)
         return self._make_kernel(read)
 
     def compile_ahead(self, kernel: Kernel) -> tuple[int, int] | None:
@@ -333,16 +333,16 @@ class NativeDevice(OpenDevice):
         count = ffi().new("uint64_t *")
         self._call("kernel_table", self._device, rows, count)
         newer = self._library.built_abi[1] > ABI_MINOR
-        good, problems = read_table(rows[0], int(count[0]), newer=newer)
-        if problems:
+        read = read_table(rows[0], int(count[0]), newer=newer)
+        if problems := read.problems:
             more = f"\n  and {len(problems) - 8} more" if len(problems) > 8 else ""
-            lines = "\n  ".join(problems[:8])
+            lines = "\n  ".join(map(str, problems[:8]))
             raise PluginLoadError(
                 f"{self._library.path}, device {self.name}:\n  {lines}{more}",
                 remedy="mend these rows; `phalanx abi-check` shows all",
             )
         table: _Table = {}
-        for row in good:
+        for row in read.rows:
             table.setdefault(row.key, []).append(self._make_kernel(row))
         return table
 

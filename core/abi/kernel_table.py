@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
 from phalanx.driver import Layout
 from phalanx.optable import ALL, OPS, Determinism
 
+from .problem import Problem
 from .structs import end_of, ffi, text
 
 _DETERMINISM = (Determinism.NONE, Determinism.REPRODUCIBLE, Determinism.BITWISE)
 _MOST_OPERANDS = 32
 _MOST_ROWS = 1 << 20
+_LONGEST_NAME = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,101 +37,129 @@ class KernelRow:
         return self.op, self.dtypes, self.layout
 
 
-def read_row(row: Any) -> tuple[KernelRow | None, str]:
+@dataclass(frozen=True, slots=True)
+class TableRead:
+    """What a table holds: the good rows, what is wrong with others, and what is beyond this host.
+
+    ``unknown`` has a line for every row of a newer plugin that uses words which came after this
+    host: an op, an element type, a layout, a class, or dtypes that the op has only since.
+    """
+
+    rows: list[KernelRow] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+
+
+def read_row(row: Any) -> tuple[KernelRow | None, Problem | None]:
     """Return a single row as it was found, or ``None`` and what is wrong with it."""
-    least = end_of("phx_kernel", "data")
-    why = _malformed(row, least) or _unfit(row)
-    return (None, f"{_label(row, least)}: {why}") if why else (_read(row), "")
+    fault = _malformed(row) or _unknown(row) or _unfit(row)
+    return (None, _problem("phx_kernel", row, fault)) if fault else (_read(row), None)
 
 
-def read_table(rows: Any, count: int, *, newer: bool = False) -> tuple[list[KernelRow], list[str]]:
-    """Return the good rows of a table, and a line for every row that is not one.
+def read_table(rows: Any, count: int, *, newer: bool = False) -> TableRead:
+    """Read a table and hold every row against the op table.
 
     Args:
         rows: ``const phx_kernel *const *`` as the plugin returned it.
         count: the number of rows.
-        newer: the plugin was built for a later minor ABI than ours, so rows for ops that we do not
-            know are left out: this host never calls them. From other plugins they are mistakes.
+        newer: the plugin was built for a later minor ABI than ours, so rows with words that we do
+            not know are left out: this host never calls them. From other plugins they are mistakes.
     """
     if count and not rows:
-        return [], [f"kernel_table returned {count} rows and a null pointer"]
+        return TableRead(problems=[Problem("kernel_table", f"{count} rows and a null pointer")])
     if count > _MOST_ROWS:
-        return [], [f"kernel_table returned {count} rows, more than {_MOST_ROWS}"]
+        wrong = f"it returned {count} rows, more than {_MOST_ROWS}"
+        return TableRead(problems=[Problem("kernel_table", wrong)])
     good: dict[tuple[object, ...], KernelRow] = {}
-    problems = []
-    least = end_of("phx_kernel", "data")
+    read = TableRead()
     for place in range(count):
         row = rows[place]
-        where = f"row {place} of the kernel table"
-        why = _malformed(row, least)
-        if newer and not why and text(row.op) not in OPS:
+        fault = _malformed(row)
+        beyond = fault or _unknown(row) or _unfit(row)
+        if newer and beyond and not fault:
+            read.unknown.append(f"{_label(row)}: {beyond[1]}")
             continue
-        why = why or _unfit(row)
-        if why:
-            problems.append(f"{where}{_label(row, least)}: {why}")
-            continue
-        read = _read(row)
-        which = (*read.key, read.determinism)
-        if which in good:
-            problems.append(
-                f"{where}{_label(row, least)}: an earlier row has the same key and determinism"
-            )
-        else:
-            good[which] = read
-    return list(good.values()), problems
+        key = None if beyond else (*_read(row).key, row.determinism)
+        if key in good:
+            beyond = ("op", "an earlier row has the same key and determinism")
+        if beyond:
+            read.problems.append(_problem(f"kernel_table[{place}]", row, beyond))
+        elif key is not None:
+            good[key] = _read(row)
+    read.rows.extend(good.values())
+    return read
 
 
-def _label(row: Any, least: int) -> str:
-    if not row or row.struct_size < least or not row.op.data or row.op.size > 256:
+#: The field, and what is wrong with it.
+_Fault = tuple[str, str]
+
+
+def _problem(where: str, row: Any, fault: _Fault) -> Problem:
+    label = _label(row)
+    return Problem(f"{where}.{fault[0]}", f"{label}: {fault[1]}" if label else fault[1])
+
+
+def _least() -> int:
+    return end_of("phx_kernel", "data")
+
+
+def _label(row: Any) -> str:
+    if not row or row.struct_size < _least() or not row.op.data or row.op.size > _LONGEST_NAME:
         return ""
     dtypes = _dtypes(row) if row.dtypes and row.n_inputs + row.n_outputs <= _MOST_OPERANDS else ()
-    return f", {text(row.op)}({', '.join(dtypes)})"
+    return f"{text(row.op)}({', '.join(dtypes)})"
 
 
-def _malformed(row: Any, least: int) -> str:  # noqa: PLR0911 - one line per rule
+def _malformed(row: Any) -> _Fault | None:  # noqa: PLR0911 - one line per rule
+    """Return what no version of the ABI allows."""
     if not row:
-        return "the pointer is null"
-    if row.struct_size < least:
-        return f"struct_size is {int(row.struct_size)}; phx_kernel of ABI 1.0 has {least} bytes"
-    if not row.op.data or not 0 < row.op.size <= 256:
-        return "the op's name is missing or longer than 256 bytes"
+        return "struct_size", "the pointer to the row is null"
+    if row.struct_size < _least():
+        return (
+            "struct_size",
+            f"it is {int(row.struct_size)}, and phx_kernel of ABI 1.0 has {_least()} bytes",
+        )
+    if not row.op.data or not 0 < row.op.size <= _LONGEST_NAME:
+        return "op", f"the op's name is missing or longer than {_LONGEST_NAME} bytes"
     if not row.dtypes:
-        return "dtypes is null"
+        return "dtypes", "it is null"
     if row.n_outputs == 0 or row.n_inputs + row.n_outputs > _MOST_OPERANDS:
-        return f"{int(row.n_inputs)} inputs and {int(row.n_outputs)} outputs"
+        return "n_inputs", f"{int(row.n_inputs)} inputs and {int(row.n_outputs)} outputs"
     if not row.run:
-        return "run is null"
-    return _out_of_range(row)
+        return "run", "it is null"
+    if not math.isfinite(row.error_bound):
+        stated = f"it is {float(row.error_bound)}; a negative one means that none is stated"
+        return "error_bound", stated
+    return None
 
 
-def _out_of_range(row: Any) -> str:
+def _unknown(row: Any) -> _Fault | None:
+    """Return which constant of a well-formed row this host does not know."""
     unknown = [code for code in _codes(row) if code >= len(ALL)]
     if unknown:
-        return f"unknown element types {unknown}"
+        return "dtypes", f"unknown element types {unknown}"
     if row.layout not in set(Layout):
-        return f"unknown layout {int(row.layout)}"
+        return "layout", f"unknown layout {int(row.layout)}"
     if not 0 <= row.determinism < len(_DETERMINISM):
-        return f"unknown determinism class {int(row.determinism)}"
-    if not math.isfinite(row.error_bound):
-        return f"error_bound is {float(row.error_bound)}; a negative one means that none is stated"
-    return ""
+        return "determinism", f"unknown determinism class {int(row.determinism)}"
+    return None
 
 
-def _unfit(row: Any) -> str:
+def _unfit(row: Any) -> _Fault | None:
     """Return why a well-formed row serves no op; a misnamed kernel would never be called."""
     name = text(row.op)
     op = OPS.get(name)
     if op is None:
         close = get_close_matches(name, OPS, n=1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
-        return f"the op table has no op {name!r}{hint}"
+        return "op", f"the op table has no op {name!r}{hint}"
     dtypes, inputs = _dtypes(row), int(row.n_inputs)
     if any(s.inputs == dtypes[:inputs] and s.outputs == dtypes[inputs:] for s in op.signatures):
-        return ""
+        return None
     known = [str(s) for s in op.signatures]
     shown = ", ".join(known[:4]) + (", ..." if len(known) > 4 else "")
     got = f"{','.join(dtypes[:inputs])}->{','.join(dtypes[inputs:])}"
-    return f"the op has no signature {got}; it has {shown}"
+    return "dtypes", f"the op has no signature {got}; it has {shown}"
 
 
 def _codes(row: Any) -> bytes:

@@ -224,7 +224,7 @@ def load_table(path: Path) -> tuple[Any, Any, Any]:
 def _load(path: Path) -> Library:
     handle, host, api = load_table(path)
     if problems := abi.check_api(api):
-        lines = "\n  ".join(problems)
+        lines = "\n  ".join(map(str, problems))
         raise PluginLoadError(f"{path} does not keep to the plugin ABI:\n  {lines}")
     try:
         return Library(path, handle, host, api)

@@ -9,13 +9,15 @@ from __future__ import annotations
 import functools
 import json
 import re
+from collections.abc import Iterator
 from enum import IntEnum, IntFlag
 from pathlib import Path
 from typing import Any
 
 from phalanx.runtime.locks import ForkSafeLock
 
-from .build import HEADER, declarations
+from .build import HEADER, SYMBOL, declarations
+from .problem import Problem
 
 ABI_MAJOR = 1
 ABI_MINOR = 0
@@ -193,32 +195,37 @@ def negotiate(built: tuple[int, int], min_host_minor: int) -> str:
     return ""
 
 
-def check_api(api: Any) -> list[str]:
+def check_api(api: Any) -> list[Problem]:
     """Return what is wrong with a plugin's ``phx_api``, a cffi pointer; empty if nothing is."""
     if not api:
-        return ["the plugin returned no error and no table"]
+        return [Problem(SYMBOL, "the plugin returned no error and no table")]
     size = int(api.struct_size)
     if size < end_of("phx_api", "min_host_abi_minor"):
-        return [f"struct_size of phx_api is {size}: too small to hold the versions"]
+        return [_api_problem("struct_size", f"it is {size}, too small to hold the versions")]
     built = (int(api.built_abi_major), int(api.built_abi_minor))
     if why := negotiate(built, int(api.min_host_abi_minor)):
-        return [why]
-    if problems := _size_problems(size, built[1]):
-        return problems
+        field = "built_abi_major" if built[0] != ABI_MAJOR else "min_host_abi_minor"
+        return [_api_problem(field, why)]
+    if problem := _size_problem(size, built[1]):
+        return [_api_problem("struct_size", problem)]
     return _required_problems(api) + _capability_problems(api, built[1])
 
 
-def _size_problems(size: int, minor: int) -> list[str]:
+def _api_problem(field: str, detail: str) -> Problem:
+    return Problem(f"phx_api.{field}", detail)
+
+
+def _size_problem(size: int, minor: int) -> str:
     types = ffi()
     ours = types.sizeof("phx_api")
     least = end_of("phx_api", REQUIRED[-1])
     if size < least:
-        return [f"struct_size of phx_api is {size}; tier 'sync' alone takes {least} bytes"]
+        return f"it is {size}, and tier 'sync' alone takes {least} bytes"
     if size > ours and minor <= ABI_MINOR:
-        return [f"struct_size of phx_api is {size}, and that of ABI {ABI_MAJOR}.{minor} is {ours}"]
+        return f"it is {size}, and that of ABI {ABI_MAJOR}.{minor} is {ours}"
     if (size - least) % types.sizeof("void *"):
-        return [f"struct_size of phx_api is {size}, which ends inside a field"]
-    return []
+        return f"it is {size}, which ends inside a field"
+    return ""
 
 
 def function(api: Any, name: str) -> Any:
@@ -228,36 +235,43 @@ def function(api: Any, name: str) -> Any:
     return getattr(api, name) or None
 
 
-def _required_problems(api: Any) -> list[str]:
+def _required_problems(api: Any) -> list[Problem]:
     return [
-        f"{name} is null; tier 'sync' requires it"
+        _api_problem(name, "it is null; tier 'sync' requires it")
         for name in REQUIRED
         if function(api, name) is None
     ]
 
 
-def _capability_problems(api: Any, minor: int) -> list[str]:
+def _capability_problems(api: Any, minor: int) -> list[Problem]:
     problems = []
     bits = int(api.capabilities)
-    known = 0
     for capability, names in OPTIONAL.items():
-        known |= capability.value
         claimed = bool(bits & capability.value)
         label = f"PHX_CAP_{capability.name}"
         for name in names:
             present = function(api, name) is not None
             if claimed and not present:
-                problems.append(f"{label} is set, but {name} is null")
+                problems.append(_api_problem(name, f"it is null, but {label} is set"))
             elif present and not claimed:
-                problems.append(f"{name} is there, but {label} is not set")
-    problems += [
-        f"PHX_CAP_{needy.name} is set without PHX_CAP_STREAMS, which it adds to"
-        for needy in _NEEDS_STREAMS
-        if bits & needy and not bits & Capability.STREAMS
+                problems.append(_api_problem(name, f"it is there, but {label} is not set"))
+    return problems + [
+        _api_problem(field, detail) for field, detail in _bit_problems(bits, int(api.flags), minor)
     ]
+
+
+def _bit_problems(bits: int, flags: int, minor: int) -> Iterator[tuple[str, str]]:
+    for needy in _NEEDS_STREAMS:
+        if bits & needy and not bits & Capability.STREAMS:
+            without = "is set without PHX_CAP_STREAMS, which it adds to"
+            yield "capabilities", f"PHX_CAP_{needy.name} {without}"
     if minor <= ABI_MINOR:
-        if bits & ~known:
-            problems.append(f"capabilities has unknown bits {bits & ~known:#x}")
-        if api.flags:
-            problems.append(f"flags is {int(api.flags):#x}; ABI {ABI_MAJOR}.{minor} defines none")
-    return problems
+        if unknown := unknown_bits(bits):
+            yield "capabilities", f"it has unknown bits {unknown:#x}"
+        if flags:
+            yield "flags", f"it is {flags:#x}, and ABI {ABI_MAJOR}.{minor} defines none"
+
+
+def unknown_bits(capabilities: int) -> int:
+    """Return the bits of ``phx_api.capabilities`` that this host does not know."""
+    return capabilities & ~sum(Capability)

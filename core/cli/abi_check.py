@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.markup import escape
 
 from .output import coloured, console, emit, json_option, plain_errors, timeout_option
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_MOST_SHOWN = 20
 
 
 @click.command(
@@ -16,6 +21,7 @@ from .output import coloured, console, emit, json_option, plain_errors, timeout_
     epilog="""\b
 Examples:
   phalanx abi-check ./libacme.so
+  phalanx abi-check ./libacme.so --run
   phalanx abi-check ./libacme.so --json
 
 \b
@@ -23,22 +29,25 @@ Exit code: 0 if the library keeps to the ABI, 1 if not, 2 for wrong usage.
 """,
 )
 @click.argument("library", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--run",
+    is_flag=True,
+    help="Also try memory, copies, fills, launches, streams and threads on every device.",
+)
 @json_option
 @timeout_option(60.0)
 @plain_errors
-def abi_check(library: Path, as_json: bool, timeout: float) -> None:
+def abi_check(library: Path, run: bool, as_json: bool, timeout: float) -> None:
     """Check the shared library LIBRARY of a plugin against the C ABI of phalanx.h.
 
     Checks versions, struct sizes, required functions, capability bits, error objects, device
-    descriptions and every row of the kernel tables. Runs no kernel.
+    descriptions and every row of the kernel tables, and with --run what the calls do. The library
+    is opened in child processes only: what crashes or hangs there is one more problem.
     """
-    from phalanx.discovery import probe
+    from phalanx.abi.judge import judge
+    from phalanx.abi.trials import TRIALS
 
-    report = probe.run("abi", str(library.absolute()), limit=timeout)
-    found: dict[str, Any] = report.result or {"path": str(library), "problems": [], "notes": []}
-    if report.failure:
-        found["problems"].append(f"{report.failure} at {report.at or 'start'}")
-        found["stderr"] = report.stderr
+    found = judge(library, tuple(TRIALS) if run else (), limit=timeout)
     if as_json:
         emit(found | {"ok": not found["problems"]})
     else:
@@ -62,6 +71,11 @@ def _show(found: dict[str, Any]) -> None:
     for device in found.get("devices", ()):
         line = f"  {device['name']:<12}  {device.get('hardware', '?')}, {device['kernels']} kernels"
         out.print(escape(line))
+        _show_unknown(out, device.get("unknown_kernels", []))
+        trials = found.get("trials", {}).get(device["name"], {})
+        for trial, result in trials.items():
+            told = coloured(result) if result in ("ok", "fail") else escape(f"not tried: {result}")
+            out.print(f"    {trial:<10}  {told}")
     for note in found.get("notes", ()):
         out.print(escape(f"  note: {note}"), soft_wrap=True)
     problems = found["problems"]
@@ -70,6 +84,18 @@ def _show(found: dict[str, Any]) -> None:
         return
     out.print(f"{coloured('fail')}: {len(problems)} problem{'' if len(problems) == 1 else 's'}")
     for problem in problems:
-        out.print(escape(f"  - {problem}"), soft_wrap=True)
+        where = f"{problem['file']}: {problem['field']}: " if problem["field"] else ""
+        out.print(escape(f"  - {where}{problem['detail']}"), soft_wrap=True)
     for line in found.get("stderr", "").splitlines():
         out.print(f"    {escape(line)}", soft_wrap=True)
+
+
+def _show_unknown(out: Console, rows: list[str]) -> None:
+    """List the kernels that only a newer host can call."""
+    if rows:
+        shown = f"{len(rows)} kernels are beyond this host, which leaves them out"
+        out.print(f"    note: {shown}:", soft_wrap=True)
+    for row in rows[:_MOST_SHOWN]:
+        out.print(escape(f"      {row}"), soft_wrap=True)
+    if len(rows) > _MOST_SHOWN:
+        out.print(f"      and {len(rows) - _MOST_SHOWN} more, which --json lists")

@@ -206,6 +206,12 @@ def _abi(observe: Observer, path: str) -> dict[str, Any]:
     return check_library(path, observe)
 
 
+def _abi_trial(observe: Observer, path: str, index: str, trial: str) -> dict[str, Any]:
+    from phalanx.abi.trials import run_trial
+
+    return run_trial(path, int(index), trial, observe)
+
+
 def main(arguments: list[str]) -> int:
     """Run one task; plugins that print must not garble the answer, so stdout goes to stderr."""
     answer = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -223,6 +229,7 @@ def main(arguments: list[str]) -> int:
         "default": _default,
         "why": _why,
         "abi": _abi,
+        "abi-trial": _abi_trial,
     }
     say(result=tasks[arguments[0]](observe, *arguments[1:]))
     answer.close()

@@ -11,7 +11,7 @@ import pytest
 from phalanx import driver
 from phalanx.abi import build as abi_build
 from phalanx.abi import structs as abi
-from phalanx.abi.kernel_table import read_table
+from phalanx.abi.kernel_table import TableRead, read_row, read_table
 from phalanx.abi.structs import Capability, ffi
 from phalanx.driver import Feature, Layout
 from phalanx.optable import DTYPES
@@ -125,24 +125,28 @@ def test_correct_tables() -> None:
         ({"struct_size": 2**63}, f"that of ABI 1.0 is {SIZE}"),
         ({"built_abi_major": 2}, "built for ABI 2.0"),
         ({"min_host_abi_minor": 1}, "needs a host of at least 1.1"),
-        ({"flags": 1}, "flags is 0x1"),
+        ({"flags": 1}, "phx_api.flags: it is 0x1"),
         ({"capabilities": 256}, "unknown bits 0x100"),
-        ({"alloc": 0}, "alloc is null; tier 'sync' requires it"),
-        ({"device_trim": 8}, "device_trim is there, but PHX_CAP_TRIM is not set"),
-        ({"capabilities": 4}, "PHX_CAP_TRIM is set, but device_trim is null"),
-        (streams(event_query=0), "PHX_CAP_STREAMS is set, but event_query is null"),
+        ({"alloc": 0}, "phx_api.alloc: it is null; tier 'sync' requires it"),
+        ({"device_trim": 8}, "phx_api.device_trim: it is there, but PHX_CAP_TRIM is not set"),
+        ({"capabilities": 4}, "phx_api.device_trim: it is null, but PHX_CAP_TRIM is set"),
+        (streams(event_query=0), "phx_api.event_query: it is null, but PHX_CAP_STREAMS is"),
         ({"capabilities": 2, "event_elapsed": 8}, "without PHX_CAP_STREAMS"),
         ({"capabilities": 128, "stream_default": 8}, "without PHX_CAP_STREAMS"),
-        ({"capabilities": 64, "host_adopt": 8}, "PHX_CAP_HOST_MEMORY is set, but host_release is"),
-        (streams(struct_size=SYNC), "PHX_CAP_STREAMS is set, but stream_create is null"),
+        (
+            {"capabilities": 64, "host_adopt": 8},
+            "phx_api.host_release: it is null, but PHX_CAP_HOST",
+        ),
+        (streams(struct_size=SYNC), "phx_api.stream_create: it is null, but PHX_CAP_STREAMS"),
     ],
 )
 def test_faulty_tables(fields: dict[str, Any], problem: str) -> None:
-    assert any(problem in line for line in abi.check_api(table(**fields)))
+    assert any(problem in str(line) for line in abi.check_api(table(**fields)))
 
 
 def test_a_null_table() -> None:
-    assert abi.check_api(ffi().NULL) == ["the plugin returned no error and no table"]
+    (problem,) = abi.check_api(ffi().NULL)
+    assert str(problem) == "phalanx_plugin_get_api: the plugin returned no error and no table"
 
 
 def test_nothing_behind_the_size_is_read() -> None:
@@ -178,15 +182,20 @@ def row(**fields: Any) -> Any:
     return made, name, dtypes
 
 
-def read(*rows: Any, newer: bool = False) -> tuple[list[Any], list[str]]:
+def read(*rows: Any, newer: bool = False) -> TableRead:
     array = ffi().new("const phx_kernel *[]", [r[0] if r else ffi().NULL for r in rows])
     return read_table(array, len(rows), newer=newer)
 
 
+def problem(*rows: Any, newer: bool = False) -> str:
+    return str(read(*rows, newer=newer).problems[0])
+
+
 def test_a_correct_row() -> None:
     kept = row()
-    (found,), problems = read(kept)
-    assert problems == []
+    read_back = read(kept)
+    (found,) = read_back.rows
+    assert read_back.problems == read_back.unknown == []
     assert found.key == ("add", ("float32",) * 3, Layout.CONTIGUOUS)
     assert (found.determinism, found.error_bound, found.run) == ("bitwise", 0.5, 8)
     assert found.address == int(ffi().cast("uintptr_t", kept[0]))
@@ -195,7 +204,7 @@ def test_a_correct_row() -> None:
 @pytest.mark.parametrize(
     ("fields", "problem"),
     [
-        ({"struct_size": 8}, "struct_size is 8"),
+        ({"struct_size": 8}, "struct_size: it is 8"),
         ({"name": b""}, "name is missing"),
         ({"name": b"multiplyy"}, "has no op 'multiplyy'; did you mean 'multiply'?"),
         ({"name": b"\xff\xfe"}, "has no op"),
@@ -204,34 +213,58 @@ def test_a_correct_row() -> None:
         ({"n_inputs": 1, "n_outputs": 2}, "no signature float32->float32,float32"),
         ({"n_outputs": 0}, "2 inputs and 0 outputs"),
         ({"n_inputs": 9999}, "9999 inputs"),
-        ({"layout": 3}, "unknown layout 3"),
+        ({"n_inputs": 2**32 - 1, "n_outputs": 2}, "4294967295 inputs"),
+        ({"layout": 3}, "layout: add(float32, float32, float32): unknown layout 3"),
         ({"determinism": -1}, "unknown determinism class -1"),
-        ({"error_bound": float("nan")}, "error_bound is nan"),
-        ({"run": ffi().NULL}, "run is null"),
+        ({"error_bound": float("nan")}, "error_bound: add(float32, float32, float32): it is nan"),
+        ({"run": ffi().NULL}, "run: add(float32, float32, float32): it is null"),
     ],
 )
 def test_faulty_rows(fields: dict[str, Any], problem: str) -> None:
     good, bad = row(dtypes=[12, 12, 12]), row(**fields)
-    found, problems = read(good, bad)
-    assert len(found) == 1
-    assert len(problems) == 1
-    assert problems[0].startswith("row 1 of the kernel table")
-    assert problem in problems[0]
+    found = read(good, bad)
+    assert len(found.rows) == 1
+    (line,) = found.problems
+    assert line.field.startswith("kernel_table[1].")
+    assert problem in str(line)
+    if fields not in ({"name": b"multiplyy"}, {"name": b"\xff\xfe"}):
+        return
+    single, why = read_row(bad[0])
+    assert single is None
+    assert problem in str(why)
 
 
 def test_null_rows_tables_and_duplicates() -> None:
     one = row()
-    assert read(None)[1] == ["row 0 of the kernel table: the pointer is null"]
-    assert "the same key" in read(one, one)[1][0]
-    assert "null pointer" in read_table(ffi().NULL, 3)[1][0]
-    assert read_table(ffi().NULL, 0) == ([], [])
-    assert "more than" in read_table(ffi().cast("const phx_kernel *const *", 8), 2**40)[1][0]
+    assert problem(None) == "kernel_table[0].struct_size: the pointer to the row is null"
+    assert "the same key" in problem(one, one)
+    assert "null pointer" in str(read_table(ffi().NULL, 3).problems[0])
+    assert read_table(ffi().NULL, 0) == TableRead()
+    far = ffi().cast("const phx_kernel *const *", 8)
+    assert "more than" in str(read_table(far, 2**40).problems[0])
 
 
-def test_a_newer_plugin_may_have_ops_that_we_do_not_know() -> None:
-    later, misused = row(name=b"later_op"), row(layout=9)
-    assert read(later, newer=True) == ([], [])
-    assert "unknown layout" in read(misused, newer=True)[1][0]
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"name": b"later_op"},
+        {"layout": 9},
+        {"determinism": 7},
+        {"dtypes": [11, 11, 15]},
+        {"dtypes": [0, 0, 0]},
+    ],
+)
+def test_a_newer_plugin_may_have_rows_that_we_do_not_know(fields: dict[str, Any]) -> None:
+    """They are left out and told; from a plugin of our version they are mistakes."""
+    later = row(**fields)
+    found = read(row(), later, newer=True)
+    assert (len(found.rows), found.problems, len(found.unknown)) == (1, [], 1)
+    assert len(read(row(), later).problems) == 1
+
+
+def test_a_newer_plugin_may_not_have_broken_rows() -> None:
+    assert "run: " in problem(row(name=b"later_op", run=ffi().NULL), newer=True)
+    assert "n_inputs" in problem(row(n_inputs=9999), newer=True)
 
 
 def test_a_stale_build_of_the_declarations_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -247,9 +247,9 @@ class TestArrays:
 def kernel_row(opened: NativeDevice, op: str) -> Any:
     rows, count = ffi().new("const phx_kernel *const **"), ffi().new("uint64_t *")
     opened._library.call("kernel_table", opened._device, rows, count)
-    good, problems = read_table(rows[0], count[0])
-    assert problems == []
-    (address,) = [row.address for row in good if row.op == op]
+    read = read_table(rows[0], count[0])
+    assert read.problems == []
+    (address,) = [row.address for row in read.rows if row.op == op]
     return ffi().cast("const phx_kernel *", address)
 
 
@@ -277,15 +277,15 @@ class TestFaults:
     @pytest.mark.parametrize(
         ("define", "reason"),
         [
-            ("FAULT_STRUCT_SIZE", "struct_size of phx_api is 40"),
+            ("FAULT_STRUCT_SIZE", "phx_api.struct_size: it is 40"),
             ("FAULT_STRUCT_TOO_LARGE", "and that of ABI 1.0 is"),
             ("FAULT_STRUCT_INSIDE_FIELD", "ends inside a field"),
             ("FAULT_NEWER_MAJOR", "built for ABI 2.0"),
             ("FAULT_NEEDS_NEWER_HOST", "upgrade phalanx"),
-            ("FAULT_LYING_CAPABILITY", "PHX_CAP_STREAMS is set, but stream_create is null"),
-            ("FAULT_HIDDEN_CAPABILITY", "device_trim is there"),
+            ("FAULT_LYING_CAPABILITY", "phx_api.stream_create: it is null, but PHX_CAP_STREAMS"),
+            ("FAULT_HIDDEN_CAPABILITY", "phx_api.device_trim: it is there"),
             ("FAULT_UNKNOWN_CAPABILITY", "unknown bits 0x100000"),
-            ("FAULT_NO_ALLOC", "alloc is null"),
+            ("FAULT_NO_ALLOC", "phx_api.alloc: it is null"),
             ("FAULT_NULL_TABLE", "no error and no table"),
             ("FAULT_INIT", "the Acme firmware is too old: 3"),
         ],
@@ -317,9 +317,12 @@ class TestFaults:
     @pytest.mark.parametrize(
         ("define", "reason"),
         [
-            ("FAULT_UNKNOWN_OP", r"row 0 of the kernel table, ad\(float32, float32, float32\)"),
-            ("FAULT_SIGNATURE", r"row 2 .* no signature float32,float32->float32"),
-            ("FAULT_DUPLICATE", r"row 3 .* same key"),
+            ("FAULT_UNKNOWN_OP", r"kernel_table\[0\]\.op: ad\(float32, float32, float32\)"),
+            (
+                "FAULT_SIGNATURE",
+                r"kernel_table\[2\]\.dtypes: .* no signature float32,float32->float32",
+            ),
+            ("FAULT_DUPLICATE", r"kernel_table\[3\]\.op: .* same key"),
         ],
     )
     def test_a_wrong_row_refuses_the_table(self, build: Build, define: str, reason: str) -> None:
@@ -345,7 +348,9 @@ class TestFaults:
         with pytest.raises(DeviceError, match=r"alignment 1099511627776 is above .* \(2\^30\)"):
             driver.device_info(0)
         problems = check_library(str(build("FAULT_ALIGNMENT")))["problems"]
-        assert [p for p in problems if "alignment 1099511627776 is above" in p] == problems != []
+        (problem,) = problems
+        assert problem.field == "phx_device_info.alignment"
+        assert "alignment 1099511627776 is above" in problem.detail
         with fresh_host(driver), pytest.raises(LookupError, match="alignment 1099511627776"):
             find_device("acme:0")
 

@@ -3,6 +3,7 @@
  * The tests build it as it is; with -DRICH, with the optional calls; and with -DFAULT_..., in variants of which each
  * breaks one rule of the ABI.
  */
+#define _DEFAULT_SOURCE /* usleep */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -43,7 +44,14 @@ static phx_error *fail(int32_t code, int32_t vendor_code, const char *what, unsi
     error->base.struct_size = sizeof(phx_error);
     error->base.code = code;
     error->base.vendor_code = vendor_code;
+#ifdef FAULT_NO_DESTROY
+    (void)destroy_error;
+#else
     error->base.destroy = destroy_error;
+#endif
+#ifdef FAULT_ERROR_CODE
+    error->base.code = 4711;
+#endif
 #ifndef FAULT_NO_MESSAGE
     int length = snprintf(error->text, sizeof error->text, "%s %llu", what, value);
     error->base.message = (phx_str){error->text, (uint64_t)length};
@@ -222,9 +230,18 @@ static phx_error *run_binary(const phx_kernel *self, phx_stream *stream, const p
     start(&out, call->tensors[2]);
     const int64_t count = count_of(call->tensors[2]);
     const bool add = *(const char *)self->data == '+';
+#ifdef FAULT_LAUNCH_CRASH
+    if (!add) abort();
+#elif defined(FAULT_LAUNCH_ERROR)
+    if (!add) return fail(PHX_INTERNAL, 0, "the Acme multiplier is out of", (unsigned long long)count);
+#endif
     for (int64_t i = 0; i < count; i++, step(&a), step(&b), step(&out)) {
         const float x = *(float *)at(&a, 4), y = *(float *)at(&b, 4);
+#ifdef FAULT_SUM
+        *(float *)at(&out, 4) = add ? x + y + (i == 4098) : x * y;
+#else
         *(float *)at(&out, 4) = add ? x + y : x * y;
+#endif
     }
     return NULL;
 }
@@ -263,6 +280,9 @@ static phx_error *run_wrap_index(const phx_kernel *self, phx_stream *stream, con
 
 static const uint8_t float_3[] = {PHX_FLOAT32, PHX_FLOAT32, PHX_FLOAT32};
 static const uint8_t int_2[] = {PHX_INT64, PHX_INT64};
+#ifdef NEWER_ROWS
+static const uint8_t later_2[] = {PHX_COMPLEX128 + 1, PHX_COMPLEX128 + 1};
+#endif
 
 #define ROW(OP, DTYPES, INPUTS, RUN, DATA)                                                                    \
     {sizeof(phx_kernel), NULL, STR(OP), DTYPES, INPUTS, 1, PHX_LAYOUT_ANY, PHX_DETERMINISM_BITWISE, 0.5, RUN, \
@@ -284,6 +304,15 @@ static const phx_kernel kernels[] = {
     ROW("negative", float_3, 1, run_negative, NULL),
 #endif
     ROW("wrap_index", int_2, 1, run_wrap_index, NULL),
+#ifdef FAULT_SCALAR
+    ROW("copy", float_3, 1, run_negative, NULL),
+#elif defined(NEWER_ROWS)
+    ROW("shuffle_bits", float_3, 1, run_negative, NULL), /* of an op, types, dtypes and a layout to come */
+    ROW("sign", later_2, 1, run_negative, NULL),
+    ROW("exp", int_2, 1, run_negative, NULL),
+    {sizeof(phx_kernel), NULL, STR("abs"), float_3, 1, 1, 3, PHX_DETERMINISM_BITWISE, 0.5, run_negative, NULL},
+    {sizeof(phx_kernel), NULL, STR("abs"), float_3, 1, 1, PHX_LAYOUT_ANY, 3, 0.5, run_negative, NULL},
+#endif
 };
 #define N_KERNELS (sizeof kernels / sizeof *kernels)
 
@@ -307,6 +336,8 @@ static phx_error *device_trim(phx_device *self) {
 #include "rich.h"
 #endif
 
+#include "call_faults.h"
+
 /* --- The table --- */
 
 #if defined(FAULT_NEWER_MAJOR)
@@ -321,7 +352,7 @@ typedef struct {
     void *later_field;
 } later_api;
 
-static const later_api table = {
+static later_api table = {
     .base =
         {
 #if defined(FAULT_STRUCT_SIZE)
@@ -400,6 +431,7 @@ PHX_EXPORT phx_error *phalanx_plugin_get_api(uint32_t host_abi_major, uint32_t h
     *out = NULL;
     return NULL;
 #else
+    break_calls(&table.base);
     *out = &table.base;
     return NULL;
 #endif

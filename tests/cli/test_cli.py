@@ -435,9 +435,9 @@ class TestAbiCheck:
     @pytest.mark.parametrize(
         ("fault", "problem"),
         [
-            ("lying_capability", "PHX_CAP_STREAMS is set, but stream_create is null"),
+            ("lying_capability", "phx_api.stream_create: it is null, but PHX_CAP_STREAMS"),
             ("unknown_op", "the op table has no op 'ad'"),
-            ("crash", "crashed with SIGABRT at device_count"),
+            ("crash", "device_count: crashed with SIGABRT at device_count"),
             ("hang", "no answer within 3 s at device_count"),
         ],
     )
@@ -447,7 +447,9 @@ class TestAbiCheck:
         assert done.returncode == 1
         data = parsed(done)
         assert data["ok"] is False
-        assert any(problem in line for line in data["problems"])
+        assert {line["file"] for line in data["problems"]} == {f"libacme_fault_{fault}.so"}
+        lines = [f"{line['field']}: {line['detail']}" for line in data["problems"]]
+        assert any(problem in line for line in lines)
 
     def test_a_crash_shows_where(self, site: Path) -> None:
         done = phalanx("abi-check", str(site / "libacme_fault_crash.so"))
