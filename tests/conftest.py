@@ -27,6 +27,9 @@ if ONLY_FAKES:
 for name in ("PHALANX_DEVICE", "PHALANX_GPU"):
     os.environ.pop(name, None)
 
+# Nothing of the tests lands in the user's cache; tests/abi/test_first_sight.py switches it on.
+os.environ["PHALANX_PROBE"] = "0"
+
 import phalanx as px  # noqa: E402 - after the environment is set
 from phalanx.discovery.plugins import PluginHost, host, use_host  # noqa: E402
 from phalanx.driver import DeviceKind, Driver  # noqa: E402

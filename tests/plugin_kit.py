@@ -112,13 +112,16 @@ def native_source(library: Path) -> str:
 def run_python(
     *args: str, path: Path | None = None, **env: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run this Python with a folder in front of its path and more environment variables."""
+    """Run this Python with a folder in front of its path and more environment variables.
+
+    No library is opened by a child process first, unless ``PHALANX_PROBE`` says so.
+    """
     kept = {k: v for k, v in os.environ.items() if not k.startswith("PHALANX_") and k != "COLUMNS"}
     folders = [str(path)] if path else []
     entries = os.pathsep.join([*folders, *(entry for entry in sys.path if entry)])
     return subprocess.run(
         [sys.executable, *args],
-        env={**kept, "PYTHONPATH": entries, **env},
+        env={**kept, "PYTHONPATH": entries, "PHALANX_PROBE": "0", **env},
         capture_output=True,
         text=True,
         timeout=120,

@@ -8,11 +8,12 @@ from typing import Any
 
 from phalanx.discovery.guard import Observer, ignore
 from phalanx.discovery.loading import refused_name
-from phalanx.driver import alignment_problem
+from phalanx.driver import Layout, alignment_problem
 from phalanx.errors import DeviceError, PhalanxError, PluginLoadError
+from phalanx.optable import DTYPES
 
 from . import structs as abi
-from .kernel_table import TableRead, read_table
+from .kernel_table import TableRead, read_row, read_table
 from .library import Library, load_table, take_error
 from .problem import Problem
 from .structs import ffi, text
@@ -165,6 +166,9 @@ def _device(
         read = _kernels(library, device[0])
         found["kernels"], found["unknown_kernels"] = len(read.rows), read.unknown
         problems += [Problem(p.field, f"{name}: {p.detail}") for p in read.problems]
+        for step in ("kernel_find", "kernel_compile"):
+            observe(f"{step} of {name}")
+            problems += _kernels_on_demand(library, device[0], name, step, read)
         step = "device_close"
         observe(f"device_close of {name}")
         library.call("device_close", device[0])
@@ -192,3 +196,22 @@ def _kernels(library: Library, device: Any) -> TableRead:
     library.call("kernel_table", device, rows, count)
     newer = library.built_abi[1] > abi.ABI_MINOR
     return read_table(rows[0], int(count[0]), newer=newer)
+
+
+def _kernels_on_demand(
+    library: Library, device: Any, name: str, step: str, read: TableRead
+) -> list[Problem]:
+    """Look up one kernel, and compile one, where the library has the call."""
+    new = ffi().new
+    if step not in library.functions:
+        return []
+    if step == "kernel_compile":
+        if read.rows:
+            row, counts = ffi().cast("const phx_kernel *", read.rows[0].address), new("uint32_t[2]")
+            library.call(step, device, row, counts, counts + 1)
+        return []
+    op, dtypes = new("char[]", b"add"), new("uint8_t[]", [DTYPES["float32"].code] * 3)
+    found, reason = new("const phx_kernel **"), new("phx_str *")
+    library.call(step, device, (op, 3), dtypes, 2, 1, Layout.ANY, found, reason)
+    problem = read_row(found[0])[1] if found[0] else None
+    return [Problem(step, f"{name}: {problem}")] if problem else []

@@ -21,6 +21,7 @@ from phalanx.errors import (
 )
 from phalanx.runtime.locks import ForkSafeLock
 
+from . import first_sight
 from . import structs as abi
 from .build import SYMBOL
 from .structs import ABI_MAJOR, ABI_MINOR, ErrorCode, ffi, text
@@ -176,22 +177,41 @@ _lock = ForkSafeLock()
 _open: dict[tuple[str, int, int], Library] = {}
 
 
-def open_library(path: str | os.PathLike[str]) -> Library:
+def open_library(path: str | os.PathLike[str], *, trusted: bool = False) -> Library:
     """Open a plugin's library, negotiate and check its tables; a second call returns the same one.
 
+    A library that was never seen is opened by a child process first, unless it is ``trusted``:
+    `first_sight`.
+
     Raises:
-        PluginLoadError: with the path, and the loader's text or every fault of the tables.
+        PluginLoadError: with the path, and the loader's text or every fault of the tables; or it
+            crashed or hung at its first sight.
     """
     file = Path(path).absolute()
+    try:
+        key = _key(file)
+        if key in _open:
+            return _open[key]
+        if not trusted:
+            first_sight.check(file)
+            key = _key(file)
+    except OSError as error:
+        raise PluginLoadError(f"cannot load {file}: {error.strerror or error}") from error
     with _lock:
-        try:
-            status = file.stat()
-            key = (str(file), status.st_ino, status.st_mtime_ns)
-        except OSError as error:
-            raise PluginLoadError(f"cannot load {file}: {error.strerror or error}") from error
         if key not in _open:
             _open[key] = _load(file)
         return _open[key]
+
+
+def _key(file: Path) -> tuple[str, int, int]:
+    status = file.stat()
+    return str(file), status.st_ino, status.st_mtime_ns
+
+
+def opened_libraries() -> tuple[Path, ...]:
+    """Return the files of the libraries that are open in this process."""
+    with _lock:
+        return tuple(library.path for library in _open.values())
 
 
 def load_table(path: Path) -> tuple[Any, Any, Any]:

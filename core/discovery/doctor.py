@@ -115,7 +115,7 @@ def _packages() -> Iterator[Check]:
 #: The environment variables that something reads, without PHALANX_; our own tests' aside.
 _VARIABLES = (
     *("CACHE_DIR", "CPU_ISA", "DEVICE", "FALLBACK", "GPU", "LOG"),
-    *("NUM_THREADS", "PLUGINS", "PLUGIN_TIMEOUT"),
+    *("NUM_THREADS", "PLUGINS", "PLUGIN_TIMEOUT", "PROBE"),
 )
 _LISTED = ", ".join(f"PHALANX_{name}" for name in _VARIABLES)
 

@@ -137,7 +137,17 @@ def _plugins(observe: Observer, level: str) -> dict[str, Any]:
                 observe(f"a computation on {device.name}")
                 found["computed"], found["lacks"] = _compute(device.name)
             devices.append(found)
+    _remember_libraries()
     return {"plugins": plugins, "devices": devices, "errors": errors, "notes": notes}
+
+
+def _remember_libraries() -> None:
+    """Take back what was held against a library at its first sight: it did no harm now."""
+    library = sys.modules.get("phalanx.abi.library")
+    if library is not None:
+        from phalanx.abi import first_sight
+
+        first_sight.passed(library.opened_libraries())
 
 
 def _error(name: str, error: BaseException) -> dict[str, str]:
@@ -231,6 +241,9 @@ def main(arguments: list[str]) -> int:
         "abi": _abi,
         "abi-trial": _abi_trial,
     }
+    from phalanx.abi import first_sight
+
+    first_sight.is_sacrificial = True
     say(result=tasks[arguments[0]](observe, *arguments[1:]))
     answer.close()
     # A plugin may have left a hanging thread or broken exit handlers; the answer is complete.

@@ -113,9 +113,29 @@ static phx_error *kernel_find(phx_device *self, phx_str op, const uint8_t *dtype
     static const uint8_t floats[] = {PHX_FLOAT32, PHX_FLOAT32, PHX_FLOAT32};
     static const phx_kernel subtract = {
 #ifdef FAULT_FOUND
-        sizeof(phx_kernel), NULL, STR("subtractt"), floats, 2, 1, PHX_LAYOUT_ANY, 2, 0.5, run_subtract, NULL,
+        sizeof(phx_kernel),
+        NULL,
+        STR("subtractt"),
+        floats,
+        2,
+        1,
+        PHX_LAYOUT_ANY,
+        2,
+        0.5,
+        run_subtract,
+        NULL,
 #else
-        sizeof(phx_kernel), NULL, STR("subtract"), floats, 2, 1, PHX_LAYOUT_ANY, 2, 0.5, run_subtract, NULL,
+        sizeof(phx_kernel),
+        NULL,
+        STR("subtract"),
+        floats,
+        2,
+        1,
+        PHX_LAYOUT_ANY,
+        2,
+        0.5,
+        run_subtract,
+        NULL,
 #endif
     };
     (void)self;

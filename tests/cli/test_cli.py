@@ -342,7 +342,7 @@ class TestDoctor:
     def test_a_wrong_table_is_critical(self, site: Path) -> None:
         done = phalanx("doctor", "--json", site=site, plugins="acme-table")
         assert done.returncode == 2
-        assert "row 0" in self.checks(done)["device acme:0"][0]["detail"]
+        assert "kernel_table[0].op" in self.checks(done)["device acme:0"][0]["detail"]
 
     def test_an_import_that_hangs(self, site: Path) -> None:
         done = phalanx(
