@@ -23,8 +23,9 @@ JOBS ?= 2
 # Of `make stress`, and of each program of `make sanitize`.
 MINUTES ?= 2
 SECONDS ?= 20
+CASES ?= 100000
 
-.PHONY: help accuracy edit demo test test-all compatibility gpu conformance certify try-device self-test scaffolds examples proof stress cover sanitize bench lint types wheel clean
+.PHONY: help accuracy edit demo test test-all compatibility gpu conformance certify try-device self-test scaffolds examples proof stress cover sanitize fuzz bench lint types wheel clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -102,12 +103,16 @@ cover: $(VENV)/.test ## coverage of core/ with the reference driver alone, at le
 sanitize: ## streams and pool in C under the sanitizers; SECONDS=20 each
 	$(PYTHON) tests/sanitize/build.py $(SECONDS)
 
+fuzz: $(VENV)/.test ## a C plugin that lies, against the host under AddressSanitizer, CASES=100000
+	$(BIN)/python tests/abi/fuzz/run.py $(CASES)
+
 test-all: ## all tests, all devices, sanitizers, Oclgrind, the model, all texts in CUDA, an hour of stress
 	$(MAKE) test ARGS='-m ""'
 	$(MAKE) conformance
 	$(MAKE) scaffolds FORMS='c python' ARGS='--level core'
 	$(MAKE) examples ARGS=--full
 	$(MAKE) sanitize SECONDS=60
+	$(MAKE) fuzz
 	cd tests && ../$(BIN)/python -m model --all 1 --some 40 --length 2
 	cd tests && ../$(BIN)/python -m device_code.cuda
 	cd tests && ../$(BIN)/python -m opencl.races

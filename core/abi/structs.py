@@ -21,7 +21,7 @@ from .problem import Problem
 
 ABI_MAJOR = 1
 ABI_MINOR = 0
-#: The longest string that is taken from a plugin, in bytes: a wrong length reads no further.
+#: The longest string that is taken from a plugin, in bytes.
 _MOST_TEXT = 1 << 16
 
 
@@ -127,10 +127,15 @@ def ffi() -> Any:
 
 
 def text(value: Any) -> str:
-    """Return the text of a ``phx_str``; bytes that are not UTF-8 become replacement characters."""
-    if not value.data or not value.size:
+    """Return the text of a ``phx_str``; bytes that are not UTF-8 become replacement characters.
+
+    One longer than 64 KiB is not read: its length is wrong.
+    """
+    size = int(value.size)
+    if not value.data or not size:
         return ""
-    size = min(int(value.size), _MOST_TEXT)
+    if size > _MOST_TEXT:
+        return f"<a text of {size} bytes, which is not read>"
     return bytes(ffi().buffer(value.data, size)).decode("utf-8", "replace")
 
 

@@ -40,6 +40,9 @@ static int64_t footprint(const phx_log_entry *entry) {
 }
 
 void phx_host_log(void *context, int32_t level, phx_str message) {
+    static const char wrong[] = "a message with a wrong length, which was not read";
+    if (message.size > PHX_LOG_ABSURD_TEXT)
+        message = (phx_str){wrong, sizeof wrong - 1};
     uint64_t size = message.data ? message.size : 0;
     if (size > PHX_LOG_MOST_TEXT)
         size = PHX_LOG_MOST_TEXT;

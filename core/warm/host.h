@@ -14,7 +14,8 @@
 
 #include "phalanx.h"
 
-#define PHX_LOG_MOST_TEXT (1u << 16)           /* bytes of one message; the rest is cut off */
+#define PHX_LOG_MOST_TEXT (1u << 16) /* bytes of one message; the rest is cut off */
+#define PHX_LOG_ABSURD_TEXT (1u << 24) /* bytes: a length above it is a fault */
 #define PHX_LOG_MOST_HELD (INT64_C(64) << 20) /* bytes that wait; what comes then is counted */
 
 typedef struct phx_log_entry {

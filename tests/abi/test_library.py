@@ -106,6 +106,13 @@ class TestLog:
         deliver_log()
         assert [r.getMessage() for r in caplog.records] == [message]
 
+    def test_a_length_that_cannot_be(self, talker: Any, caplog: pytest.LogCaptureFixture) -> None:
+        talker.talker_say(20, b"x", ctypes.c_uint64(2**62))
+        deliver_log()
+        assert [r.getMessage() for r in caplog.records] == [
+            "a message with a wrong length, which was not read"
+        ]
+
     def test_no_text(self, talker: Any, caplog: pytest.LogCaptureFixture) -> None:
         talker.talker_say(20, None, ctypes.c_uint64(7))
         deliver_log()
