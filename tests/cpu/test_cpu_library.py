@@ -74,7 +74,7 @@ def test_a_set_capability_bit_means_functions(library):
 
 
 def test_plugin_info(library):
-    info = ffi.new("phx_plugin_info *")
+    info = ffi.new("phx_plugin_info *", {"struct_size": ffi.sizeof("phx_plugin_info")})
     check(library.api.plugin_info(info))
     texts = [ffi.buffer(t.data, t.size)[:] for t in (info.name, info.vendor, info.license)]
     assert texts == [b"cpu", b"Phalanx", b"Apache-2.0"]
@@ -88,7 +88,7 @@ def test_score_follows_the_instruction_set(library):
 
 
 def test_device_info(library):
-    info = ffi.new("phx_device_info *")
+    info = ffi.new("phx_device_info *", {"struct_size": ffi.sizeof("phx_device_info")})
     check(library.api.device_info(0, info))
     assert info.struct_size == ffi.sizeof("phx_device_info")
     assert (info.kind, info.dlpack_type, info.alignment) == (0, 1, 64)
@@ -101,6 +101,19 @@ def test_device_info(library):
     count = ffi.new("uint32_t *")
     check(library.api.device_count(count))
     assert count[0] == 1
+
+
+@pytest.mark.parametrize("size", [0, 7, 8, 24, 56])
+def test_an_older_host_has_smaller_structs(library, size):
+    """No byte behind the size that the host states is written."""
+    info = ffi.new("phx_device_info *")
+    ffi.buffer(info)[:] = b"\xa5" * ffi.sizeof("phx_device_info")
+    info.struct_size = size
+    check(library.api.device_info(0, info))
+    assert bytes(ffi.buffer(info))[max(size, 8) :] == b"\xa5" * (ffi.sizeof(info[0]) - max(size, 8))
+    assert info.struct_size == size
+    if size >= 24:
+        assert info.name.size > 0
 
 
 def test_there_is_no_second_device(library):

@@ -17,13 +17,14 @@ CPU_BASELINE_CODE
 
 static phx_error *plugin_info(phx_plugin_info *out) {
     if (out == NULL) return cpu_fail(PHX_INVALID_ARGUMENT, "plugin_info: out is a null pointer");
-    *out = (phx_plugin_info){
+    const phx_plugin_info made = {
         .struct_size = sizeof(phx_plugin_info),
         .name = TEXT("cpu"),
         .vendor = TEXT("Phalanx"),
         .version = TEXT(PHX_CPU_VERSION),
         .license = TEXT("Apache-2.0"),
     };
+    cpu_fill(out, &made, sizeof made);
     return NULL;
 }
 

@@ -91,7 +91,7 @@ phx_error *cpu_device_info(uint32_t index, phx_device_info *out) {
     phx_error *error = check_index(index, out, "device_info");
     if (error != NULL) return error;
     pthread_once(&describe_once, describe);
-    *out = (phx_device_info){
+    const phx_device_info made = {
         .struct_size = sizeof(phx_device_info),
         .name = {device_name, strlen(device_name)},
         .pci_address = {"", 0},
@@ -106,6 +106,7 @@ phx_error *cpu_device_info(uint32_t index, phx_device_info *out) {
         .compute_units = cpu_device.cores,
         .score = PHX_CPU_LEVEL * 10,
     };
+    cpu_fill(out, &made, sizeof made);
     return NULL;
 }
 

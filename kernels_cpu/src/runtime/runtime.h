@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "runtime/kernel.h"
 
@@ -33,6 +34,16 @@ phx_error *cpu_pool_check(void); /* the error of a bad PHALANX_NUM_THREADS */
 
 uint64_t cpu_now_ns(void);
 uint32_t cpu_usable_cores(void);
+
+/* Copy a struct into one of another's, up to the size that he states: it may be that of an older version. */
+static inline void cpu_fill(void *out, const void *made, uint64_t size) {
+    uint64_t room;
+    memcpy(&room, out, sizeof room);
+    if (room < size) size = room;
+    if (size < sizeof size) return;
+    memcpy(out, made, size);
+    memcpy(out, &size, sizeof size);
+}
 
 /* memory.c */
 phx_error *cpu_memory_info(phx_device *device, uint64_t *out_free, uint64_t *out_total);
