@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from phalanx._warm import (
@@ -21,6 +21,7 @@ from phalanx._warm import (
     note_host_range,
     read_in_place,
     reinterpret,
+    to_ndarray,
     wait_for_host,
     wait_for_others,
     wrap_host,
@@ -294,8 +295,15 @@ def asnumpy(x: Array) -> npt.NDArray[Any]:
     if not isinstance(x, Array):
         raise TypeError(f"asnumpy takes a phalanx array, got {type(x).__name__}; use numpy.asarray")
     result = np.empty(x.shape, dtype=numpy_dtype(x.dtype.name))
-    copy_to_host(contiguous(x), result.ctypes.data, result)
+    if not to_ndarray(x, result):
+        copy_to_host(contiguous(x), result.ctypes.data, result)
     return result
+
+
+@cache
+def _dtype_of(dtype: np.dtype[Any]) -> DType:
+    """NumPy makes the name of a dtype anew each time."""
+    return dtype_from_name(dtype.name)
 
 
 def from_numpy(data: npt.NDArray[Any], device: Device, *, copy: bool | None) -> Array:
@@ -305,7 +313,7 @@ def from_numpy(data: npt.NDArray[Any], device: Device, *, copy: bool | None) -> 
         TypeError: a dtype that Phalanx does not have.
         ValueError: ``copy=False`` and the memory cannot be shared.
     """
-    dtype = dtype_from_name(data.dtype.name)
+    dtype = _dtype_of(data.dtype)
     if copy is False:
         if not _is_shareable(data):
             raise ValueError(

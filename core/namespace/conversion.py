@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from phalanx._warm import Array, Device, DType, default_float, nested_array, plain_array, plain_data
+from phalanx._warm import (
+    Array,
+    Device,
+    DType,
+    default_float,
+    from_ndarray,
+    nested_array,
+    plain_array,
+    plain_data,
+)
 from phalanx._warm import copy as copy_array
 from phalanx.arrays.data_types import as_dtype, astype, default_dtype, iinfo, result_type
 from phalanx.arrays.promotion import need_number
@@ -45,9 +54,11 @@ def asarray(
         >>> px.asarray([px.asarray([1, 2], dtype=px.int8), [3, 4]]).shape  # stacked on the device
         (2, 2)
     """
-    plain: Array | None = plain_data(obj, device) if dtype is None and copy is None else None
-    if plain is not None:
-        return plain
+    short: Array | None = plain_data(obj, device) if dtype is None and copy is None else None
+    if short is None and copy is not False:
+        short = from_ndarray(obj, as_dtype(dtype), device)
+    if short is not None:
+        return short
     target = as_dtype(dtype)
     if isinstance(obj, Array):
         return _from_array(obj, target, device, copy)
@@ -141,7 +152,8 @@ def _from_host(obj: Any, dtype: DType | None, device: Device, copy: bool | None)
         if holds_odd(obj):
             raise TypeError(odd_message(obj, "object")) from None
         raise ValueError(ragged_message(obj) or f"asarray: {error}") from error
-    if data.dtype.kind not in "biufcV" or data.dtype.name.startswith(("void", "record")):
+    kind = data.dtype.kind
+    if kind not in "biufcV" or (kind == "V" and data.dtype.name.startswith(("void", "record"))):
         raise TypeError(odd_message(obj, data.dtype.name))
     if dtype is not None and data.dtype.name != dtype.name:
         if copy is False:

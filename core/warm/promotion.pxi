@@ -99,7 +99,6 @@ cpdef DType number_dtype(DType dtype, object value, Device device=None):
 
 cpdef object foreign_number(object value):
     """The Python number of a scalar or a 0-d array of NumPy's; None for anything else."""
-    import sys
 
     numpy = sys.modules.get("numpy")
     if numpy is None or not (isinstance(value, numpy.generic)

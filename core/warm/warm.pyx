@@ -13,6 +13,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
 from libc.string cimport memcmp, memcpy, memset
 
+import sys
 import threading
 from contextvars import ContextVar
 
@@ -41,6 +42,7 @@ include "reduce.pxi"
 include "index.pxi"
 include "taking.pxi"
 include "making.pxi"
+include "numpy_arrays.pxi"
 include "parsing.pxi"
 include "dlpack.pxi"
 include "log.pxi"
