@@ -72,11 +72,14 @@ def make_distribution(
     plugins: Mapping[str, str] | None = None,
     commands: Mapping[str, str] | None = None,
     modules: Mapping[str, str] | None = None,
+    requires: Iterable[str] = (),
 ) -> tuple[EntryPoint, ...]:
     """Install a distribution into a folder: metadata, entry points, modules. Return its plugins."""
     site = folder / f"{name}-{version}.dist-info"
     site.mkdir(parents=True)
-    (site / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    metadata = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}"]
+    metadata += [f"Requires-Dist: {line}" for line in requires]
+    (site / "METADATA").write_text("\n".join(metadata) + "\n")
     groups = {"phalanx.plugins": plugins or {}, "phalanx.commands": commands or {}}
     lines = []
     for group, entries in groups.items():

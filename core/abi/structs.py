@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from phalanx.runtime.locks import ForkSafeLock
+from phalanx.version import ABI
 
 from .build import HEADER, SYMBOL, declarations
 from .problem import Problem
 
-ABI_MAJOR = 1
-ABI_MINOR = 0
+ABI_MAJOR, ABI_MINOR = ABI
 #: The longest string that is taken from a plugin, in bytes.
 _MOST_TEXT = 1 << 16
 

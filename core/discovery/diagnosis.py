@@ -14,8 +14,9 @@ from phalanx.steps import Status, Step
 from . import aliases
 from .devices import find_device
 from .guard import Observer, detail_and_remedy, guard, ignore
-from .loading import PluginState
+from .loading import Plugin, PluginState
 from .plugins import host
+from .requirements import UnmetRequirementError
 
 if TYPE_CHECKING:
     from phalanx._warm import Device
@@ -194,9 +195,9 @@ def _plugin_steps(base: str) -> list[Step]:
         detail = f"no installed plugin offers a driver {base!r}"
         return [Step("installed", Status.FAIL, detail, aliases.how_to_install(base))]
     installed = f"plugin {plugin.name!r} of {plugin.origin}"
-    if plugin.state is PluginState.EXCLUDED:
-        remedy = "add it to PHALANX_PLUGINS, or unset the variable"
-        return [Step("installed", Status.FAIL, f"{installed}; {plugin.reason}", remedy)]
+    if plugin.error is not None and (remedy := _why_not_imported(plugin)):
+        detail, _ = detail_and_remedy(plugin.error)
+        return [Step("installed", Status.FAIL, f"{installed}; {detail}", remedy)]
     steps = [Step("installed", Status.OK, installed)]
     if plugin.error is not None and not _is_hook_error(plugin.error):
         remedy = f"python -c 'import {plugin.value.partition(':')[0]}' shows the whole traceback"
@@ -207,6 +208,13 @@ def _plugin_steps(base: str) -> list[Step]:
         *steps,
         Step("ABI", Status.FAIL, reason, f"report it to the maker of {plugin.distribution}"),
     ]
+
+
+def _why_not_imported(plugin: Plugin) -> str:
+    """Return what helps a plugin that was not even imported; empty if it was."""
+    if plugin.state is PluginState.EXCLUDED:
+        return "add it to PHALANX_PLUGINS, or unset the variable"
+    return plugin.error.remedy if isinstance(plugin.error, UnmetRequirementError) else ""
 
 
 def _is_hook_error(error: BaseException) -> bool:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from phalanx.driver import DeviceInfo, DeviceKind, Driver, alignment_problem
 from phalanx.errors import DeviceError, PluginConflictError, PluginError, PluginLoadError
 
+from . import requirements
 from .guard import Outcome, describe, guard
 
 if TYPE_CHECKING:
@@ -123,7 +124,10 @@ def new_manager() -> PluginManager:
 
 
 def load(manager: PluginManager, entry: EntryPoint) -> tuple[Plugin, tuple[Driver, ...]]:
-    """Import one plugin, check its hooks and ask for its drivers."""
+    """Import one plugin, check its hooks and ask for its drivers.
+
+    One whose package needs another Phalanx is not imported.
+    """
     dist = entry.dist
     origin = (dist.name, dist.version) if dist else ("unknown distribution", "")
     plugin = Plugin(entry.name, entry.value, *origin, PluginState.LOADED)
@@ -131,6 +135,10 @@ def load(manager: PluginManager, entry: EntryPoint) -> tuple[Plugin, tuple[Drive
     if names is not None and not names & names_of(entry.name, plugin.distribution):
         reason = PluginError(f"PHALANX_PLUGINS={os.environ['PHALANX_PLUGINS']!r} leaves it out")
         return replace(plugin, state=PluginState.EXCLUDED, error=reason), ()
+    if dist is not None:
+        read = guard(partial(requirements.unmet, dist), f"the metadata of plugin {entry.name!r}")
+        if needs := read.error or read.value:
+            return replace(plugin, state=PluginState.FAILED, error=needs), ()
     outcome: Outcome[Any] = guard(
         entry.load, f"the import of plugin {entry.name!r} ({entry.value})"
     )

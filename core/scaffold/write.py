@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from phalanx.version import __version__
+from phalanx.version import ABI, OP_TABLE, __version__
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _SUFFIX = ".in"
 #: The patterns of package data match no hidden names, so templates of these begin otherwise.
 _HIDDEN = re.compile(r"(^|/)dot\.")
 _VALUE = re.compile(r"@\{(\w+)\}")
+_OPS = f"op-table-{OP_TABLE[0]}.{OP_TABLE[1]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,7 @@ class Form:
 
     ``level`` is what the package is certified for as it comes, ``tested`` the levels of its own
     tests, ``data`` the patterns of the files in its wheel besides Python, ``build`` what its build
-    needs besides setuptools.
+    needs besides setuptools, ``needs`` the versions of the ABI and the op table that it is for.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Form:
     tested: tuple[str, ...]
     data: tuple[str, ...] = ("py.typed",)
     build: tuple[str, ...] = ()
+    needs: tuple[str, ...] = (_OPS,)
 
 
 FORMS = {
@@ -43,6 +45,7 @@ FORMS = {
             "core",
             ("runtime",),
             build=(f"phalanx>={__version__}",),
+            needs=(f"abi-{ABI[0]}.{ABI[1]}", _OPS),
         ),
         Form("python", "a driver in Python", "core", ("runtime",)),
         Form(
@@ -97,6 +100,7 @@ def _filled(text: str, name: str, form: Form) -> str:
     values = {
         "version": __version__,
         "level": form.level,
+        "needs": ",".join(form.needs),
         "tested": _quoted(form.tested),
         "data": _quoted(form.data),
         "build": _quoted(("setuptools>=77", *form.build)),
