@@ -132,13 +132,20 @@ def run_python(
     )
 
 
-def build_acme(folder: Path, *defines: str) -> Path:
+def build_acme(folder: Path, *defines: str, flags: Iterable[str] = ()) -> Path:
     """Compile the acme library, or one of its faulty variants, against the header alone."""
     out = folder / f"lib{'_'.join(['acme', *defines]).lower()}.so"
     compiler = (sysconfig.get_config_var("CC") or "cc").split()[0]
     relaxed = [f"-Wno-unused-{what}" for what in ("parameter", "function", "variable")]
     relaxed += ["-Wno-unused-const-variable"]
     command = [compiler, "-std=c11", "-Wall", "-Wextra", "-Werror", *(relaxed if defines else [])]
-    command += ["-shared", "-fPIC", "-O1", f"-I{HEADER.parent}", *(f"-D{name}" for name in defines)]
+    command += [
+        *flags,
+        "-shared",
+        "-fPIC",
+        "-O1",
+        f"-I{HEADER.parent}",
+        *(f"-D{name}" for name in defines),
+    ]
     subprocess.run([*command, str(ACME), "-o", str(out)], check=True, timeout=120)
     return out

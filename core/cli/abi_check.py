@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.markup import escape
 
-from .output import coloured, console, emit, json_option, plain_errors, timeout_option
+from .output import coloured, console, emit, fail, json_option, plain_errors, timeout_option
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,6 +23,7 @@ Examples:
   phalanx abi-check ./libacme.so
   phalanx abi-check ./libacme.so --run
   phalanx abi-check ./libacme.so --json
+  phalanx abi-check ./libacme.so --harness harness     a program in C for sanitizers, Valgrind
 
 \b
 Exit code: 0 if the library keeps to the ABI, 1 if not, 2 for wrong usage.
@@ -34,16 +35,27 @@ Exit code: 0 if the library keeps to the ABI, 1 if not, 2 for wrong usage.
     is_flag=True,
     help="Also try memory, copies, fills, launches, streams and threads on every device.",
 )
+@click.option(
+    "--harness",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Write a program in C that runs the library without Python into DIR, and check nothing.",
+)
 @json_option
 @timeout_option(60.0)
 @plain_errors
-def abi_check(library: Path, run: bool, as_json: bool, timeout: float) -> None:
+def abi_check(
+    library: Path, run: bool, harness: Path | None, as_json: bool, timeout: float
+) -> None:
     """Check the shared library LIBRARY of a plugin against the C ABI of phalanx.h.
 
     Checks versions, struct sizes, required functions, capability bits, error objects, device
     descriptions and every row of the kernel tables, and with --run what the calls do. The library
     is opened in child processes only: what crashes or hangs there is one more problem.
     """
+    if harness is not None:
+        _write_harness(harness, library, as_json)
+        return
     from phalanx.abi.judge import judge
     from phalanx.abi.trials import TRIALS
 
@@ -53,6 +65,26 @@ def abi_check(library: Path, run: bool, as_json: bool, timeout: float) -> None:
     else:
         _show(found)
     raise SystemExit(1 if found["problems"] else 0)
+
+
+def _write_harness(folder: Path, library: Path, as_json: bool) -> None:
+    from phalanx.abi.harness import commands, write
+
+    try:
+        files = [str(path) for path in write(folder)]
+    except FileExistsError as error:
+        fail(str(error), 2)
+    except OSError as error:
+        fail(f"{error.filename or folder} cannot be written: {error.strerror or error}", 1)
+    lines = commands(library.absolute())
+    if as_json:
+        emit({"files": files, "commands": lines})
+        return
+    out = console()
+    out.print(f"{', '.join(files)}. In that folder:", soft_wrap=True)
+    for what, line in lines.items():
+        out.print(escape(f"  {what:<18} {line}"), soft_wrap=True)
+    out.print("The sanitizers see more if the plugin is built with the same -fsanitize.")
 
 
 def _show(found: dict[str, Any]) -> None:

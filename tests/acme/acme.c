@@ -15,13 +15,17 @@
 #define STR(TEXT) {TEXT, sizeof(TEXT) - 1}
 #define MEMORY_LIMIT (64u << 20)
 
+#ifdef FAULT_RACE
+#define _Atomic
+#endif
+
 struct phx_device {
     uint32_t index;
-    uint64_t used;
+    _Atomic uint64_t used;
 };
 
 static const phx_host *host;
-static int32_t live_errors;
+static _Atomic int32_t live_errors;
 static struct phx_device device = {0, 0};
 
 /* For the tests: how many error objects were not destroyed, below zero if one was destroyed twice. */
@@ -97,7 +101,7 @@ static phx_error *device_count(uint32_t *out) {
     abort();
     return NULL;
 #elif defined(FAULT_HANG)
-    while (*(volatile int32_t *)&live_errors == 0) *out = 1;
+    while (live_errors == 0) *out = 1;
     return NULL;
 #else
     *out = 1;

@@ -68,6 +68,24 @@ static phx_error *faulty_alloc(phx_device *self, uint64_t size, uint64_t alignme
     return device_alloc(self, size, alignment, out);
 }
 #define BREAK api->alloc = faulty_alloc
+#elif defined(FAULT_LEAK)
+static phx_error *faulty_alloc(phx_device *self, uint64_t size, uint64_t alignment, void **out) {
+    char *volatile lost = malloc(24);
+    lost = NULL;
+    (void)lost;
+    return device_alloc(self, size, alignment, out);
+}
+#define BREAK api->alloc = faulty_alloc
+#elif defined(FAULT_COPY_READ)
+static phx_error *faulty_copy(phx_device *self, phx_stream *stream, phx_place dst, phx_place src, uint64_t size) {
+    if (src.device != NULL) { /* look at the byte behind the block */
+        uint64_t held;
+        memcpy(&held, (char *)src.handle - 64, sizeof held);
+        (void)*((volatile char *)src.handle + (held + 127) / 64 * 64 - 64);
+    }
+    return device_copy(self, stream, dst, src, size);
+}
+#define BREAK api->copy = faulty_copy
 #elif defined(FAULT_FREE_CRASH)
 static phx_error *faulty_free(phx_device *self, void *handle) {
     (void)self;

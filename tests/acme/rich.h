@@ -10,8 +10,8 @@ struct phx_event {
 };
 
 static struct phx_stream default_stream = {&device};
-static uint32_t compiled;
-static int32_t adopted;
+static _Atomic uint32_t compiled;
+static _Atomic int32_t adopted;
 /* For the tests: how often memory of the host was adopted and not released. */
 PHX_EXPORT int32_t acme_adopted(void);
 int32_t acme_adopted(void) { return adopted; }
