@@ -6,8 +6,10 @@ header stands for, such as ``cuMemAlloc_v2``.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import sys
+from collections.abc import Iterator
 from functools import cache
 from typing import Any, Protocol
 
@@ -274,6 +276,20 @@ class Context:
         finally:
             self.api.call("cuCtxPopCurrent_v2", room)
         return result
+
+    @contextlib.contextmanager
+    def current(self) -> Iterator[None]:
+        """Be the thread's current context in the block."""
+        room = self.api.ffi.new("CUcontext *")
+        self._current(room)
+        if room[0] == self.raw:
+            yield
+            return
+        self.api.call("cuCtxPushCurrent_v2", self.raw)
+        try:
+            yield
+        finally:
+            self.api.call("cuCtxPopCurrent_v2", room)
 
     @property
     def number(self) -> int:

@@ -18,7 +18,8 @@ from phalanx.device_code.table import KernelTable
 from phalanx.device_plugins.cache_folder import default_folder
 from phalanx.device_plugins.listed import fork_error
 from phalanx.errors import ClosedError, CompileError, DeviceLostError
-from phalanx.kernels_cuda import find
+from phalanx.kernels_cuda import cublas, cusolver, find
+from phalanx.kernels_cuda.libraries import Libraries, LibraryRecipe
 from phalanx.kernels_cuda.nvrtc import Compiler
 from phalanx.kernels_cuda.programs import CudaPrograms
 from phalanx.vendor import (
@@ -68,6 +69,7 @@ class CudaDevice(CudaStreams):
         self.null = api.ffi.NULL
         self.launch_function = api.function("cuLaunchKernel")
         self.layout_function = api.optional("cuFuncGetParamInfo")
+        self.libraries = Libraries()
         self._modules: list[Any] = []
         #: Other cards from which copies come.
         self._peers: weakref.WeakSet[CudaDevice] = weakref.WeakSet()
@@ -136,6 +138,8 @@ class CudaDevice(CudaStreams):
             with self.translated("closing the device"):
                 self.staging.trim()
                 self.words.close()
+                with self.context.current():
+                    self.libraries.close()
                 for module in self._modules:
                     self.context.call("cuModuleUnload", module)
                 self.default.destroy()
@@ -248,6 +252,11 @@ class CudaDevice(CudaStreams):
         """Return the kernel for an op; its program is compiled when a launch needs it."""
         return self.table.kernel(op, dtypes, layout)
 
+    def alternatives(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Sequence[Kernel]:
+        """Return the kernels of NVIDIA's libraries, where CuPy is installed."""
+        del layout  # theirs take any
+        return (*cublas.kernels_of(op, dtypes), *cusolver.kernels_of(op, dtypes))
+
     def compile_ahead(self, kernel: Kernel) -> tuple[int, int]:
         """Compile a kernel's commonest programs, or find them in the cache on disk."""
         self.check()
@@ -283,7 +292,7 @@ class CudaDevice(CudaStreams):
     ) -> PreparedLaunch | None:
         """Return a launch for all operands like these; see `OpenDevice.prepare`."""
         self.check()
-        if self.layout_function is None:
+        if self.layout_function is None or isinstance(kernel.handle, LibraryRecipe):
             return None
         recording = record(self, kernel, inputs, outputs, params, stream)
         return PreparedLaunch(self, kernel, recording) if recording else None

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from phalanx.device_plugins.cache_folder import default_folder, folder_problem
 from phalanx.errors import DeviceError
+from phalanx.kernels_cuda import libraries
 from phalanx.kernels_cuda.nvrtc import Compiler
 from phalanx.vendor import Status, Step
 
@@ -52,6 +53,8 @@ def _library(listing: Listing, choose: Choose) -> Step:
     if cannot := folder_problem(default_folder("cuda")):
         problems.append(cannot)
         remedies.append("set PHALANX_CACHE_DIR to a folder that can be written")
+    if usable:
+        told.append(libraries.told())
     status = Status.OK if usable else Status.FAIL
     return Step(
         "library", status, "; ".join((*dict.fromkeys(told), *problems)), "; ".join(remedies)

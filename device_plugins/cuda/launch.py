@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from phalanx.device_code import launch
@@ -77,6 +78,18 @@ class LaunchEnv(launch.LaunchEnv):
         code = put(self._device, self._queue, self._label, kernel, sizes, values)
         if code:
             raise refused(self._device, self._queue, code, kernel.name, self.what(), *sizes)
+
+    @contextlib.contextmanager
+    def library(self, name: str) -> Iterator[tuple[Any, int]]:
+        """Let a library of NVIDIA's work on the stream; see `LibraryEnv.library`."""
+        device, queue = self._device, self._queue
+        queue.labels.append(self._label)
+        with (
+            device.translated(f"launch of {self.what()}", queue),
+            device.context.current(),
+            device.libraries.use(name, queue.number, f"{self.what()} on {device.name}") as found,
+        ):
+            yield found
 
     def check_later(self, found: Array, explain: Explain) -> None:
         """Look at numbers behind the work so far; see `Env.check_later`."""

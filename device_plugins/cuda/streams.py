@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
+from phalanx.kernels_cuda.libraries import Libraries
 from phalanx.vendor import OpenDevice
 
 from .api import Api, Context, CudaError
@@ -39,6 +40,7 @@ class CudaStreams(OpenDevice):
     api: Api
     name: str
     context: Context
+    libraries: Libraries
     #: Of the default stream.
     default: Queue
 
@@ -92,6 +94,8 @@ class CudaStreams(OpenDevice):
         if self.is_usable:
             self.finish(handle, None)
             with self.translated("destroying a stream"):
+                with self.context.current():
+                    self.libraries.forget(handle.number)
                 handle.destroy()
 
     def stream_query(self, handle: Queue | int | None) -> bool:

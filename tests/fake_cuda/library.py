@@ -239,8 +239,12 @@ class FakeCuda(FakeRanges):
         self.said = self.said or why
 
     def _enqueue(self, handle: Any, work: Callable[[], None]) -> int:
-        stream = self._known(handle)
-        if not isinstance(stream, _Stream):
+        return self._enqueue_number(int(FFI.cast("uintptr_t", handle)), work)
+
+    def _enqueue_number(self, number: int | None, work: Callable[[], None]) -> int:
+        """Put work into the stream at an address, as libraries know it."""
+        stream = self._objects.get(number)
+        if not isinstance(stream, _Stream) or stream.destroyed:
             return codes.INVALID_HANDLE
         stream.work.append(work)
         stream.put += 1
