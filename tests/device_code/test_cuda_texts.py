@@ -7,6 +7,7 @@ import itertools
 import pytest
 from phalanx import device_code
 from phalanx.device_code.recipe import Program
+from phalanx.kernels_cuda import cusolver, libraries
 from phalanx.optable import OPS, Structure
 
 from device_code.cuda import problem
@@ -38,6 +39,15 @@ def test_compiles_without_contraction(op: str, dtypes: tuple[str, ...]) -> None:
     texts = texts_of(op, dtypes)
     for text, capability in zip(texts[:: max(1, len(texts) // 3)], CAPABILITIES, strict=False):
         assert problem(text.program, capability=capability) == "", text.program.source
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_what_stands_around_a_library_compiles(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(libraries, "_version", lambda: "14.2.0")
+    (kernel,) = cusolver.kernels_of("eigh", (dtype, dtype))
+    (program,) = kernel.handle.programs
+    for capability in CAPABILITIES:
+        assert problem(program, capability=capability) == ""
 
 
 @pytest.mark.parametrize("number", [0, 1])
