@@ -12,7 +12,7 @@ cimport cython
 from phalanx.device_code.recording import First, Memory
 from phalanx.vendor import dtype_from_name, empty
 
-from .launch import packing_of, refused
+from .launch import packing_of, refused, spread
 
 ctypedef void *handle
 
@@ -32,8 +32,11 @@ cdef enum:
     POP = 3
     BUFFER_POINTER = 1     # CU_LAUNCH_PARAM_BUFFER_POINTER
     BUFFER_SIZE = 2        # CU_LAUNCH_PARAM_BUFFER_SIZE
-    MOST_PACKED = 4096     # bytes of a kernel's parameters: CUDA C++ Programming Guide, 12.9, 19.1
-    PACKED_WORDS = 512     # the same in words
+    # Bytes of a kernel's parameters, which are 4096 at most where they are packed: CUDA C++ Programming
+    # Guide, 12.9, "__global__ Function Parameters".
+    MOST_ROOM = 8192
+    ROOM_WORDS = 1024      # the same in words
+    MOST_ARGS = 64         # parameters of a kernel
     MOST_WORDS = 2 * 24    # as recordings have operands
 
 
@@ -63,6 +66,7 @@ cdef struct Command:
     size_t at           # of its parameters among those of all commands
     size_t size
     int end             # of its settings
+    int first, n_args   # its parameters among the offsets of all commands
 
 cdef struct Setting:
     uint32_t word       # of the places, the one that it is made of
@@ -88,10 +92,11 @@ cdef class PreparedLaunch:
     cdef Command *commands
     cdef Setting *settings
     cdef unsigned char *packed
+    cdef size_t *offsets     # of each parameter, where the driver takes no buffer; else NULL
     cdef int n_commands, n_given
 
     def __cinit__(self, device, label, recording):
-        cdef int i = 0, k = 0
+        cdef int i = 0, k = 0, n = 0
         cdef size_t at = 0
         cdef Command *c
         self.device = device
@@ -104,22 +109,33 @@ cdef class PreparedLaunch:
         self.n_commands = len(recording.commands)
         if self.n_given + 2 * len(self.temporary) > MOST_WORDS:
             raise ValueError(f"{label}: more operands than a recording has")
-        packings = [packing_of(device, command.kernel, command.args) for command in recording.commands]
+        packings = [packing_of(device, command.kernel, command.args) or spread(command.args)
+                    for command in recording.commands]
         sizes = [packing.size for packing in packings]
-        if max(sizes, default=0) > MOST_PACKED:
-            raise ValueError(f"{label}: a kernel has more than {MOST_PACKED} bytes of parameters")
+        counts = [len(packing.offsets) for packing in packings]
+        if max(sizes, default=0) > MOST_ROOM or max(counts, default=0) > MOST_ARGS:
+            raise ValueError(f"{label}: a kernel has more than {MOST_ROOM} bytes, or {MOST_ARGS}, parameters")
         n_settings = sum(type(arg) is not bytes for command in recording.commands for arg in command.args)
         self.commands = <Command *>PyMem_Calloc(self.n_commands + 1, sizeof(Command))
         self.settings = <Setting *>PyMem_Calloc(n_settings + 1, sizeof(Setting))
         self.packed = <unsigned char *>PyMem_Calloc(sum(sizes) + 1, 1)
         if self.commands == NULL or self.settings == NULL or self.packed == NULL:
             raise MemoryError()
+        if device.layout_function is None:
+            self.offsets = <size_t *>PyMem_Calloc(sum(counts) + 1, sizeof(size_t))
+            if self.offsets == NULL:
+                raise MemoryError()
         for command, packing in zip(recording.commands, packings):
             c = &self.commands[i]
             c.at = at
             c.size = packing.size
+            c.first = n
+            c.n_args = len(packing.offsets)
             self.note_sizes(c, command)
             for arg, offset in zip(command.args, packing.offsets):
+                if self.offsets != NULL:
+                    self.offsets[n] = offset
+                n += 1
                 if type(arg) is bytes:
                     memcpy(self.packed + at + <size_t>offset, <char *>arg, len(arg))
                 else:
@@ -133,6 +149,7 @@ cdef class PreparedLaunch:
         PyMem_Free(self.commands)
         PyMem_Free(self.settings)
         PyMem_Free(self.packed)
+        PyMem_Free(self.offsets)
 
     cdef int note_sizes(self, Command *c, command) except -1:
         kernel = command.kernel
@@ -211,12 +228,13 @@ cdef class PreparedLaunch:
         return code or popped
 
     cdef int enqueue_here(self, handle raw, const uint64_t *words, int *done) noexcept nogil:
-        cdef uint64_t room[PACKED_WORDS]
+        cdef uint64_t room[ROOM_WORDS]
+        cdef handle pointers[MOST_ARGS]
         cdef handle extra[5]
         cdef Setting *s
         cdef Command *c
         cdef uint64_t value
-        cdef int code, i, k = 0
+        cdef int code, i, j, k = 0
         extra[0] = <handle>BUFFER_POINTER
         extra[1] = room
         extra[2] = <handle>BUFFER_SIZE
@@ -232,8 +250,12 @@ cdef class PreparedLaunch:
                 memcpy(<char *>room + s.at, &value, sizeof(value))
                 k += 1
             extra[3] = &c.size
+            if self.offsets != NULL:
+                for j in range(c.n_args):
+                    pointers[j] = <char *>room + self.offsets[c.first + j]
             code = self.runtime.launch(c.function, c.grid[0], c.grid[1], c.grid[2], c.block[0], c.block[1],
-                                       c.block[2], 0, raw, NULL, extra)
+                                       c.block[2], 0, raw, pointers if self.offsets != NULL else NULL,
+                                       NULL if self.offsets != NULL else extra)
             if code:
                 done[0] = i
                 return code

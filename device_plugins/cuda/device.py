@@ -292,7 +292,7 @@ class CudaDevice(CudaStreams):
     ) -> PreparedLaunch | None:
         """Return a launch for all operands like these; see `OpenDevice.prepare`."""
         self.check()
-        if self.layout_function is None or isinstance(kernel.handle, LibraryRecipe):
+        if isinstance(kernel.handle, LibraryRecipe):
             return None
         recording = record(self, kernel, inputs, outputs, params, stream)
         return PreparedLaunch(self, kernel, recording) if recording else None

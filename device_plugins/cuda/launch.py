@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from phalanx.device_code import launch
 from phalanx.device_code.late import Explain
 from phalanx.device_code.launch import address
+from phalanx.device_code.recipe import round_up
 from phalanx.errors import LaunchError
 from phalanx.vendor import Array
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from .queue import Queue
 
 _INVALID_VALUE = 1  # CUDA_ERROR_INVALID_VALUE
+_WIDEST = 16  # the largest alignment of a parameter
 #: What stands before the buffer, before its size and at the end: CU_LAUNCH_PARAM_*.
 _BUFFER, _SIZE, _END = 1, 2, 0
 
@@ -143,8 +146,7 @@ def packing_of(device: CudaDevice, kernel: BoundKernel, values: Sequence[Any]) -
     if kernel.packing is not None or device.layout_function is None:
         return kernel.packing
     known = _parameters(device, kernel, len(values) + 1)
-    # Addresses and first elements are not values yet when a launch is prepared.
-    given = [len(value) if type(value) is bytes else 8 for value in values]
+    given = _sizes(values)
     if [size for _, size in known] != given:
         raise LaunchError(
             f"{kernel.name} on {device.name} takes parameters of {[size for _, size in known]} "
@@ -156,6 +158,17 @@ def packing_of(device: CudaDevice, kernel: BoundKernel, values: Sequence[Any]) -
         tuple(offset for offset, _ in known), max((sum(pair) for pair in known), default=0)
     )
     return kernel.packing
+
+
+def spread(values: Sequence[Any]) -> Packing:
+    """Return places that suit any parameters, where the driver gets a pointer to each."""
+    ends = list(accumulate((round_up(size, _WIDEST) for size in _sizes(values)), initial=0))
+    return Packing(tuple(ends[:-1]), ends[-1])
+
+
+def _sizes(values: Sequence[Any]) -> list[int]:
+    """Return bytes; addresses and first elements are no values yet when a launch is prepared."""
+    return [len(value) if type(value) is bytes else 8 for value in values]
 
 
 def _parameters(device: CudaDevice, kernel: BoundKernel, most: int) -> list[tuple[int, int]]:

@@ -75,9 +75,13 @@ def test_an_older_driver_gets_a_pointer_to_each(
     for _ in range(4):
         host, x = numbers(card, 40)
         assert (px.asnumpy(x + x.T) == 2 * host).all()
-    assert went.count("add") == (4 if missing else 1)
-    bound = card.opened.bound.values()
-    assert all((kernel.packing is None) == bool(missing) for kernel in bound)
+        part = px.where(x > 0, x, 1)[::2]  # numbers, and structs of any alignment
+        want = np.where(host > 0, host, 1)[::2]
+        assert (px.asnumpy(part + part[::-1]) == want + want[::-1]).all()
+        assert px.asnumpy(px.sort(x)).tolist() == sorted(host)
+    assert went.count("add") == 2  # once contiguous, once strided
+    packed = [kernel.name for kernel in card.opened.bound.values() if kernel.packing]
+    assert bool(packed) != bool(missing)
 
 
 @pytest.mark.parametrize(
