@@ -437,7 +437,7 @@ class ReferenceDevice(OpenDevice):
         self.check()
         marker = event.marker
         if marker is not None:
-            self.stream(handle).put(lambda: marker.wait(None, "an event"))
+            self.stream(handle).follow(marker)
 
     def event_create(self, timed: bool) -> EventHandle:
         """Return a new event."""
@@ -452,7 +452,7 @@ class ReferenceDevice(OpenDevice):
         """Put another marker behind the work so far."""
         self.check()
         marker, worker = Marker(), self.stream(handle)
-        worker.put(marker.set)
+        worker.put(lambda: marker.set(worker.error))
         event.marker, event.worker = marker, worker  # another thread may record the event, too
 
     def event_query(self, event: EventHandle) -> bool:

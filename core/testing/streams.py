@@ -19,10 +19,12 @@ class Marker:
     def __init__(self) -> None:
         self.passed = threading.Event()
         self.time = 0.0
+        self.failure: BaseException | None = None
 
-    def set(self) -> None:
-        """Note that the stream has come here, and when."""
+    def set(self, failure: BaseException | None = None) -> None:
+        """Note that the stream has come here, when, and what failed before."""
         self.time = time.perf_counter()
+        self.failure = failure
         self.passed.set()
 
     def wait(self, timeout: float | None, what: str) -> None:
@@ -101,6 +103,15 @@ class Worker:
         if stopped:
             self._join()
             task()
+
+    def follow(self, marker: Marker) -> None:
+        """Let later work wait for another queue; if work before the marker failed, this has too."""
+
+        def wait() -> None:
+            marker.wait(None, "an event")
+            self.error = self.error or marker.failure
+
+        self.put(wait)
 
     def idle(self) -> bool:
         """Tell whether all tasks are done."""

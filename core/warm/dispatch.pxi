@@ -113,8 +113,12 @@ cdef inline int depend_on_all(Timeline t, void **arrays, int n_inputs, int n_out
     """Wait for what arrays depend on, the inputs first. NULL arrays are scalars."""
     cdef int i
     for i in range(n_inputs + n_outputs):
-        if arrays[i] != NULL and not is_own(t, arrays[i]):
+        if arrays[i] == NULL:
+            continue
+        if not is_own(t, arrays[i]):
             depend_on(t, (<Array>arrays[i]).buffer, i >= n_inputs)
+        elif i < n_inputs and t.doubts is not None:
+            t.check_value((<Array>arrays[i]).buffer.write_seq)
     return 0
 
 
@@ -350,16 +354,10 @@ def launch(str op not None, tuple inputs not None, tuple outputs not None, tuple
     Raises:
         UnsupportedOpError: no kernel, and the policy forbids a fallback.
     """
-    cdef const DLTensor *tensors[8]
-    cdef void *arrays[8]
-    cdef int64_t native_params[8]
-    cdef Array a = outputs[0]
-    cdef Device device = a.device
+    cdef Device device = (<Array?>outputs[0]).device
     cdef Stream s = current_stream_of(device)
-    cdef int i, n = len(inputs), m = len(outputs), k = len(params)
     cdef Kernel kernel
-    cdef int64_t work = 0
-    if n + m > 8 or k > 8:
+    if len(inputs) + len(outputs) > 8 or len(params) > 8:
         raise ValueError(f"{op}: at most 8 operands and 8 params")
     key = (op, *[(<Array?>x).dtype for x in inputs + outputs])
     kernel = kernel_at(device, key)
@@ -368,7 +366,19 @@ def launch(str op not None, tuple inputs not None, tuple outputs not None, tuple
         return
     if kernel.run_fn == NULL:
         launch_arrays(device, kernel, list(inputs), list(outputs), params, s)
-        return
+    else:
+        launch_natively(s, kernel, inputs, outputs, params)
+    if not s.timeline.is_inline and (op == "wrap_index" or op == "scatter"):
+        s.timeline.note_check(op)
+
+
+cdef int launch_natively(Stream s, Kernel kernel, tuple inputs, tuple outputs, tuple params) except -1:
+    cdef const DLTensor *tensors[8]
+    cdef void *arrays[8]
+    cdef int64_t native_params[8]
+    cdef int i, n = len(inputs), m = len(outputs), k = len(params)
+    cdef int64_t work = 0
+    cdef Array a
     for i in range(n + m):
         a = inputs[i] if i < n else outputs[i - n]
         arrays[i] = <void *>a

@@ -299,7 +299,7 @@ cdef class Event:
         cdef Mark m = self.recorded()
         cdef Timeline t = self.timeline
         if m.handle is not None:
-            m.synchronize(timeout)
+            t.wait_for(m, timeout)
         t.pass_mark(m)
         self.device.reap_parked()
 

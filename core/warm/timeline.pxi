@@ -106,6 +106,9 @@ cdef class Timeline:
     cdef dict waited      # id of another timeline -> number that this one already waits for
     cdef Mark marker      # the newest mark
     cdef object failure   # of work that a wait on somebody else's behalf has met
+    cdef Doubts doubts    # launches that failures left without a result, if there were any
+    cdef uint64_t checked  # the first launch behind `told` that looks at indices, 0 if there is none
+    cdef list scatters     # the launches behind `told` that a wrong index leaves undone
     cdef object owner     # kept as long as the queue
     cdef object stream    # weak reference to the Stream
 
@@ -126,7 +129,7 @@ cdef class Timeline:
         if m is None:
             return 0  # it ended meanwhile
         if self.is_inline:
-            m.synchronize(None)
+            other.wait_for(m, None)
             other.pass_mark(m)
             return 0
         self.wait_mark(other, m)
@@ -229,20 +232,101 @@ cdef class Timeline:
         self.users += 1
         try:
             self.wait_queue(timeout)
+            self.hear()
         finally:
             self.leave()
         self.pass_to(before)
-        self.told = max(self.told, before)
+        self.pass_told(before)
         self.device.reap_parked()
         return self.tell()
 
     cdef int wait_queue(self, object timeout) except -1:
         delay()
-        if self.device.has_streams:
-            wait_sliced(self.device.calls().stream_synchronize, (self.handle,), timeout)
-        else:
-            wait_sliced(self.device.calls().synchronize, (), timeout)
+        try:
+            if self.device.has_streams:
+                wait_sliced(self.device.calls().stream_synchronize, (self.handle,), timeout)
+            else:
+                wait_sliced(self.device.calls().synchronize, (), timeout)
+        except Exception as error:  # whatever a driver raises for work that failed
+            if timeout is None or timeout >= 0:
+                self.doubt(error, self.seq + self.launching)
+            raise
         delay()
+        return 0
+
+    cdef int wait_for(self, Mark m, object timeout) except -1:
+        """Wait for a mark of this timeline on the host; raises what failed before it."""
+        try:
+            m.synchronize(timeout)
+        except Exception as error:  # whatever a driver raises for work that failed
+            if timeout is None or timeout >= 0:
+                self.doubt(error, self.seq + self.launching)
+            raise
+        return 0
+
+    cdef int doubt(self, object failure, uint64_t last) except -1:
+        """Note that a failure was told: what was enqueued behind the work that failed has no value."""
+        cdef uint64_t first = self.told + 1
+        spared = ()
+        if isinstance(failure, (TimeoutError, errors.ClosedError)):
+            return 0
+        if isinstance(failure, IndexError) and self.checked:
+            first, spared = self.checked, self.scatters
+        self.checked = 0
+        self.scatters = []
+        return self.note_doubt(failure, first, last, spared)
+
+    cdef int note_doubt(self, object failure, uint64_t first, uint64_t last, object spared) except -1:
+        """Note launches without a value, and those of others that have waited for them."""
+        cdef Timeline other
+        if self.doubts is None:
+            self.doubts = new_doubts()
+        if self.doubts.add(first, last, failure, spared):
+            for other in self.device.timelines():
+                if other is not self and other.waited.get(self.id, 0) >= first:
+                    other.note_doubt(failure, other.told + 1, other.seq + other.launching, ())
+        return 0
+
+    cdef int hear(self) except -1:
+        """Raise what was wrong with the indices of work that this timeline has waited for.
+
+        That is told behind the work; a driver hands on other failures with the wait.
+        """
+        cdef Timeline t, other
+        cdef Mark m
+        cdef list heard = [self]
+        for t in heard:
+            for other in self.device.timelines() if t.waited else ():
+                seq = t.waited.get(other.id, 0)
+                if not seq or other in heard:
+                    continue
+                heard.append(other)
+                m = other.mark(seq) if other.checked and other.checked <= seq else None
+                if m is not None:
+                    other.wait_for(m, None)
+                    other.pass_told(m.seq)
+        return 0
+
+    cdef int note_check(self, str op) except -1:
+        """Note that the launch that was just published looks at indices, or writes behind such a look."""
+        if op == "scatter":
+            self.scatters.append(self.seq)
+            if len(self.scatters) > MOST_DOUBTS:
+                del self.scatters[0]
+        elif not self.checked:
+            self.checked = self.seq
+        return 0
+
+    cdef inline int check_value(self, uint64_t seq) except -1:
+        """Raise again what left launch ``seq`` without a result."""
+        return 0 if self.doubts is None else self.doubts.check(seq)
+
+    cdef int pass_told(self, uint64_t seq) except -1:
+        """Note that all work up to a number was waited for, and that nothing of it is left to tell."""
+        self.told = max(self.told, seq)
+        if self.checked <= self.told:
+            self.checked = 0
+            self.scatters = []
         return 0
 
     cdef int finish_quietly(self) except -1:
@@ -282,11 +366,12 @@ cdef class Timeline:
         cdef Mark m = self.marker
         if self.failure is not None:
             self.tell()
+        self.check_value(seq)
         if self.told >= seq or self.is_inline and self.done >= seq:
             return 0
         if self.done >= seq and m is not None and m.seq >= seq:
-            m.synchronize(None)  # does not wait for what came later
-            self.told = max(self.told, m.seq)
+            self.wait_for(m, None)  # not for what came later
+            self.pass_told(m.seq)
             return 0
         if self.state == LOST and self.done < seq:
             raise errors.DeviceError(
@@ -412,62 +497,3 @@ cdef unsigned long _main_thread = threading.main_thread().ident
 
 cdef bint in_main_thread() noexcept:
     return PyThread_get_thread_ident() == _main_thread
-
-
-# Uses of buffers
-
-cdef int depend_on(Timeline t, Buffer b, bint write) except -1:
-    """Order the work to come on ``t`` behind the uses of a buffer that matter."""
-    if (b.timeline is t and b.readers is None) or (_is_manual is not None and _is_manual()):
-        return 0
-    b = uses_of(b)
-    t.depend(b.timeline, max(b.write_seq, b.read_seq) if write else b.write_seq)
-    if write and b.readers is not None:
-        for other, seq in list(b.readers.items()):
-            t.depend(other, seq)
-    return 0
-
-
-cdef int note_use(Timeline t, Buffer b, bint write) except -1:
-    """Note that the launch published last reads or writes a buffer."""
-    b = uses_of(b)
-    if b.timeline is t:
-        if write:
-            b.write_seq = t.seq
-        else:
-            b.read_seq = t.seq
-        return 0
-    # The last use on each other timeline is kept until the buffer dies: its memory is free only
-    # when all of them have passed.
-    if b.readers is None:
-        b.readers = {}
-    if write:
-        b.readers[b.timeline] = max(b.write_seq, b.read_seq)
-        b.readers.pop(t, None)
-        b.timeline = t
-        b.write_seq = t.seq
-        b.read_seq = 0
-    else:
-        b.readers[t] = t.seq
-    return 0
-
-
-cdef int wait_on_host(Buffer b, bint write) except -1:
-    """Block until the host may read (or write) a buffer's memory; raises what failed."""
-    b = uses_of(b)
-    cdef Timeline t = b.timeline
-    if t is None:
-        return 0
-    t.wait_until(max(b.write_seq, b.read_seq) if write else b.write_seq)
-    if write and b.readers is not None:
-        for other, seq in list(b.readers.items()):
-            (<Timeline>other).wait_until(seq)
-    return 0
-
-
-cdef object joined_failure(object first, object other):
-    """The first failure of work, with the others as notes: each is told once, here or nowhere."""
-    if first is None:
-        return other
-    first.add_note(f"on another stream: {other}")
-    return first

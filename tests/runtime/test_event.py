@@ -188,6 +188,7 @@ class TestFailures:
     ) -> None:
         driver = make_driver(streams=True)
         x = px.ones(4, device="own:0")
+        px.synchronize("own:0")
         driver.faults.launch["exp"] = RuntimeError("illegal address")
         y = px.exp(x)
         with pytest.raises(

@@ -63,6 +63,65 @@ def test_a_question_takes_no_failure(case: Case, asked: str) -> None:
     _works(case)
 
 
+def test_failed_work_has_no_value(case: Case) -> None:
+    """Whoever reads what failed work was to bring is told so, each time; all else is as it was."""
+    x, bad = px.arange(10, dtype=px.float32), px.asarray([0, 99], dtype=px.int64)
+    px.synchronize(case.device)
+    first, second = px.Stream(case.device), px.Stream(case.device)
+    for told_by in ("stream", "array", "other"):
+        with first:
+            try:
+                taken = px.take(x, bad)
+            except IndexError:
+                break  # told at the call: there is no array that could be read
+            behind = taken + 1.0
+        with second:
+            elsewhere = behind + 1.0
+        if told_by == "stream":
+            with pytest.raises(IndexError):
+                first.synchronize()
+        asked = elsewhere if told_by == "other" else taken
+        with pytest.raises(IndexError):
+            px.asnumpy(asked)
+        for what in (taken, behind, elsewhere):
+            for _ in range(2):
+                with pytest.raises(IndexError):
+                    px.asnumpy(what)
+        with pytest.raises(IndexError):
+            px.asnumpy(behind + x[:2])
+        assert px.asnumpy(x).tolist() == list(range(10))
+    for stream in (first, second):
+        stream.synchronize()
+    _works(case)
+
+
+def test_failure_is_told_once(case: Case) -> None:
+    """The driver's own call: the wait that tells a failure takes it, and later work is done."""
+    device = case.device
+    if not device.has_streams:
+        pytest.skip("the device has no streams of its own")
+    opened = device.ensure_open()
+    x, bad = px.arange(10, dtype=px.float32), px.asarray([99, 0], dtype=px.int64)
+    px.synchronize(device)
+    stream = px.Stream(device)
+    for _ in range(3):
+        with stream:
+            try:
+                taken = px.take(x, bad)
+            except IndexError:
+                break
+        with pytest.raises(IndexError):
+            opened.stream_synchronize(stream.handle, 60.0)
+        opened.stream_synchronize(stream.handle, 60.0)
+        with stream:
+            later = x + 1.0
+        opened.stream_synchronize(stream.handle, 60.0)
+        del taken
+        assert px.asnumpy(later).tolist() == list(range(1, 11)), (
+            "work behind a failure that was told"
+        )
+
+
 def test_shapes_that_do_not_fit(case: Case) -> None:
     """Shapes that do not broadcast are a ValueError before anything runs."""
     with pytest.raises(ValueError, match=r"shape|broadcast"):

@@ -1,0 +1,154 @@
+"""What failed work left without a value is refused whenever it is read, and nothing else is."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Callable
+
+import numpy as np
+import phalanx as px
+import pytest
+from phalanx import _warm
+from phalanx.testing import ReferenceDriver
+
+Make = Callable[..., ReferenceDriver]
+
+
+@pytest.fixture
+def driver(make_driver: Make) -> ReferenceDriver:
+    """Real streams, on the device ``own:0``."""
+    return make_driver(streams=True)
+
+
+def ready() -> px.Array:
+    x = px.asarray(np.arange(10.0), device="own:0")
+    px.synchronize("own:0")
+    return x
+
+
+def bad(x: px.Array) -> px.Array:
+    return px.take(x, px.asarray([0, 99], device="own:0"))
+
+
+def refused(*arrays: px.Array, kind: type[BaseException] = IndexError) -> None:
+    for x in arrays:
+        for _ in range(2):
+            with pytest.raises(kind) as caught:
+                px.asnumpy(x)
+    assert any("it has no value" in note for note in caught.value.__notes__)
+
+
+def test_each_read_is_told(driver: ReferenceDriver) -> None:
+    x = ready()
+    y = bad(x)
+    z = y + 1
+    refused(y, z)
+    assert px.asnumpy(x)[9] == 9
+
+
+def test_a_launch_on_it_is_told_at_the_call(driver: ReferenceDriver) -> None:
+    x = ready()
+    y = bad(x)
+    with pytest.raises(IndexError):
+        px.synchronize("own:0")
+    for call in (lambda: y + 1, lambda: px.sum(y), lambda: px.add(x[:2], y), lambda: x[:2] - y):
+        with pytest.raises(IndexError, match="99"):
+            call()
+    assert px.asnumpy(x + 1)[9] == 10
+
+
+def test_a_failure_of_another_kind(driver: ReferenceDriver) -> None:
+    """Nobody knows which launch failed: all since the last wait is in doubt, and nothing before."""
+    x = ready()
+    before = x + 1
+    driver.faults.launch["exp"] = RuntimeError("illegal address")
+    y = px.exp(x)
+    refused(y, before, kind=px.LaunchError)
+    driver.faults.launch.clear()
+    assert px.asnumpy(x + 1)[0] == 1
+
+
+def test_a_failure_of_work_that_another_stream_waited_for(driver: ReferenceDriver) -> None:
+    x = ready()
+    driver.faults.launch["exp"] = RuntimeError("illegal address")
+    first, second = px.Stream("own:0"), px.Stream("own:0")
+    with first:
+        y = px.exp(x)
+    with second:
+        z = y + 1
+    refused(z, y, kind=px.LaunchError)
+    driver.faults.launch.clear()
+    with second:
+        assert px.asnumpy(x + 1)[0] == 1
+
+
+def test_an_assignment_that_is_refused_leaves_the_array(driver: ReferenceDriver) -> None:
+    x = ready()
+    x[px.asarray([3, 99], device="own:0")] = 0.0
+    with pytest.raises(IndexError):
+        px.synchronize("own:0")
+    assert px.asnumpy(x).tolist() == list(range(10))
+
+
+def test_a_change_behind_a_refused_assignment_is_in_doubt(driver: ReferenceDriver) -> None:
+    x = ready()
+    x[px.asarray([3, 99], device="own:0")] = 0.0
+    x += 1
+    with pytest.raises(IndexError):
+        px.synchronize("own:0")
+    refused(x)
+
+
+def test_an_array_that_is_written_anew_has_a_value(driver: ReferenceDriver) -> None:
+    y = bad(ready())
+    refused(y)
+    y[...] = 5.0
+    assert px.asnumpy(y).tolist() == [5.0, 5.0]
+
+
+@pytest.mark.parametrize("wait", ["event", "close", "dropped"])
+def test_who_waits_does_not_matter(driver: ReferenceDriver, wait: str) -> None:
+    x = ready()
+    stream = px.Stream("own:0")
+    with stream:
+        y = bad(x)
+    if wait == "dropped":
+        event = stream.record()
+        del stream
+        with pytest.raises(IndexError):
+            event.synchronize()
+    else:
+        with pytest.raises(IndexError):
+            stream.record().synchronize() if wait == "event" else stream.close()
+    refused(y)
+
+
+def test_a_wait_that_is_late_says_nothing_of_the_work(driver: ReferenceDriver) -> None:
+    x = ready()
+    with px.Stream("own:0") as stream, driver.paused(stream):
+        y = x + 1
+        with pytest.raises(TimeoutError):
+            stream.synchronize(timeout=0.01)
+    assert px.asnumpy(y)[0] == 1
+
+
+def test_the_error_holds_no_arrays(driver: ReferenceDriver) -> None:
+    x = ready()
+    buffer = weakref.ref(x.buffer)
+    refused(bad(x))
+    del x
+    gc.collect()
+    assert buffer() is None
+
+
+def test_many_failures(driver: ReferenceDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Older ranges are joined, so that an old array is refused too often rather than too rarely."""
+    x = ready()
+    arrays = []
+    for _ in range(_warm.MOST_DOUBTS + 20):
+        arrays.append(bad(x))
+        with pytest.raises(IndexError):
+            px.synchronize("own:0")
+    refused(arrays[0], arrays[10], arrays[-1])
+    assert px.asnumpy(x)[9] == 9
