@@ -392,6 +392,13 @@ def launch(
     op: str, inputs: tuple[Array, ...], outputs: tuple[Array, ...], params: tuple[int, ...] = ()
 ) -> None: ...
 def launch_elementwise(op: str, inputs: tuple[Array, ...], out: Array) -> None: ...
+def compute(
+    op: str,
+    inputs: tuple[Array | complex, ...],
+    dtypes: tuple[DType, ...],
+    device: Device,
+    out: Array | None = None,
+) -> Array: ...
 def ternary(
     name: str,
     first: Any,

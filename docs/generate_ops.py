@@ -33,6 +33,12 @@ This page is written by `docs/generate_ops.py` from `core/optable`; do not edit 
 """
 
 
+_PRIMITIVES = """\
+A device without a kernel for an op computes it by others, as far down as these, with the same
+bits: [add-a-plugin.md](add-a-plugin.md#few-kernels-are-enough). The functions whose float32
+results come from float64 need it: a device without fp64 has kernels of its own for them."""
+
+
 def load_optable() -> ModuleType:
     """Import ``core/optable`` by path, under a name of its own."""
     folder = HERE.parent / "core" / "optable"
@@ -52,11 +58,22 @@ def load_optable() -> ModuleType:
 def notes(op: Any) -> str:
     """Return what else the row states."""
     parts = [op.special, f"order: {op.order}" if op.order else ""]
-    if op.decomposition:
-        parts.append("decomposes into other ops where a device has no kernel")
     if op.determinism != "bitwise":
         parts.append(f"class {op.determinism}")
     return "; ".join(part for part in parts if part)
+
+
+def primitives(table: ModuleType) -> list[str]:
+    """Return the lines about what the other ops are made of."""
+    lines = ["## Primitives", "", *_PRIMITIVES.splitlines(), "", "| op | operands |", "|---|---|"]
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for op, dtypes in table.PRIMITIVES.items():
+        groups.setdefault(dtypes, []).append(f"`{op}`")
+    lines += [f"| {', '.join(ops)} | {', '.join(dtypes)} |" for dtypes, ops in groups.items()]
+    pairs = ", ".join(f"{a} to {b}" for a, b in table.PRIMITIVE_CASTS)
+    lines += [f"| `cast` | {pairs} |", ""]
+    whole = ", ".join(f"`{op}`" for op in table.WHOLE)
+    return [*lines, f"These have no decomposition, and no level requires them: {whole}.", ""]
 
 
 def page(table: ModuleType) -> str:
@@ -80,6 +97,7 @@ def page(table: ModuleType) -> str:
             lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
         lines.append("")
     sources = dict.fromkeys(op.bound.source for op in table.OPS.values())
+    lines += primitives(table)
     lines += ["## Where the error bounds come from", "", *(f"- {source}" for source in sources)]
     return "\n".join(lines) + "\n"
 

@@ -19,3 +19,10 @@ def some_of(values: Iterable[Any], kept: Collection[Any]) -> list[Any]:
 def _marked(value: Any) -> Any:
     values = value if isinstance(value, tuple) else (value,)
     return pytest.param(*values, marks=pytest.mark.exhaustive)
+
+
+def some(values: Iterable[Any], count: int) -> list[Any]:
+    """Return parameters; all but about ``count``, evenly spread, are marked as exhaustive."""
+    everything = list(values)
+    step = max(1, len(everything) // count)
+    return [x if i % step == 0 else _marked(x) for i, x in enumerate(everything)]

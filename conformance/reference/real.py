@@ -10,6 +10,7 @@ from typing import Any
 import mpmath
 import numpy as np
 from phalanx.testing.activations import ACTIVATIONS
+from phalanx.testing.fused import fma
 from phalanx.testing.gamma import digamma, lgamma
 
 from .formats import FORMATS
@@ -96,7 +97,7 @@ _REAL: dict[str, Callable[..., HostArray]] = {
 
 def is_rounded_once(op: str) -> bool:
     """Tell whether `rounded_once` knows an op."""
-    return op in _REAL
+    return op in _REAL or op == "fma"
 
 
 def rounded_once(op: str, args: tuple[HostArray, ...], to: str) -> HostArray:
@@ -105,6 +106,10 @@ def rounded_once(op: str, args: tuple[HostArray, ...], to: str) -> HostArray:
     Those of float16 and bfloat16 are rounded to float32 before, as docs/ops.md says.
     """
     with np.errstate(all="ignore"):
+        if op == "fma":
+            result = fma(*(a if to == "float64" else a.astype(np.float32) for a in args))
+            narrow = to not in ("float32", "float64")
+            return rounded(result.astype(WIDE), to) if narrow else result
         result = _REAL[op](*(a.astype(np.float64) for a in args))
         if to not in FORMATS or to == "float64":
             return result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from phalanx._warm import Array, Device, Stream
 from phalanx.driver import Operand
-from phalanx.optable import OPS
+from phalanx.errors import PhalanxError
 
 
 def run_elsewhere(
@@ -21,12 +21,16 @@ def run_elsewhere(
     Raises:
         UnsupportedOpError: neither is possible or allowed.
     """
-    name = OPS[op].decomposition
-    if name:
-        from . import decompositions
+    from phalanx.decomposition.choice import decomposition_on
 
-        decompositions.DECOMPOSITIONS[name](inputs, outputs, params)
+    found = decomposition_on(device, op, dtypes)
+    if found is None:
+        from .fallback import run_on_host
+
+        run_on_host(device, op, dtypes, inputs, outputs, params, stream)
         return
-    from .fallback import run_on_host
-
-    run_on_host(device, op, dtypes, inputs, outputs, params, stream)
+    try:
+        found.run(inputs, outputs, params)
+    except PhalanxError as error:
+        error.add_note(f"while {device} computed {op}({', '.join(dtypes)}) by other ops")
+        raise

@@ -63,10 +63,12 @@ def use_deterministic_algorithms(mode: str | None) -> str | None:
 
 def forget_choices() -> None:
     """Make every device choose its kernels anew."""
+    from phalanx.decomposition.choice import forget
     from phalanx.discovery.devices import listed_devices
 
     for device in listed_devices():
         device.reset_kernels()
+        forget(device)
 
 
 def choose_kernel(
@@ -78,6 +80,8 @@ def choose_kernel(
         UnsupportedOpError: the kernel is below the demanded determinism class.
         DeviceError: the driver answered with something else than what was asked for.
     """
+    from phalanx.decomposition.choice import decomposition_on
+
     kernel = ask_for_kernel(device, op, dtypes, layout)
     if isinstance(kernel, Refusal):
         return None
@@ -86,13 +90,29 @@ def choose_kernel(
     for other in alternatives(device, kernel, layout):
         if _holds(other, _mode):
             return other
-    if OPS[op].decomposition:
-        return None  # the ops that it consists of are asked in their turn
+    if decomposition_on(device, op, dtypes) is not None:
+        return None
     raise UnsupportedOpError(
         f"{op}({', '.join(dtypes)}) on {device}: the kernel is of class "
         f"{kernel.determinism!r}, and use_deterministic_algorithms({_mode!r}) is in force",
         remedy=f"{_elsewhere_in_mode(device, op, dtypes, layout)}, or lower the mode",
     )
+
+
+def has_kernel(device: Device, op: str, dtypes: tuple[str, ...]) -> bool:
+    """Return whether the device has a kernel of an overload that the mode lets run.
+
+    For copies it must take operands of any strides: those of all other ops go through it.
+    """
+    layouts = (Layout.STRIDED,) if op == "copy" else layouts_of(op)
+    for layout in layouts:
+        kernel = ask_for_kernel(device, op, dtypes, layout)
+        if isinstance(kernel, Kernel) and (
+            _holds(kernel, _mode)
+            or any(_holds(other, _mode) for other in alternatives(device, kernel, layout))
+        ):
+            return True
+    return False
 
 
 def _fastest_in_mode(device: Device, kernel: Kernel, layout: Layout) -> Kernel:
@@ -264,12 +284,14 @@ def support(device: Device, op: str | None = None) -> Iterator[Support]:
             if isinstance(answer, Kernel):
                 yield Support(name, dtypes, "native", answer.determinism, answer.provider)
             else:
-                how = _elsewhere(name, row.decomposition, dtypes, other)
+                how = _elsewhere(device, name, dtypes, other)
                 yield Support(name, dtypes, how, reason=answer.reason)
 
 
-def _elsewhere(op: str, decomposition: str, dtypes: tuple[str, ...], other: Device | None) -> str:
-    if decomposition:
+def _elsewhere(device: Device, op: str, dtypes: tuple[str, ...], other: Device | None) -> str:
+    from phalanx.decomposition.choice import decomposition_on
+
+    if decomposition_on(device, op, dtypes) is not None:
         return "decomposed"
     if other is not None and isinstance(find_kernel(other, op, dtypes), Kernel):
         return "fallback"

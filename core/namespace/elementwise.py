@@ -7,6 +7,7 @@ from math import isnan as isnan_number
 from phalanx._warm import (
     Array,
     BinaryFunction,
+    Device,
     DType,
     UnaryFunction,
     cast,
@@ -88,6 +89,49 @@ tanh = UnaryFunction("tanh")
 trunc = UnaryFunction("trunc")
 
 Number = bool | int | float | complex
+
+
+def fma(x1: Array | float, x2: Array | float, x3: Array | float, /) -> Array:
+    """Return ``x1 * x2 + x3``, rounded once, element by element.
+
+    The operands broadcast and are promoted as in a product and a sum, and one or two of them may be
+    Python numbers. float16 and bfloat16 are computed in float32 and rounded.
+
+    Raises:
+        TypeError: no operand is an array, or they are not real or have no common dtype.
+        DeviceMismatchError: the operands lie on different devices.
+
+    Examples:
+        >>> x = px.asarray([1 + 2.0**-30])
+        >>> print(x * x - 1 - 2.0**-29, px.fma(x, x, -1 - 2.0**-29))  # what the product loses
+        [0.] [8.67361738e-19]
+    """
+    operands = [as_operand(x) for x in (x1, x2, x3)]
+    arrays = [x for x in operands if isinstance(x, Array)]
+    if not arrays:
+        raise TypeError("fma takes phalanx arrays and Python numbers, at least one array")
+    device = arrays[0].device
+    for x in operands:
+        if isinstance(x, Array):
+            if x.device is not device:
+                raise DeviceMismatchError(
+                    f"fma of arrays on {device} and {x.device}",
+                    remedy=f'move one, for example with y.to_device("{device}")',
+                )
+        else:
+            need_real(x, "fma: an operand")
+    key = _floating_key(operands, device)
+    first, second, third = (cast(x, key) if isinstance(x, Array) else x for x in operands)
+    result: Array = ternary("fma", first, second, third, key, device)
+    return result
+
+
+def _floating_key(operands: list[Array | Number], device: Device) -> DType:
+    """The dtype of arithmetic for operands of which one at least is an array."""
+    from phalanx.arrays.data_types import default_dtype, result_type
+
+    key = result_type(*operands)
+    return default_dtype(0.0, device) if key.kind in "iu" else key
 
 
 def clip(

@@ -22,6 +22,7 @@ from .dtypes import (
 from .elementwise import ROWS as _ELEMENTWISE
 from .factors import ROWS as _FACTORS
 from .fourier import ROWS as _FOURIER
+from .primitives import PRIMITIVE_CASTS, PRIMITIVES, WHOLE, is_primitive
 from .random import ROWS as _RANDOM
 from .row import Bound, Determinism, Guard, Op, Role, Signature, Structure
 from .structured import BLOCK, LANES, SCAN_BLOCK
@@ -42,10 +43,13 @@ __all__ = [
     "LANES",
     "NUMERIC",
     "OPS",
+    "PRIMITIVES",
+    "PRIMITIVE_CASTS",
     "REAL",
     "SCAN_BLOCK",
     "SIGNED",
     "UNSIGNED",
+    "WHOLE",
     "Bound",
     "Determinism",
     "Guard",
@@ -54,5 +58,6 @@ __all__ = [
     "ScalarType",
     "Signature",
     "Structure",
+    "is_primitive",
     "kind_of",
 ]

@@ -19,6 +19,7 @@ _PARTS = Bound(
 _ONCE = Bound(
     dict.fromkeys(FLOATING, 0.5), "the exact value rounded once: core/scalar/real_basic.h"
 )
+_FUSED = Bound(dict.fromkeys(FLOATING, 0.5), _IEEE.source)
 _EXACT = Bound({}, "exact: no rounding takes place")
 _ANNEX_G = "complex special values: ISO C11 Annex G"
 
@@ -81,7 +82,6 @@ def _op(
     bound: Bound = _EXACT,
     *,
     special: str = "",
-    decomposition: str = "",
     roles: tuple[Role, ...] = (),
     dear: str = "",
     divides: str = "",
@@ -99,7 +99,6 @@ def _op(
         bound,
         _spread(expressions),
         special=special,
-        decomposition=decomposition,
         roles=roles,
         dear=dear,
         divides=divides,
@@ -195,6 +194,13 @@ _ARITHMETIC = (
     _op("maximum", _same(REAL, 2), "the larger operand", special="NaN propagates; +0 > -0"),
     _op("minimum", _same(REAL, 2), "the smaller operand", special="NaN propagates; -0 < +0"),
     _op("clip", _same(REAL, 3), "the operand limited to [lower, upper]", special="NaN propagates"),
+    _op(
+        "fma",
+        _same(FLOATING, 3),
+        "the first operand times the second plus the third, rounded once",
+        _FUSED,
+        special="float16 and bfloat16: the result in float32, rounded once more",
+    ),
 )
 
 _ROUNDING = (

@@ -30,17 +30,23 @@ def _expanded(text: str, macros: dict[str, tuple[list[str], str]]) -> str:
 
 
 @cache
-def _definitions(folder: Path) -> dict[str, str]:
-    """The header, without ``.h``, of each function."""
+def expanded_headers(folder: Path = SCALAR) -> dict[str, str]:
+    """Return the texts of the headers, without ``.h``, their macros of functions expanded."""
     texts = {path.stem: path.read_text("utf-8") for path in sorted(folder.glob("*.h"))}
     macros = {
         name: ([p.strip() for p in parameters.split(",")], body)
         for text in texts.values()
         for name, parameters, body in _MACRO.findall(text)
     }
+    return {header: _expanded(_MACRO.sub("", text), macros) for header, text in texts.items()}
+
+
+@cache
+def _definitions(folder: Path) -> dict[str, str]:
+    """The header, without ``.h``, of each function."""
     found: dict[str, str] = {}
-    for header, text in texts.items():
-        for name in _DEFINITION.findall(_expanded(_MACRO.sub("", text), macros)):
+    for header, text in expanded_headers(folder).items():
+        for name in _DEFINITION.findall(text):
             found.setdefault(name, header)
     return found
 

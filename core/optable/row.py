@@ -123,7 +123,6 @@ class Op:
     order: str = ""
     special: str = ""
     in_place: bool = True
-    decomposition: str = ""
     determinism: Determinism = Determinism.BITWISE
     for_f16: bool = False
     for_bf16: bool = False

@@ -92,7 +92,6 @@ def _structured(
     *,
     order: str = "",
     special: str = "",
-    decomposition: str = "",
 ) -> Op:
     return Op(
         name,
@@ -103,7 +102,6 @@ def _structured(
         order=order,
         special=special,
         in_place=False,
-        decomposition=decomposition,
     )
 
 
@@ -237,6 +235,5 @@ ROWS: tuple[Op, ...] = (
         ),
         order="maximum; exp(x - max), in float32 by a chain of fma of its own with at most "
         f"{SOFTMAX_EXP_ULP} ulp; sum as {_TREE}; times the reciprocal of the sum",
-        decomposition="softmax",
     ),
 )

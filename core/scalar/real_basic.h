@@ -1,6 +1,6 @@
 /* Rounding, comparison and division of real numbers: phx_<op>_f32 and phx_<op>_f64.
  *
- *   trunc floor ceil round abs copysign square divide reciprocal sqrt
+ *   trunc floor ceil round abs copysign square divide reciprocal sqrt fma
  *                         IEEE 754, one rounding or none; round: ties to even
  *   sign(x)               -1, +0 or 1; NaN for NaN
  *   signbit isnan isinf isfinite
@@ -34,6 +34,7 @@
     PHX_FN F phx_divide_##F(F a, F b) { return phx_divide##S(a, b); }                          \
     PHX_FN F phx_reciprocal_##F(F x) { return phx_divide##S((F)1, x); }                        \
     PHX_FN F phx_sqrt_##F(F x) { return phx_sqrt##S(x); }                                      \
+    PHX_FN F phx_fma_##F(F a, F b, F c) { return phx_fma##S(a, b, c); }                        \
     PHX_FN u8 phx_isnan_##F(F x) { return (u8)(x != x); }                                      \
     PHX_FN u8 phx_isinf_##F(F x) { return (u8)(phx_fabs##S(x) == INFINITE); }                  \
     PHX_FN u8 phx_isfinite_##F(F x) { return (u8)(phx_fabs##S(x) < INFINITE); }                \

@@ -16,6 +16,7 @@ from phalanx.optable.structured import NO_PLACE
 
 from . import factors, random, random_tries
 from .activations import ACTIVATIONS
+from .fused import fma
 from .gamma import digamma, lgamma
 
 HostArray = npt.NDArray[Any]
@@ -111,6 +112,12 @@ def _round(a: HostArray) -> HostArray:
     return a if a.dtype.kind in "iu" else np.rint(a)
 
 
+def _fma(a: HostArray, b: HostArray, c: HostArray) -> HostArray:
+    if a.dtype == np.float16:
+        a, b, c = (x.astype(np.float32) for x in (a, b, c))
+    return fma(a, b, c)
+
+
 #: Functions whose name or rule differs from NumPy's.
 _ELEMENTWISE: dict[str, Callable[..., Any]] = {
     "pow": _pow,
@@ -122,6 +129,7 @@ _ELEMENTWISE: dict[str, Callable[..., Any]] = {
     "lgamma": lgamma,
     "digamma": digamma,
     **ACTIVATIONS,
+    "fma": _fma,
 }
 
 

@@ -430,53 +430,6 @@ cdef int fill_target(Array target, void **operands, Launch *launch) except -1:
                           operands, launch, target, &p)
 
 
-def ternary(str name not None, first, second, third, DType key not None, Device device not None, *,
-            Array out=None):
-    """Run ``where`` or ``clip``: operands are arrays of the right dtypes or Python numbers of ``key``.
-
-    The result goes into ``out``, of the dtype ``key``, if it is given; overlap is handled.
-    """
-    cdef void *operands[3]
-    cdef Launch launch
-    cdef Entry *e
-    cdef int i
-    cdef Function f = _named(name)
-    launch.scalars = 0
-    values = [first, second, third]
-    if out is not None:
-        check_writable(out)
-    for i in range(3):
-        if type(values[i]) is Array:
-            if out is not None:
-                values[i] = separate(<Array>values[i], out)
-            operands[i] = <void *>values[i]
-        else:
-            operands[i] = NULL
-            launch.scalars |= 1 << i
-            encode_scalar(&launch, i, values[i], key)
-    if not defined_for(f, key):
-        raise TypeError(f"{name} is not defined for {key.name}")
-    e = entry_of(f, device, key)
-    return run_elementwise(device, e, name, 3, operands, &launch, out)
-
-
-def launch_elementwise(str op not None, tuple inputs not None, Array out not None):
-    """Run an elementwise op by name on arrays of the exact dtypes, broadcast into ``out``."""
-    cdef void *operands[3]
-    cdef Launch launch
-    cdef Entry *e
-    cdef Array last = inputs[len(inputs) - 1]
-    cdef int i, n = len(inputs)
-    if op == "cast":
-        run_cast(last, out.dtype, out)
-        return
-    for i in range(n):
-        operands[i] = <void *><Array?>inputs[i]
-    launch.scalars = 0
-    e = entry_of(_named(op), last.device, last.dtype)
-    run_elementwise(last.device, e, op, n, operands, &launch, out)
-
-
 def check_array_writable(Array x not None):
     """Raise ``ValueError`` if the memory belongs to another library that forbids writing."""
     check_writable(x)

@@ -22,7 +22,8 @@ from phalanx.testing.kernels import elementwise, numpy_type
 FUNCTIONS = [
     row.name
     for row in OPS.values()
-    if row.structure is Structure.ELEMENTWISE and row.name not in ("cast", "copy", "where", "clip")
+    if row.structure is Structure.ELEMENTWISE
+    and row.name not in ("cast", "copy", "where", "clip", "fma")
 ]
 ELEMENTWISE_SETTINGS = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

@@ -1,0 +1,1 @@
+"""Ops made of other ops: chains, bits, choice, launches."""
