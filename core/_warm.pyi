@@ -79,8 +79,13 @@ class Device:
     def close(self) -> None: ...
 
 @final
+class Timeline:
+    seq: int
+
+@final
 class Stream:
     priority: int
+    timeline: Timeline
     @property
     def device(self) -> Device: ...
     @property

@@ -11,9 +11,10 @@ from phalanx.conformance.coverage import MOVES, PROFILES
 from phalanx.conformance.required import required
 from phalanx.conformance.settings import Level
 from phalanx.conformance.subnormals import flushed
+from phalanx.decomposition.table import decomposition_of
 from phalanx.discovery.declarations import Declarations, Unsupported
 from phalanx.driver import DeviceInfo, Feature, Layout, Refusal
-from phalanx.optable import ALL, COMPLEX, FLOATING, OPS
+from phalanx.optable import ALL, COMPLEX, FLOATING, OPS, WHOLE, is_primitive
 from phalanx.testing import Work
 from phalanx.vendor import Device, Kernel
 
@@ -29,28 +30,28 @@ class Unusual:
         summary: what is unusual, in a sentence.
         level: the highest level that it passes.
         build: returns the driver, given the opened ``cpu:0``.
-        declared: what its plugin declares.
+        declared: returns what its plugin declares.
     """
 
     name: str
     summary: str
     level: Level
     build: Callable[[Device], SoundDriver]
-    declared: Declarations
+    declared: Callable[[], Declarations]
 
 
 UNUSUAL: dict[str, Unusual] = {}
 
 
 def _unusual(
-    level: Level, *unsupported: Unsupported
+    level: Level, unsupported: Callable[[], tuple[Unsupported, ...]] = tuple
 ) -> Callable[[type[SoundDriver]], type[SoundDriver]]:
     """Add a driver; its name in words is that of the class, its summary the docstring."""
 
     def add(cls: type[SoundDriver]) -> type[SoundDriver]:
         name = "".join(f"-{c.lower()}" if c.isupper() else c for c in cls.__name__).strip("-")
         summary = " ".join((cls.__doc__ or "").split()).removesuffix(".")
-        UNUSUAL[name] = Unusual(name, summary, level, cls, Declarations(unsupported))
+        UNUSUAL[name] = Unusual(name, summary, level, cls, lambda: Declarations(unsupported()))
         return cls
 
     return add
@@ -63,7 +64,7 @@ def declare(unusual: Unusual) -> None:
     class Plugin:
         @px.hookimpl
         def phalanx_conformance(self, device: Device) -> Declarations | None:
-            return unusual.declared if device.driver.name == NAME else None
+            return unusual.declared() if device.driver.name == NAME else None
 
     host().manager().register(Plugin())
 
@@ -107,35 +108,40 @@ class WithoutFp64(SoundDriver):
         return replace(info, features=info.features & ~Feature.FP64)
 
 
-def _computing(*dtypes: str) -> tuple[Unsupported, ...]:
-    """Declare that ops do not compute in some dtypes, though they move elements of them."""
-    return tuple(
-        Unsupported(f"the unit has no {dtype}", op=op, dtype=dtype)
-        for dtype in dtypes
-        for op, row in OPS.items()
-        if op not in MOVES and any(dtype in s.dtypes for s in row.signatures)
-    )
-
-
-@_unusual(Level.BITWISE, *_computing(*PROFILES["no-complex"]))
-class WithoutComplex(SoundDriver):
-    """The device computes with real numbers alone."""
+@_unusual(Level.BITWISE)
+class WithoutComplexKernels(SoundDriver):
+    """There is no kernel for complex numbers: the core computes with their parts."""
 
     def __init__(self, cpu: Device) -> None:
         super().__init__(cpu, _without(PROFILES["no-complex"]))
 
 
-class _WithoutHypot(SoundDevice):
+class _Primitive(SoundDevice):
     def kernel(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Kernel | Refusal:
-        return Refusal("no unit") if op == "hypot" else super().kernel(op, dtypes, layout)
+        if op not in WHOLE and not is_primitive(op, dtypes[OPS[op].key], dtypes[-1]):
+            return Refusal("the unit has the primitives")
+        return super().kernel(op, dtypes, layout)
 
 
-@_unusual(Level.CORE, Unsupported("no unit for hypot", op="hypot"))
-class WithoutOneOp(SoundDriver):
-    """There is no kernel for `hypot`, and the plugin says so."""
+@_unusual(Level.BITWISE)
+class OnlyPrimitives(SoundDriver):
+    """The device has the primitives, and what is made of no other op; the core does the rest."""
 
     def __init__(self, cpu: Device) -> None:
-        super().__init__(cpu, _WithoutHypot)
+        super().__init__(cpu, _Primitive)
+
+
+class _WithoutRoot(SoundDevice):
+    def kernel(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Kernel | Refusal:
+        return Refusal("no unit") if op == "sqrt" else super().kernel(op, dtypes, layout)
+
+
+@_unusual(Level.CORE, lambda: (Unsupported("no unit for sqrt", op="sqrt"),))
+class WithoutOneOp(SoundDriver):
+    """There is no kernel for `sqrt`, a primitive, and the plugin says so."""
+
+    def __init__(self, cpu: Device) -> None:
+        super().__init__(cpu, _WithoutRoot)
 
 
 #: Ops that add or multiply along an axis, and those that work on the bits of a number.
@@ -184,10 +190,20 @@ class _Few(SoundDevice):
         return super().kernel(op, dtypes, layout)
 
 
-def _all_but_the_core() -> tuple[Unsupported, ...]:
-    """Declare what is not in the required core of ``core``, op by op and dtype by dtype."""
+def _served() -> set[tuple[str, tuple[str, ...]]]:
+    """The few overloads, and what the core makes of them."""
+    found = set(_FEW)
+    rest = {(op, s.dtypes) for op, row in OPS.items() for s in row.signatures} - found
+    made = {key: decomposition_of(*key) for key in rest}
+    while more := {k for k, d in made.items() if d and k not in found and d.overloads <= found}:
+        found |= more
+    return found
+
+
+def _all_but_the_few() -> tuple[Unsupported, ...]:
+    """Declare what is not served, op by op and dtype by dtype."""
     there: dict[str, set[str]] = {}
-    for op, dtypes in _FEW:
+    for op, dtypes in _served():
         there.setdefault(op, set()).update(dtypes)
     why = "the unit does not do that"
     whole = tuple(Unsupported(why, op=op) for op in OPS if op not in there)
@@ -199,9 +215,9 @@ def _all_but_the_core() -> tuple[Unsupported, ...]:
     )
 
 
-@_unusual(Level.CORE, *_all_but_the_core())
+@_unusual(Level.CORE, _all_but_the_few)
 class FewOps(SoundDriver):
-    """Fourteen ops in a few dtypes are there, and the plugin declares all else as unsupported."""
+    """Fourteen ops in a few dtypes are there; what they do not make is declared as unsupported."""
 
     def __init__(self, cpu: Device) -> None:
         super().__init__(cpu, _Few)

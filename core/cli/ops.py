@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from rich.markup import escape
 
+from .next_kernel import show_next
 from .output import (
     coloured,
     console,
@@ -31,6 +33,8 @@ Examples:
   phalanx ops --device cpu:0
   phalanx ops --device gpu --how fallback
   phalanx ops --op exp        one line per overload
+  phalanx ops -d acme:0 --next --program train.py
+                              which kernel to write next
 
 \b
 Exit code: 0, or 2 for an unknown device or op, 1 if the device does not work.
@@ -39,20 +43,51 @@ Exit code: 0, or 2 for an unknown device or op, 1 if the device does not work.
 @click.option("--device", "-d", "name", metavar="DEVICE", help="Default: the current device.")
 @click.option("--op", metavar="NAME", help="Show the overloads of one op.")
 @click.option("--how", type=click.Choice(_HOW), help="Show only ops that are served so.")
+@click.option(
+    "--next",
+    "next_kernel",
+    is_flag=True,
+    help="Run a program and tell which kernel would spare most launches.",
+)
+@click.option(
+    "--program",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="With --next: a script, or what --next --json wrote; else a small mix of functions.",
+)
 @json_option
 @plain_errors
-def ops(name: str | None, op: str | None, how: str | None, as_json: bool) -> None:
+def ops(
+    name: str | None,
+    op: str | None,
+    how: str | None,
+    next_kernel: bool,
+    program: Path | None,
+    as_json: bool,
+) -> None:
     """Show how a device serves each op of the op table.
 
     native: by a kernel of its own. decomposed: by several other ops. fallback: on another device,
     if phalanx.fallback_policy allows it. unsupported: not at all.
+
+    With --next: how many launches the decomposed overloads of a program took, and how many they
+    would take with a kernel; the one to write next is the first. A row has what was decomposed
+    inside of it, too.
     """
+    if program is not None and not next_kernel:
+        fail("--program goes with --next", 2)
+    if next_kernel and (op or how):
+        fail("--next shows what a program does: leave out --op and --how", 2)
     from phalanx.discovery.devices import find_device, get_device
     from phalanx.dispatch.registry import support
 
     try:
         with noise_to_stderr():
             device = find_device(name) if name else get_device()
+        if next_kernel:
+            show_next(device, program, as_json)
+            return
+        with noise_to_stderr():
             found = [s for s in support(device, op) if how in (None, s.how)]
     except ValueError as error:
         fail(str(error), 2)

@@ -6,6 +6,8 @@ from phalanx._warm import Array, Device, Stream
 from phalanx.driver import Operand
 from phalanx.errors import PhalanxError
 
+from .launches import counted
+
 
 def run_elsewhere(
     device: Device,
@@ -30,7 +32,8 @@ def run_elsewhere(
         run_on_host(device, op, dtypes, inputs, outputs, params, stream)
         return
     try:
-        found.run(inputs, outputs, params)
+        with counted(device, op, dtypes, stream):
+            found.run(inputs, outputs, params)
     except PhalanxError as error:
         error.add_note(f"while {device} computed {op}({', '.join(dtypes)}) by other ops")
         raise

@@ -397,7 +397,7 @@ class TestOps:
         lines = {line.split()[0]: line for line in done.stdout.splitlines() if line.strip()}
         assert "native 1, unsupported" in lines["add"]
         assert lines["add"].split()[-1] == "bitwise"
-        assert "decomposed" in lines["softmax"]
+        assert "unsupported" in lines["softmax"]  # acme has too little for its decomposition
         assert "native 4" in done.stdout.splitlines()[-1]
         assert max(map(len, done.stdout.splitlines())) <= 80
 
