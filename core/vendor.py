@@ -26,6 +26,7 @@ from .arrays.data_types import as_dtype
 from .discovery.declarations import Declarations, ExpectedFailure, Unsupported, Waiver
 from .discovery.devices import find_device
 from .discovery.plugins import host
+from .dispatch.launches import recorded_launches
 from .driver import (
     Capability,
     DeviceInfo,
@@ -85,6 +86,7 @@ __all__ = [
     "empty",
     "find_device",
     "host",
+    "recorded_launches",
     "reinterpret",
     "scalar_bytes",
     "view",

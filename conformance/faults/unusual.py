@@ -108,12 +108,19 @@ class WithoutFp64(SoundDriver):
         return replace(info, features=info.features & ~Feature.FP64)
 
 
+class _Real(SoundDevice):
+    def kernel(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Kernel | Refusal:
+        if set(dtypes) & set(COMPLEX) and op not in WHOLE:
+            return Refusal("the unit has no complex numbers")
+        return super().kernel(op, dtypes, layout)
+
+
 @_unusual(Level.BITWISE)
 class WithoutComplexKernels(SoundDriver):
-    """There is no kernel for complex numbers: the core computes with their parts."""
+    """Complex numbers have kernels for transforms and factors alone; the core takes their parts."""
 
     def __init__(self, cpu: Device) -> None:
-        super().__init__(cpu, _without(PROFILES["no-complex"]))
+        super().__init__(cpu, _Real)
 
 
 class _Primitive(SoundDevice):

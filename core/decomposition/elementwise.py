@@ -56,10 +56,15 @@ def program_of(op: str, dtypes: tuple[str, ...]) -> Program | None:
     return None if root in program.overloads() else program
 
 
-def program_of_function(name: str, dtype: str) -> Program:
-    """Return the program of a function of ``core/scalar`` of one number."""
+def program_of_function(name: str, *dtypes: str) -> Program:
+    """Return the program of a function of ``core/scalar`` for operands of these dtypes."""
     t = Translator((name, ()), functions_of_ops())
-    t.program.results = [t.number_of(t.call(scalar_text.function(name), [t.input(0, dtype)]))]
+    args = [_operand(t, i, dtype) for i, dtype in enumerate(dtypes)]
+    result = t.call(scalar_text.function(name), args)
+    if isinstance(result, dict):
+        t.program.results = [t.number_of(result[part]) for part in ("re", "im")]
+    else:
+        t.program.results = [t.number_of(result)]
     return t.program.finish()
 
 

@@ -10,7 +10,7 @@ from phalanx.optable import DTYPES
 from phalanx.optable.structured import CHAIN
 
 from .program import Number
-from .reductions import halved, in_tree
+from .reductions import in_tree, reduced
 from .steps import apply, cast, casts, full, needs, overload, part_dtype, parts, tail
 from .table import Decomposition
 
@@ -84,14 +84,13 @@ def normalizing(dtypes: tuple[str, ...]) -> Decomposition:
         if not out.size:
             return
         x = cast(x, wide)
-        best = tail(halved("maximum", x)[..., None], (1,), (0,))
-        powers = power(apply("subtract", x, best))
+        powers = power(apply("subtract", x, reduced("max", x)[..., None]))
         assert isinstance(powers, Array)
-        factor = apply("reciprocal", in_tree("add", powers))
-        found = apply("multiply", powers, tail(factor[..., None], (1,), (0,)))
+        factor = apply("reciprocal", reduced("sum", powers))
+        found = apply("multiply", powers, factor[..., None])
         cast(found, dtype, out=out)
 
-    steps = overload("maximum", wide) | overload("subtract", wide) | overload("add", wide)
+    steps = overload("max", wide) | overload("subtract", wide) | overload("sum", wide)
     steps |= overload("reciprocal", wide) | overload("multiply", wide)
     steps |= casts((dtype, wide), (wide, wide), (wide, dtype))
     exponential = program.overloads() if program else overload("exp", wide)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from phalanx._warm import Array
+from phalanx._warm import Array, launch
 from phalanx.driver import Operand
 from phalanx.optable import BLOCK, DTYPES, LANES, SCAN_BLOCK
 
@@ -27,7 +27,7 @@ from .steps import (
 from .table import Decomposition
 
 _OF_TWO = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum"}
-_OF_TWO |= {"cumulative_sum": "add", "cumulative_prod": "multiply", "mean": "add"}
+_OF_TWO |= {"cumulative_sum": "add", "cumulative_prod": "multiply"}
 _IDENTITY: dict[str, Number] = {"sum": 0, "prod": 1, "any": False, "all": True}
 
 
@@ -83,40 +83,50 @@ def in_tree(op: str, x: Array) -> Array:
     return _joined(op, totals, count)
 
 
-def _reduced(op: str, x: Array, dtype: str) -> Array:
-    """A sum, product or extreme in the dtype of ``x``."""
-    exact = DTYPES[dtype].kind in "iu" or op in ("max", "min")
-    return (halved if exact else in_tree)(_OF_TWO[op], x)
+def reduced(op: str, x: Array) -> Array:
+    """Reduce the last axis by an op of the table that keeps the dtype."""
+    made = new(x.shape[:-1], x.dtype.name, x)
+    launch(op, (x,), (made,))
+    return made
 
 
 def folding(op: str, dtypes: tuple[str, ...]) -> Decomposition:
-    """Sums, products, means and extremes."""
+    """Sums, products, means and extremes; what is not in the dtype of its sum goes by another."""
     source, result = dtypes
-    complex_sum = DTYPES[source].kind == "c" and op != "prod"
+    kind = DTYPES[source].kind
+    by_parts = kind == "c" and op != "prod"
+    wide = source if kind == "c" and op == "prod" else part_dtype(source)
     if op in ("max", "min"):
         wide = source
-    else:
-        wide = result if DTYPES[source].kind in "iu" else part_dtype(source)
-        wide = source if DTYPES[source].kind == "c" and op == "prod" else wide
+    elif kind in "iu":
+        wide = result
+    inner = "sum" if op == "mean" else op
+    is_tree = (inner, wide, wide) == (op, source, result)
+    exact = kind in "iu" or op in ("max", "min")
+
+    def found(x: Array) -> Array:
+        if not is_tree:
+            return reduced(inner, x)
+        return (halved if exact else in_tree)(_OF_TWO[op], x)
 
     def run(inputs: Sequence[Operand], outputs: Sequence[Array], params: tuple[int, ...]) -> None:
         (x,), (out,) = inputs, outputs
         assert isinstance(x, Array)
-        pairs = zip(parts(x), parts(out), strict=True) if complex_sum else ((x, out),)
+        pairs = zip(parts(x), parts(out), strict=True) if by_parts else ((x, out),)
         for one, target in pairs:
             n = one.shape[-1]
             if n == 0:
                 empty = full((), float("nan") if op == "mean" else _IDENTITY[op], wide, out)
                 cast(empty, target.dtype.name, out=target)
                 continue
-            found = _reduced(op, cast(one, wide), wide)
+            total = found(cast(one, wide))
             if op == "mean":
-                found = apply("divide", found, n)
-            cast(found, target.dtype.name, out=target)
+                total = apply("divide", total, n)
+            cast(total, target.dtype.name, out=target)
 
-    steps = overload(_OF_TWO[op], wide) | casts((source, source), (wide, wide))
+    steps = overload(_OF_TWO[op] if is_tree else inner, wide) | casts((wide, wide))
     steps |= overload("divide", wide) if op == "mean" else set()
-    if not complex_sum:
+    if not by_parts:
         steps |= casts((source, wide), (wide, result))
     return Decomposition(needs(steps), run)
 
@@ -124,7 +134,7 @@ def folding(op: str, dtypes: tuple[str, ...]) -> Decomposition:
 def logical(op: str, dtypes: tuple[str, ...]) -> Decomposition:
     """``any``, ``all`` and ``count_nonzero``."""
     source = dtypes[0]
-    combine = {"any": "bitwise_or", "all": "bitwise_and", "count_nonzero": "add"}[op]
+    combine = {"any": "bitwise_or", "all": "bitwise_and", "count_nonzero": "sum"}[op]
     held = "int64" if op == "count_nonzero" else "bool"
 
     def run(inputs: Sequence[Operand], outputs: Sequence[Array], params: tuple[int, ...]) -> None:
@@ -133,7 +143,11 @@ def logical(op: str, dtypes: tuple[str, ...]) -> Decomposition:
         if x.shape[-1] == 0:
             apply("copy", full((), _IDENTITY.get(op, 0), held, out), out=out)
             return
-        apply("copy", halved(combine, cast(cast(x, "bool"), held)), out=out)
+        truth = cast(x, "bool")
+        if op == "count_nonzero":
+            apply("copy", reduced("sum", cast(truth, INT64)), out=out)
+        else:
+            apply("copy", halved(combine, truth), out=out)
 
     steps = overload(combine, held) | casts((source, "bool"), (held, held), ("bool", held))
     return Decomposition(needs(steps), run)
@@ -147,16 +161,16 @@ def placing(op: str, dtypes: tuple[str, ...]) -> Decomposition:
     def run(inputs: Sequence[Operand], outputs: Sequence[Array], params: tuple[int, ...]) -> None:
         (x,), (out,) = inputs, outputs
         assert isinstance(x, Array)
-        best = tail(halved(_OF_TWO[op[3:]], x)[..., None], (1,), (0,))
+        best = reduced(op[3:], x)[..., None]
         there = apply("equal", x, best)
         if floats:
             there = apply("bitwise_or", there, apply("not_equal", x, x))
         n = x.shape[-1]
-        where = apply("where", there, places(n, x), full((), n, INT64, x))
-        apply("copy", halved("minimum", where), out=out)
+        first = apply("where", there, places(n, x), full((), n, INT64, x))
+        apply("copy", reduced("min", first), out=out)
 
-    steps = overload(_OF_TWO[op[3:]], source) | overload("equal", source)
-    steps |= overload("where", INT64) | overload("minimum", INT64) | overload("arange", INT64)
+    steps = overload(op[3:], source) | overload("equal", source)
+    steps |= overload("where", INT64) | overload("min", INT64) | overload("arange", INT64)
     steps |= casts((source, source), (INT64, INT64))
     if floats:
         steps |= overload("not_equal", source) | overload("bitwise_or", "bool")

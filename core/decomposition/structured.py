@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from . import moving, products, reductions, searching, sorting
+from phalanx.optable.random import WORDS
+
+from . import factors, generation, moving, products, reductions, searching, sorting
 from .table import Decomposition
 
 #: Returns how an overload is made of others, ``None`` if it is a primitive.
@@ -29,4 +31,8 @@ STRUCTURED: Mapping[str, Maker] = {
     "histogram": searching.counting_intervals,
     "matmul": products.multiplying,
     "softmax": products.normalizing,
+    "cholesky": factors.cholesky,
+    "lu": factors.lu,
+    "triangular_solve": factors.solving,
+    **{op: partial(generation.drawing, op) for op in WORDS},
 }

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from phalanx.optable import OPS
-from phalanx.optable.expressions import loaded, stored
-from phalanx.optable.random import BLOCK_WORDS, TRIED, WORDS
+from phalanx.optable.expressions import loaded
+from phalanx.optable.random import BLOCK_WORDS, TRIED, WORDS, unit_of, values_of_block
 
 from .dtypes import HALF, ITEMSIZE, STORAGE
 from .recipe import Program, Recipe, Traits, divide_up
@@ -48,14 +48,6 @@ PHX_KERNEL(GROUP) random_any(PHX_INPUT(T, first), PHX_INPUT(T, second), PHX_OUTP
     }
 }
 """
-#: By op, the C text of a value from the words ``w`` or the 64 bits ``r`` of an element.
-_VALUES = {
-    "random_bits": "({bits} & p)",
-    "random_bernoulli": "(u8)({bits} < p)",
-    "random_integers": "(R)(p + phx_below({bits}, q))",
-    "random_uniform": "phx_fma{f}(phx_uniform_{suffix}({bits}), q, p)",
-    "random_exponential": "(phx_minus_log_{unit}(phx_unit_{unit}({bits})) * p)",
-}
 
 
 def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Recipe | None:
@@ -66,6 +58,12 @@ def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Re
 
         return Tries(op, dtypes, traits).recipe()
     return _Random(op, dtypes, traits).recipe()
+
+
+def _elements(op: str, gives: str) -> list[str]:
+    """The statements that fill the array ``v`` with the elements of a block."""
+    lines, values = values_of_block(op, gives)
+    return lines + [f"(v)[{i}] = {value};" for i, value in enumerate(values)]
 
 
 class _Random:
@@ -86,8 +84,7 @@ class _Random:
 
     def _made(self) -> Program:
         takes, gives = self._dtypes[0], self._dtypes[-1]
-        is_float = "float" in gives
-        unit = ("f64" if gives == "float64" else "f32") if is_float else ""
+        is_float, unit = "float" in gives, unit_of(gives)
         bits = 8 * ITEMSIZE[takes]
         memory = STORAGE[takes] if is_float else f"u{bits}"
         names = {
@@ -97,31 +94,10 @@ class _Random:
             "PER": str(self._per),
             "GROUP": str(_GROUP),
             "LOAD(x)": loaded(takes, "(x)"),
-            "FILL(v)": " ".join(self._elements(gives, unit)),
+            "FILL(v)": " ".join(_elements(self._op, gives)),
         }
         headers = ("random_double",) if unit == "f64" else ("random",)
         return Program(defines(names) + _TEXT, headers + (("convert",) if gives in HALF else ()))
-
-    def _elements(self, gives: str, unit: str) -> list[str]:
-        """The statements that fill the array ``v`` with the elements of a block."""
-        wide = ("phx_join(w.a, w.b)", "phx_join(w.c, w.d)")
-        words = wide if self._per == 2 else ("w.a", "w.b", "w.c", "w.d")
-        f = "" if unit == "f64" else "f"
-        if self._op == "random_normal":
-            pairs = [words[i : i + 2] for i in range(0, self._per, 2)]
-            lines = [
-                f"const phx_pair_{unit} g{i} = phx_normal_{unit}({a}, {b});"
-                for i, (a, b) in enumerate(pairs)
-            ]
-            values = [f"phx_fma{f}(g{i}.{part}, q, p)" for i in range(len(pairs)) for part in "xy"]
-        else:
-            suffix = {"float16": "f16", "bfloat16": "bf16"}.get(gives, unit)
-            text = _VALUES[self._op]
-            lines = []
-            values = [text.format(bits=w, f=f, suffix=suffix, unit=unit) for w in words]
-        if unit:
-            values = [stored(gives, value) for value in values]
-        return lines + [f"(v)[{i}] = {value};" for i, value in enumerate(values)]
 
     def launch(
         self, env: Env, inputs: Sequence[Operand], outputs: Sequence[Array], params: tuple[int, ...]

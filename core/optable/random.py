@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .dtypes import FLOATING, INTEGER
+from .dtypes import DTYPES, FLOATING, INTEGER
+from .expressions import stored
 from .row import Bound, Op, Signature, Structure
 
 _REAL = {**dict.fromkeys(FLOATING, 1), "float64": 2}
@@ -20,6 +21,45 @@ TRIED = ("random_gamma", "random_poisson", "random_binomial")
 TRIES = 32
 #: Words of a block.
 BLOCK_WORDS = 4
+
+#: By op, the C text of a value from the 32 or 64 bits of an element; p and q are the scalars.
+_VALUES = {
+    "random_bits": "({bits} & p)",
+    "random_bernoulli": "(u8)({bits} < p)",
+    "random_integers": "({word})(p + phx_below({bits}, q))",
+    "random_uniform": "phx_fma{f}(phx_uniform_{suffix}({bits}), q, p)",
+    "random_exponential": "(phx_minus_log_{unit}(phx_unit_{unit}({bits})) * p)",
+}
+
+
+def unit_of(dtype: str) -> str:
+    """Return the C type that numbers of a floating dtype are made in; empty for others."""
+    return DTYPES[dtype].compute if DTYPES[dtype].kind == "f" else ""
+
+
+def values_of_block(op: str, gives: str) -> tuple[list[str], list[str]]:
+    """Return the elements of a block as C texts, after statements that they need.
+
+    ``w`` are the four words of the block; p and q are the scalars, in `unit_of` for floats, in an
+    unsigned word for others.
+    """
+    wide = ("phx_join(w.a, w.b)", "phx_join(w.c, w.d)")
+    words = wide if WORDS[op][gives] == 2 else ("w.a", "w.b", "w.c", "w.d")
+    unit = unit_of(gives)
+    f = "" if unit == "f64" else "f"
+    if op == "random_normal":
+        pairs = [words[i : i + 2] for i in range(0, len(words), 2)]
+        lines = [
+            f"const phx_pair_{unit} g{i} = phx_normal_{unit}({a}, {b});"
+            for i, (a, b) in enumerate(pairs)
+        ]
+        values = [f"phx_fma{f}(g{i}.{part}, q, p)" for i in range(len(pairs)) for part in "xy"]
+    else:
+        lines, names = [], {"f": f, "unit": unit, "suffix": DTYPES[gives].suffix}
+        names["word"] = f"u{8 * DTYPES[gives].size}"
+        values = [_VALUES[op].format(bits=bits, **names) for bits in words]
+    return lines, [stored(gives, value) for value in values] if unit else values
+
 
 _EXACT = Bound({}, "exact: no rounding takes place")
 _ONE_FMA = Bound(

@@ -8,7 +8,7 @@ import pytest
 from exhaustive import some
 from phalanx.conformance.reference.formats import host_dtype
 from phalanx.conformance.reference.values import HostArray, wild_values
-from phalanx.optable import ALL, DTYPES, FLOATING, OPS, REAL, Structure
+from phalanx.optable import ALL, DTYPES, FLOATING, OPS, REAL, WHOLE, Structure
 from phalanx.optable.structured import NO_PLACE
 
 from .kit import assert_same_bits, numbers, primitive
@@ -128,3 +128,31 @@ def test_softmax(dtype: str) -> None:
         assert_same_bits("softmax", (dtype,) * 2, [numbers(dtype, shape, RNG)], shape)
     x = wild_values(dtype, 256, RNG).reshape(64, 4)
     assert_same_bits("softmax", (dtype,) * 2, [x], x.shape)
+
+
+SCALARS = {"random_bits": (2**31 + 77,), "random_bernoulli": (2**63,), "random_integers": (5, 90)}
+
+
+@pytest.mark.parametrize(("op", "dtypes"), overloads(Structure.RANDOM))
+def test_random_numbers(op: str, dtypes: tuple[str, ...]) -> None:
+    if op in WHOLE:
+        return
+    values = SCALARS.get(op, (0.25, 1.5))
+    scalars = [np.array(x).astype(host_dtype(d)) for x, d in zip(values, dtypes[:-1], strict=False)]
+    for n in (0, 1, 3, 7, 500):
+        assert_same_bits(op, dtypes, scalars, (n,), (-12345678901234, 77, 2**62))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_factors(dtype: str) -> None:
+    for b, n in ((2, 1), (2, 2), (1, 9)):
+        x = numbers(dtype, (b, n, n), RNG)
+        positive = (x @ x.conj().swapaxes(-1, -2) + n * np.eye(n)).astype(dtype)
+        for matrix in (positive, x):
+            assert_same_bits("cholesky", (dtype,) * 2, [matrix], (b, n, n))
+        for m in (n, n + 3, max(1, n - 2)):
+            assert_same_bits("lu", (dtype,) * 2, [numbers(dtype, (b, m, n), RNG)], (b, m, n + 1))
+        assert_same_bits("lu", (dtype,) * 2, [np.zeros_like(x)], (b, n, n + 1))
+        for unit in (0, 1):
+            y = numbers(dtype, (b, n, 3), RNG)
+            assert_same_bits("triangular_solve", (dtype,) * 3, [x, y], (b, n, 3), (unit,))
