@@ -116,6 +116,7 @@ test-all: ## all tests, all devices, sanitizers, Oclgrind, the model, all texts 
 	cd tests && ../$(BIN)/python -m model --all 1 --some 40 --length 2
 	cd tests && ../$(BIN)/python -m device_code.cuda
 	cd tests && ../$(BIN)/python -m opencl.races
+	cd tests && ../$(BIN)/python -m proof.pairs --jobs $(JOBS)
 	$(MAKE) stress MINUTES=60
 
 compatibility: $(VENV)/.test ## others' libraries on top, and their tests, on cpu:0 and opencl:1; ARGS=--help; writes docs/compatibility.md

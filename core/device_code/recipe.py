@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from .env import Env
 
 
+#: `Traits.double_cost` from which double is slow: ``exp`` takes 14 operations in double and two
+#: conversions, or 51 in float32 (docs/cuda.md).
+_SLOW = 8
+
+
 @dataclass(frozen=True, slots=True)
 class Traits:
     """What a kernel's text and its launch may depend on.
@@ -31,7 +36,8 @@ class Traits:
     ``subnormals`` that float32 keeps subnormal numbers, ``contracts`` that the compiler fuses
     products and sums though it was told not to: see `selftest`. ``forward_progress`` tells that a
     group that waits for another one that has begun does not keep it from going on, and that the
-    dialect has the atomics of prelude.h by which groups tell each other.
+    dialect has the atomics of prelude.h by which groups tell each other. ``double_cost`` is how
+    many operations of float32 take the time of one of double.
     """
 
     fp64: bool
@@ -48,6 +54,12 @@ class Traits:
     max_allocation: int = 2**63
     most_groups: int = 2**20
     forward_progress: bool = False
+    double_cost: int = 2
+
+    @property
+    def slow_double(self) -> bool:
+        """Whether functions of float32 are quicker in pairs of float32 than in double."""
+        return self.fp64 and self.double_cost >= _SLOW and not self.contracts
 
     @property
     def most_groups_across(self) -> int:
@@ -108,3 +120,16 @@ def divide_up(count: int, step: int) -> int:
 def round_up(count: int, step: int) -> int:
     """Return the smallest multiple of ``step`` that is not below ``count``."""
     return -(-count // step) * step
+
+
+def group_shape(columns: int, items: int, widest: int) -> tuple[int, int]:
+    """Return columns and rows of a group of up to ``items`` work-items, for rows of ``columns``.
+
+    The widest one, up to ``widest``, of which at most a third is beyond the end of a row where a
+    narrower one could do better: rows are walked side by side, and neighbours are in memory.
+    """
+    items = 1 << items.bit_length() - 1
+    widths = [1 << k for k in range(min(items, widest).bit_length())]
+    least = min(round_up(columns, width) for width in widths)
+    width = max(w for w in widths if 2 * round_up(columns, w) <= 3 * least)
+    return width, items // width

@@ -25,6 +25,8 @@ _WITHOUT_DOUBLE = (
     "real_basic",
     "softmax_exp",
 )
+#: Headers whose functions have forms in pairs of float32, for devices where double is slow.
+_BY_PAIRS = ("real_exp", "real_log")
 _INCLUDE = re.compile(r'^#include "(\w+)\.h"\n', re.MULTILINE)
 _DOUBLE = re.compile(r"f64|c128|phx_dd\b|phx_split|phx_parts|phx_scaled")
 _USES = re.compile(r"(PHX_\w+_)\(")
@@ -81,6 +83,12 @@ def without_double(text: str) -> str:
     return "".join(kept)
 
 
+def _by_pairs(text: str, pairs: str) -> str:
+    """Return a header whose functions that `pairs` defines anew have names of their own."""
+    names = "|".join(re.findall(r"^PHX_FN f32 (phx_\w+_f32)\(f32 a\)", pairs, re.MULTILINE))
+    return re.sub(rf"\b({names})\b", r"\1_by_double", text)
+
+
 def full_text(program: Program, dialect: Dialect, traits: Traits) -> str:
     """Return the dialect, the headers that the program needs, each once, and its source."""
     exact = int(traits.exact_division)
@@ -95,6 +103,9 @@ def full_text(program: Program, dialect: Dialect, traits: Traits) -> str:
         for needed in _INCLUDE.findall(text):
             add(needed)
         done[name] = _INCLUDE.sub("", text)
+        if traits.slow_double and name in _BY_PAIRS:
+            done[name] = _by_pairs(done[name], scalar_header(f"{name}_ff"))
+            add(f"{name}_ff")
 
     for name in program.headers:
         add(name)

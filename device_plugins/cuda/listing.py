@@ -18,6 +18,7 @@ _SHARED_MEMORY_PER_BLOCK = 8
 _MULTIPROCESSORS = 16
 _COMPUTE_MODE = 20
 _CAPABILITY = (75, 76)
+_SINGLE_TO_DOUBLE = 87
 _VIRTUAL_MEMORY = 102
 #: Compute mode in which no context may be made.
 _PROHIBITED = 2
@@ -116,6 +117,7 @@ def _describe(api: Api, index: int, version: tuple[int, int]) -> Found:
         max_work_group=attribute(_THREADS_PER_BLOCK),
         max_allocation=total,
         forward_progress=True,
+        double_cost=attribute(_SINGLE_TO_DOUBLE),
     )
     prohibited = attribute(_COMPUTE_MODE) == _PROHIBITED
     virtual_memory = attribute(_VIRTUAL_MEMORY) == 1

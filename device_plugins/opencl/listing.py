@@ -29,6 +29,8 @@ _EXACT_DIVISION = 1 << 7
 #: For the aliases: a vendor's own driver of the same hardware should rank above these.
 _SCORES = {DeviceKind.GPU: 100, DeviceKind.ACCELERATOR: 50, DeviceKind.CPU: 1}
 _DISCRETE = 50
+#: Compute capabilities of NVIDIA's with one unit for double beside two for float32.
+_NVIDIA_FAST = ((6, 0), (7, 0), (7, 2), (8, 0), (9, 0), (10, 0))
 #: DLDeviceType kDLOpenCL of DLPack.
 _DLPACK_OPENCL = 4
 
@@ -181,7 +183,7 @@ def _describe(cl: ModuleType, platform: Any, device: Any, index: int) -> Found:
     if not device.compiler_available:
         raise DeviceError(f"{device.name.strip()} has no compiler")
     kind = _kind(cl, device)
-    traits = _traits(device, kind)
+    traits = _traits(device, kind, _double_cost(cl, device))
     unified = bool(_optional(cl, lambda: device.host_unified_memory, kind is DeviceKind.CPU))
     features = Feature(0)
     for flag, present in (
@@ -213,7 +215,7 @@ def _power_of_two(size: int) -> int:
     return 1 << max(0, size - 1).bit_length()
 
 
-def _traits(device: Any, kind: DeviceKind) -> Traits:
+def _traits(device: Any, kind: DeviceKind, double_cost: int) -> Traits:
     extensions = set(device.extensions.split())
     config = int(device.single_fp_config)
     number = device.version.split()[1].split(".")
@@ -229,7 +231,27 @@ def _traits(device: Any, kind: DeviceKind) -> Traits:
         exact_division=bool(config & _EXACT_DIVISION),
         subnormals=bool(config & _DENORM),
         max_allocation=int(device.max_mem_alloc_size),
+        double_cost=double_cost,
     )
+
+
+def _double_cost(cl: ModuleType, device: Any) -> int:
+    """Return how many operations of float32 take the time of one of double; 2 if it is not known.
+
+    NVIDIA: CUDA C++ Programming Guide, 12.9, table "Throughput of Native Arithmetic Instructions".
+    AMD's consumer cards from RDNA (gfx10) on: RDNA Architecture, white paper, 2019.
+    """
+    extensions = device.extensions
+    if "cl_nv_device_attribute_query" in extensions:
+        number = _optional(cl, lambda: _nvidia_capability(device), _NVIDIA_FAST[0])
+        return 2 if number in _NVIDIA_FAST else 64
+    if "cl_amd_device_attribute_query" in extensions:
+        return 16 if _optional(cl, lambda: int(device.gfxip_major_amd), 0) >= 10 else 2
+    return 2
+
+
+def _nvidia_capability(device: Any) -> tuple[int, int]:
+    return int(device.compute_capability_major_nv), int(device.compute_capability_minor_nv)
 
 
 def _optional(cl: ModuleType, ask: Callable[[], Any], absent: Any) -> Any:

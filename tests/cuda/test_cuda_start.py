@@ -46,6 +46,12 @@ class TestListing:
         assert traits.most_groups < 2**31
         assert traits.most_groups_across <= 65535
 
+    @pytest.mark.parametrize(("capability", "slow"), [((9, 0), False), ((8, 9), True)])
+    def test_slow_double_is_known(
+        self, make_card: Callable[..., Card], capability: tuple[int, int], slow: bool
+    ) -> None:
+        assert make_card(capability=capability).opened.traits.slow_double is slow
+
     def test_nothing_is_asked_before_a_device_is(self) -> None:
         driver = CudaDriver(lambda: pytest.fail("loaded"))
         assert driver.name == "cuda"

@@ -9,7 +9,21 @@ import pytest
 from exhaustive import some_of
 from phalanx.device_code.recipe import Program
 
-from device_code.sass import CAPABILITIES, GOLDEN, TABLE, compiler, kernels, name_of, rows
+from device_code.flow import shortest
+from device_code.sass import (
+    CAPABILITIES,
+    GOLDEN,
+    PAIRS,
+    SLOW_CAPABILITIES,
+    TABLE,
+    VERSION,
+    compiler,
+    kernels,
+    name_of,
+    pair_row,
+    rows,
+)
+from device_code.texts import texts_of
 
 pytestmark = pytest.mark.needs_cpu
 _TABLE: dict[str, Any] = json.loads(GOLDEN.read_text(encoding="utf-8"))
@@ -42,8 +56,30 @@ def test_kernels_are_as_they_were(op: str, dtypes: tuple[str, ...], number: int)
             assert (kernel["loads of 128 bits"], kernel["stores of 128 bits"]) == (loads, stores)
     spilt = {name for name, kernel in found.items() if kernel["spills"]}
     assert spilt <= _MAY_SPILL
-    if list(compiler().version) == _TABLE["NVRTC"]:
+    if compiler().version == VERSION:
         assert found == _TABLE["kernels"][name_of(op, dtypes, capability)]
+
+
+def test_the_table_is_of_the_compiler_that_the_tests_bring() -> None:
+    """Or nothing would be compared."""
+    assert tuple(_TABLE["NVRTC"]) == VERSION
+    assert compiler().version == VERSION
+
+
+@pytest.mark.parametrize("number", some_of(range(len(SLOW_CAPABILITIES)), [1]))
+@pytest.mark.parametrize("op", PAIRS)
+def test_most_operands_of_functions_in_pairs_meet_no_double(op: str, number: int) -> None:
+    capability = SLOW_CAPABILITIES[number]
+    found = pair_row(op, capability)
+    assert found["double on the way"] == found["spills"] == 0
+    assert found["DFMA"] > 5, "double decides where pairs cannot"
+    if compiler().version == VERSION:
+        assert found == _TABLE["pairs"][f"{op} for {capability[0]}.{capability[1]}"]
+
+
+def test_double_on_the_way_is_seen() -> None:
+    (kernel,) = kernels(texts_of("exp", ("float32",) * 2)[0].program).values()
+    assert shortest(kernel.body).double >= 14
 
 
 def test_a_spill_would_be_seen() -> None:

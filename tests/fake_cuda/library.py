@@ -186,6 +186,7 @@ class FakeCuda(FakeRanges):
         del device
         major, minor = self._capability
         known = {1: 64, 8: 48 * 2**10, 16: 2, 20: self._compute_mode, 75: major, 76: minor}
+        known[87] = 2 if minor == 0 and major < 12 else 64
         known[102] = int(self._virtual)
         out[0] = known[number]
 

@@ -137,6 +137,26 @@ class TestProperties:
         )
         assert info.pci_address == "0000:3b:02.0"
 
+    @pytest.mark.parametrize(
+        ("properties", "cost"),
+        [
+            ({}, 2),
+            ({"vendor": "nv", "compute_capability_major_nv": 9}, 2),
+            ({"vendor": "nv", "compute_capability_major_nv": 12}, 64),
+            ({"vendor": "nv"}, 2),
+            ({"vendor": "amd", "gfxip_major_amd": 9}, 2),
+            ({"vendor": "amd", "gfxip_major_amd": 11}, 16),
+        ],
+    )
+    def test_cost_of_double(self, properties: dict[str, Any], cost: int) -> None:
+        vendor = properties.get("vendor", "none")
+        extension = f"cl_{vendor}_device_attribute_query"
+        minor = {"compute_capability_minor_nv": 0}
+        device = make_device(extensions=f"cl_khr_fp64 {extension}", **{**minor, **properties})
+        found = opencl_listing._describe(make_runtime([]), Platform("P", [device]), device, 0)
+        assert found.traits.double_cost == cost
+        assert found.traits.slow_double is (cost > 2)
+
 
 def test_real_devices_are_described(device: px.Device) -> None:
     info = device.info

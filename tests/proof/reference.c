@@ -163,6 +163,11 @@ const char *reference_name(int which) { return which < FUNCTIONS ? functions[whi
 /* 1 if v is exact. */
 int reference_is_exact(int which) { return functions[which].margin == 0.0; }
 
+/* v of count inputs. */
+void reference_evaluate(int which, const float *x, double *v, int64_t count) {
+    functions[which].evaluate(x, v, count);
+}
+
 /* A binary format: bits of the significand, least and greatest exponent. */
 typedef struct {
     int digits, least, greatest;

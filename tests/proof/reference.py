@@ -31,6 +31,7 @@ int64_t reference_compare(int which, int digits, int least, int greatest, const 
                           const float *got, int64_t count, int64_t *places, double *values,
                           int64_t room);
 float reference_round(double v, int digits, int least, int greatest);
+void reference_evaluate(int which, const float *x, double *v, int64_t count);
 """
 #: Doubtful inputs of a block that are decided; a function with more of them is broken anyway.
 _ROOM = 4096
@@ -81,6 +82,15 @@ def _numbers() -> dict[str, int]:
 def functions() -> tuple[str, ...]:
     """Return the names of the functions that have a reference, those of analysis first."""
     return tuple(_numbers())
+
+
+def evaluate(function: str, x: Floats) -> npt.NDArray[np.float64]:
+    """Return f(x) of inputs (n,) with a relative error below 2^-44."""
+    ffi, library = _compiled()
+    v = np.empty(len(x))
+    room = ffi.from_buffer("double[]", v, require_writable=True)
+    library.reference_evaluate(_numbers()[function], ffi.from_buffer("float[]", x), room, len(x))
+    return v
 
 
 class Verdict:

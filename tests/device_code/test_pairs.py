@@ -1,0 +1,103 @@
+"""float32 functions in pairs of float32, where double is slow: the bits are those of double."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import phalanx as px
+import pytest
+from emulated.driver import TRAITS, EmulatedDriver
+from phalanx.conformance.reference.hard import hardest_values
+from phalanx.device_code.source import full_text
+from phalanx.discovery.plugins import host
+from phalanx.driver import Driver
+from phalanx.kernels_cuda.dialect import DIALECT
+from phalanx.namespace.public import public_function
+from proof.pairs import FORMS, SLOW, check
+
+from device_code.texts import GPU, texts_of
+
+pytestmark = pytest.mark.needs_cpu
+#: A prime, so that all exponents occur.
+_STRIDE = 4093
+
+
+def _inputs(name: str) -> np.ndarray:
+    """Bits of inputs: some of all, and those that are hardest to round."""
+    sample = np.arange(0, 1 << 32, _STRIDE, dtype=np.int64).astype(np.uint32)
+    return np.concatenate([sample, hardest_values(name, "float32").view(np.uint32)])
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_results_that_pass_the_test_are_those_of_double(name: str) -> None:
+    found = check(name, _inputs(name))
+    assert found.wrong == ()
+    assert 0 < found.decided < 20 + found.used / 8000  # 20: the hardest
+    assert found.error < FORMS[name].bound
+
+
+@pytest.mark.parametrize("name", ["exp", "log"])
+def test_without_the_test_results_would_be_wrong(name: str) -> None:
+    def edit(text: str) -> str:
+        edited, count = re.subn(r"(#define PHX_\w+_BOUND) \S+", r"\1 0.0f", text)
+        assert count >= 2
+        return edited
+
+    assert check(name, _inputs(name), edit).wrong
+
+
+@pytest.mark.parametrize(
+    ("name", "right", "off"),
+    [("exp", "-4.9674966e-09f", "0.0f"), ("log", "-1.977644e-08f", "0.0f")],
+)
+def test_a_wrong_polynomial_passes_its_bound(name: str, right: str, off: str) -> None:
+    def edit(text: str) -> str:
+        assert text.count(right) == 1
+        return text.replace(right, off)
+
+    assert check(name, _inputs(name), edit).error > FORMS[name].bound
+
+
+@pytest.fixture
+def slow(drivers: dict[str, Driver]) -> Iterator[Callable[..., px.Device]]:
+    """Make an emulated device with slow double; its texts are noted."""
+    made: list[EmulatedDriver] = []
+
+    def make(texts: list[str]) -> px.Device:
+        driver = EmulatedDriver("slow", SLOW, edit=lambda text: texts.append(text) or text)
+        host().register_driver(driver)
+        made.append(driver)
+        return px.devices("slow")[0]
+
+    with px.fallback_policy("error"):
+        yield make
+    for driver in made:
+        host().unregister_driver(driver)
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_a_device_with_slow_double_has_the_bits_of_the_cpu(
+    slow: Callable[..., px.Device], name: str
+) -> None:
+    texts: list[str] = []
+    device = slow(texts)
+    everything = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    for x in (_inputs(name)[::64].view(np.float32), hardest_values(name, "float32"), everything):
+        got, want = (
+            px.asnumpy(public_function(name)(px.asarray(x, device=where)))
+            for where in (device, "cpu:0")
+        )
+        same = (got == want) & (np.signbit(got) == np.signbit(want))
+        assert np.all(same | (np.isnan(got) & np.isnan(want)))
+    assert any(f"phx_{name}_f32_by_double" in text for text in texts)
+    (kernel,) = {k.determinism for k in px.kernels(name, device) if k.dtypes[0] == "float32"}
+    assert kernel == "bitwise"
+
+
+def test_where_double_is_fast_or_products_are_fused_pairs_are_not_used() -> None:
+    (program, *_) = (text.program for text in texts_of("exp", ("float32",) * 2))
+    assert "phx_ff" not in full_text(program, DIALECT, GPU)
+    assert not TRAITS.slow_double
+    assert SLOW.slow_double

@@ -1,0 +1,204 @@
+"""Functions in pairs of float32 (core/scalar/real_ff.h) beside those in double, on all inputs.
+
+``python -m proof.pairs`` from tests/ compiles the texts that devices with slow double get for this
+processor, in vectors, and looks at all 2^32 inputs of each function: whether a result that the
+rounding test lets pass is that of double, which ``make proof`` has proven; how often double has to
+decide; and how far pairs are from the value, against the bound that the test takes. Ends with 1 if
+a result differs or a bound is passed.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import cffi
+import click
+import numpy as np
+from emulated.compiler import DIALECT
+from emulated.driver import TRAITS
+from phalanx.device_code.recipe import Program
+from phalanx.device_code.source import full_text
+
+from .reference import evaluate
+
+Edit = Callable[[str], str]
+SLOW = replace(TRAITS, double_cost=32)
+_BLOCK = 1 << 18
+#: The result where double has to decide.
+_MARK = 0x7FC0DEAD
+_OPTIONS = ("-std=c++17", "-O3", "-march=native", "-w", "-fno-strict-aliasing", "-fwrapv")
+_OPTIONS += ("-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
+_EXP = "phx_exp_of_ff(g.r)"
+
+
+@dataclass(frozen=True)
+class Form:
+    """A function in pairs: its header; the pair for ``a``, which may need a reduction ``g``.
+
+    ``scale`` is what the pair is a multiple of, in double; ``bound`` is that of its rounding test,
+    and ``least`` to ``most`` are the operands for which the pair is used.
+    """
+
+    header: str
+    pair: str
+    bound: float
+    least: float
+    most: float
+    reduced: str = ""
+    scale: str = "1.0"
+
+
+_SMALLEST, _LARGEST = 2.0**-126, float(np.finfo(np.float32).max)
+FORMS = {
+    "exp": Form("real_exp", _EXP, 2.0**-40, -87.3, 88.7, "phx_exp_ff_reduce(a)", "k"),
+    "exp2": Form("real_exp", _EXP, 2.0**-40, -126, 127.9, "phx_exp2_ff_reduce(a)", "k"),
+    "expm1": Form("real_exp", "phx_expm1_ff(a)", 2.0**-39, -18, 87),
+    "tanh": Form("real_exp", "phx_tanh_ff(a)", 2.0**-39, 2.0**-13, 9.1),
+    "log": Form("real_log", "phx_log_ff(a)", 2.0**-40, _SMALLEST, _LARGEST),
+    "log1p": Form("real_log", "phx_log1p_ff(a)", 2.0**-40, -1, 1e38),
+    "log2": Form("real_log", "phx_log2_ff(a)", 2.0**-40, _SMALLEST, _LARGEST),
+    "log10": Form("real_log", "phx_log10_ff(a)", 2.0**-38, _SMALLEST, _LARGEST),
+}
+
+_LOOPS = """
+extern "C" void results(const u32 *x, u32 *y, u32 *wide, i64 n) {{
+    for (i64 i = 0; i < n; i++) {{
+        const f32 a = phx_from_bits32(x[i]);
+        y[i] = phx_bits32(phx_{name}_f32(a));
+    }}
+    for (i64 i = 0; i < n; i++) {{
+        const f32 a = phx_from_bits32(x[i]);
+        wide[i] = phx_bits32(phx_{name}_f32_by_double(a));
+    }}
+}}
+extern "C" void pairs(const u32 *x, f64 *y, i64 n) {{
+    for (i64 i = 0; i < n; i++) {{
+        const f32 a = phx_from_bits32(x[i]);
+        {reduce}
+        const phx_ff v = {pair};
+        y[i] = ((f64)v.hi + (f64)v.lo) * {scale};
+    }}
+}}
+"""
+_POWER = "phx_from_bits64((u64)(i64)(1023.0 + (f64)g.k) << 52)"
+
+
+@dataclass(frozen=True)
+class Found:
+    """Of some inputs: bits of those that differ, and the largest error of a pair.
+
+    ``used`` is how many have a pair, and ``decided`` how many of these double decided all the same.
+    """
+
+    wrong: tuple[int, ...]
+    used: int
+    decided: int
+    error: float
+
+
+@cache
+def _compiled(name: str, edit: Edit) -> tuple[cffi.FFI, Any]:
+    form = FORMS[name]
+    text = edit(full_text(Program("", (form.header,)), DIALECT, SLOW))
+    text, count = re.subn(
+        r"return phx_\w+_by_double\(a\);", f"return phx_from_bits32({_MARK:#x}u);", text
+    )
+    assert count >= 4, "the texts have another way to ask double"
+    text += _LOOPS.format(
+        name=name,
+        pair=form.pair,
+        reduce=f"const phx_exp_ff_arg g = {form.reduced};" if form.reduced else "",
+        scale=_POWER if form.scale == "k" else form.scale,
+    )
+    ffi = cffi.FFI()
+    ffi.cdef("void results(const uint32_t *x, uint32_t *y, uint32_t *wide, int64_t n);")
+    ffi.cdef("void pairs(const uint32_t *x, double *y, int64_t n);")
+    with tempfile.TemporaryDirectory() as folder:
+        source, made = Path(folder) / "pairs.cpp", Path(folder) / "pairs.so"
+        source.write_text(text, encoding="utf-8")
+        command = ["g++", *_OPTIONS, "-shared", "-fPIC", str(source), "-o", str(made)]
+        subprocess.run(command, check=True, timeout=120)
+        return ffi, ffi.dlopen(str(made))
+
+
+def check(name: str, bits: np.ndarray[Any, Any], edit: Edit = str) -> Found:
+    """Compare a function in pairs with that in double, for inputs (n,) given as their bits.
+
+    ``edit`` changes the text before it is compiled.
+    """
+    ffi, library = _compiled(name, edit)
+    form, n = FORMS[name], len(bits)
+    y, wide, value = np.empty(n, np.uint32), np.empty(n, np.uint32), np.empty(n)
+    given = ffi.from_buffer("uint32_t[]", bits)
+    library.results(given, ffi.from_buffer("uint32_t[]", y), ffi.from_buffer("uint32_t[]", wide), n)
+    library.pairs(given, ffi.from_buffer("double[]", value), n)
+    decided = y == _MARK
+    wrong = bits[(y != wide) & ~decided]
+    if wrong.size:  # any NaN is as good as another
+        x = wrong.view(np.float32)
+        both = np.isin(bits, wrong) & ~decided
+        nan = np.isnan(y[both].view(np.float32)) & np.isnan(wide[both].view(np.float32))
+        wrong = x.view(np.uint32)[~nan]
+    x = bits.view(np.float32)
+    with np.errstate(invalid="ignore"):
+        inside = (x >= form.least) & (x <= form.most)
+    counts = int(inside.sum()), int((inside & decided).sum())
+    return Found(tuple(map(int, wrong)), *counts, _error(name, x[inside], value[inside]))
+
+
+def _error(name: str, x: np.ndarray[Any, Any], value: np.ndarray[Any, Any]) -> float:
+    """The largest relative error of values, but where the result is far from float32's normals."""
+    want = evaluate(name, np.ascontiguousarray(x))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        error = np.abs(value - want) / np.abs(want)
+        error = error[(np.abs(want) >= 2.0**-26) & (np.abs(want) < np.inf)]
+    return float(error.max(initial=0.0))
+
+
+def check_all(name: str, jobs: int, stride: int) -> list[Found]:
+    """Check all blocks of inputs, or one of so many."""
+    _compiled(name, str)
+
+    def block(at: int) -> Found:
+        return check(name, np.arange(at, at + _BLOCK, dtype=np.int64).astype(np.uint32))
+
+    with ThreadPoolExecutor(jobs) as pool:
+        return list(pool.map(block, range(0, 1 << 32, _BLOCK * stride)))
+
+
+@click.command()
+@click.option("--function", "names", multiple=True, type=click.Choice(list(FORMS)))
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True)
+@click.option("--stride", type=click.IntRange(1), default=1, help="Every so many blocks only.")
+def main(names: tuple[str, ...], jobs: int, stride: int) -> None:
+    """Check functions in pairs on all inputs."""
+    failed = False
+    for name in names or FORMS:
+        begin, form = time.monotonic(), FORMS[name]
+        found = check_all(name, jobs, stride)
+        wrong = [bits for each in found for bits in each.wrong]
+        used, decided = (sum(n) for n in zip(*((e.used, e.decided) for e in found), strict=True))
+        error = max(each.error for each in found)
+        failed = failed or bool(wrong) or error > form.bound
+        shown = ", ".join(f"{bits:#x}" for bits in wrong[:9]) or "none"
+        click.echo(
+            f"{name}: {len(found) * _BLOCK:,} inputs, {len(wrong):,} wrong ({shown}); of {used:,} "
+            f"with a pair double decides 1 in {used // max(1, decided):,}; error "
+            f"2^{np.log2(error):.2f} of 2^{np.log2(form.bound):.0f} "
+            f"({time.monotonic() - begin:.0f} s)",
+        )
+    sys.exit(int(failed))
+
+
+if __name__ == "__main__":
+    main()
