@@ -54,11 +54,11 @@ class _SerialSoftmax(Softmax):
         size = divide_up(plan.rows, per)
         return self.program, SizedLaunch((size,), (1,), plan.pack(1, 1, plan.rows, per))
 
-    def cut_elements(self, plan: Plan) -> tuple[int, int, bytes]:
+    def cut_elements(self, plan: Plan) -> tuple[tuple[int, ...], tuple[int, ...], bytes]:
         """Return how many work-items make the last pass, and ``row_plan``."""
         blocks, cols = plan.blocks(BLOCK), plan.near.extent
         tiles = divide_up(cols, _WIDTH)
         tasks = plan.outer * blocks * tiles
         size = min(plan.n, BLOCK) * min(_WIDTH, cols)
         per = max(divide_up(tasks, items(self.traits)), divide_up(_GRAIN, size))
-        return divide_up(tasks, per), 1, plan.pack(blocks, tiles, tasks, per)
+        return (divide_up(tasks, per),), (1,), plan.pack(blocks, tiles, tasks, per)

@@ -23,7 +23,7 @@ from phalanx.optable.expressions import Expression, expression
 from phalanx.vendor import Array, Layout, dtype_from_name, scalar_bytes
 
 from .env import Env
-from .recipe import Program, Recipe, Traits, divide_up, round_up
+from .recipe import Program, Recipe, Traits, divide_up, group_shape, round_up
 
 if TYPE_CHECKING:
     from phalanx.vendor import Operand
@@ -34,10 +34,10 @@ _DOUBLE_INSIDE = (
     *("real_cbrt", "real_erf", "real_exp", "real_gamma", "real_gelu", "real_half", "real_log"),
     *("real_pow", "real_sigmoid", "real_trig"),
 )
-#: Work-items of a group of the contiguous kernel.
+#: Work-items of a group.
 _GROUP = 256
-#: Groups of the strided kernel, columns by rows: along memory, and for transposed operands.
-_LONG, _SQUARE = (256, 1), (16, 16)
+#: Most columns of a group of the strided kernel for transposed operands.
+_TRANSPOSED = 16
 #: The most axes that a strided program takes; more are walked on the host.
 _MOST_AXES = 8
 
@@ -246,6 +246,7 @@ class Strided:
     def __init__(self, text: Expression, dtypes: tuple[str, ...], traits: Traits) -> None:
         self.text = text
         self.traits = traits
+        self.group = min(_GROUP, traits.max_work_group)
         self._kinds = tuple(dtype_from_name(d) for d in dtypes)
         self._programs: dict[tuple[str, int, bool], Program] = {}
         self.first = self.program("u" * len(text.types), self.ranks[0], wide=False)
@@ -264,9 +265,8 @@ class Strided:
 
     def source(self, pattern: str, rank: int, *, wide: bool) -> str:
         """Return the source of a program."""
-        group = math.prod(_SQUARE)
         index = "i64" if wide else "i32"
-        return _STRIDED.format(group=group, index=index, **self.names(pattern, rank))
+        return _STRIDED.format(group=_GROUP, index=index, **self.names(pattern, rank))
 
     def names(self, pattern: str, rank: int) -> dict[str, object]:
         """Return what the template of a source needs."""
@@ -379,9 +379,7 @@ class Strided:
         """
         columns, rows, far = sizes
         traits = self.traits
-        group = _SQUARE if transposed or columns < 64 else _LONG
-        if group[0] * group[1] > traits.max_work_group:
-            group = (traits.max_work_group, 1)
+        group = group_shape(columns, self.group, _TRANSPOSED if transposed else self.group)
         size = (
             min(round_up(columns, group[0]), traits.most_groups * group[0]),
             min(round_up(rows, group[1]), traits.most_groups_across * group[1]),

@@ -56,7 +56,8 @@ class Env(ABC):
         """Enqueue a kernel behind what was enqueued before; does not block.
 
         ``global_size`` counts work-items, up to three axes, each a multiple of ``local_size``'s;
-        nothing is enqueued if one of them is 0.
+        nothing is enqueued if one of them is 0. Where a kernel's own limit is below, it gets
+        smaller groups: `fitted`.
 
         Raises:
             LaunchError: naming the op, its dtypes, the sizes and the runtime's error.
@@ -90,6 +91,11 @@ class Env(ABC):
     @abstractmethod
     def group_limit(self, kernel: Any) -> int:
         """Return the largest number of work-items in a group that this kernel can run with."""
+
+    def group(self, kernel: Any, most: int) -> int:
+        """Return the largest group up to ``most`` that a kernel can run with, a power of two."""
+        limit = min(most, self.traits.max_work_group, self.group_limit(kernel))
+        return 1 << limit.bit_length() - 1
 
     def is_aligned(self, array: Array, size: int) -> bool:
         """Return whether an array's first element lies at a multiple of ``size`` <= 16 bytes.

@@ -4,7 +4,8 @@
  * C is the type of complex numbers, F that of their parts. Of a row of x the first `given` elements are
  * there, and zeros follow. SWAP_IN and SWAP_OUT of `flags` exchange the parts, which makes the inverse;
  * ROWS_FIRST lets neighbours take the same element of neighbouring rows. `first` is where the twiddles of
- * the pass begin in w: number (j - 1) m + k is for number k of the transform j that takes part.
+ * the pass begin in w: number (j - 1) m + k is for number k of the transform j that takes part. `place` is
+ * unsigned, of 32 bits where the number of an element fits.
  */
 #define SWAP_IN 1
 #define SWAP_OUT 2

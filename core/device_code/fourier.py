@@ -40,8 +40,9 @@ class _Rows:
         self._real = f"f{8 * self._size}"
         self._group = min(_GROUP, traits.max_work_group)
 
-    def _text(self, names: dict[str, str], text: str) -> Program:
+    def _text(self, names: dict[str, str], text: str, *, wide: bool) -> Program:
         own = {"BLOCK": "1", "C": f"c{16 * self._size}", "F": self._real, "GROUP": str(_GROUP)}
+        own["place"] = "u64" if wide else "u32"
         parts = ("rows.h", "fourier.h", text)
         return Program(defines(own | names) + "".join(map(template, parts)), ("fourier",))
 
@@ -91,8 +92,8 @@ class _Pairs(_Rows):
             "FROM_PAIRS": f"phx_fft_from_pairs_{self._real}",
             "TO_PAIRS": f"phx_fft_to_pairs_{self._real}",
         }
-        self._program = self._text(names, "fourier_pairs.h")
-        self.common: tuple[Program, ...] = (self._program,)
+        self._programs = [self._text(names, "fourier_pairs.h", wide=wide) for wide in (False, True)]
+        self.common: tuple[Program, ...] = (self._programs[0],)
 
     def _run(
         self,
@@ -102,7 +103,7 @@ class _Pairs(_Rows):
         given: int,
         params: tuple[int, ...],
     ) -> None:
-        kernel = env.kernel(self._program, self._op)
+        kernel = env.kernel(self._programs[_is_wide(plan)], self._op)
         scale = self._scalar(params[0] if params else _ONE[self._size])
         self._enqueue_tasks(env, kernel, plan, plan.rows * plan.n, arrays, given, scale)
 
@@ -112,20 +113,23 @@ class _Fourier(_Rows):
 
     def __init__(self, dtype: str, traits: Traits) -> None:
         super().__init__(dtype, traits)
-        self._own = {radix: self._program(radix) for radix in OWN_RADICES}
-        self._prime = self._program(0)
-        self.common: tuple[Program, ...] = (self._own[8], self._own[4])
+        self._programs = {
+            (radix, wide): self._program(radix, wide=wide)
+            for radix in (*OWN_RADICES, 0)
+            for wide in (False, True)
+        }
+        self.common: tuple[Program, ...] = (self._programs[8, False], self._programs[4, False])
 
-    def _program(self, radix: int) -> Program:
-        """The pass of a radix; 0 is for any prime."""
+    def _program(self, radix: int, *, wide: bool) -> Program:
+        """The pass of a radix; 0 is for any prime. ``wide``: places need 64 bits."""
         names = {"TWIDDLE": f"phx_fft_twiddle_{self._real}"}
         if radix:
             known = f"phx_fft{radix}_{self._real}(re, im)" if radix > 1 else ""
             names |= {"RADIX": str(radix), "BUTTERFLY(re, im)": known}
-            return self._text(names, "fourier_pass.h")
+            return self._text(names, "fourier_pass.h", wide=wide)
         names["PRIME_BLOCK"] = str(PRIME_BLOCK)
         names["FMA"] = "phx_fmaf" if self._real == "f32" else "phx_fma"
-        return self._text(names, "fourier_prime.h")
+        return self._text(names, "fourier_prime.h", wide=wide)
 
     def _run(
         self,
@@ -171,10 +175,10 @@ class _Fourier(_Rows):
             flags |= _ROWS_FIRST
         tasks = plan.rows * (plan.n // radix)
         if radix in OWN_RADICES:
-            kernel = env.kernel(self._own[radix], "fft_pass")
+            kernel = env.kernel(self._programs[radix, _is_wide(plan)], "fft_pass")
             numbers: tuple[int, ...] = (given, m, first, flags)
         else:
-            kernel = env.kernel(self._prime, "fft_prime")
+            kernel = env.kernel(self._programs[0, _is_wide(plan)], "fft_prime")
             tasks *= radix // 2 + 1
             roots = first + ((radix - 1) * m if m > 1 else 0)
             numbers = (given, radix, m, first, roots, flags)
@@ -183,6 +187,11 @@ class _Fourier(_Rows):
 
 #: The bits of 1, by the size of the part.
 _ONE = {4: 0x3F800000, 8: 0x3FF0000000000000}
+
+
+def _is_wide(plan: Plan) -> bool:
+    """Whether the number of an element needs 64 bits."""
+    return plan.rows * plan.n >= 2**31
 
 
 def _contiguous(plan: Plan) -> tuple[int, ...]:

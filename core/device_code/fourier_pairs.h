@@ -5,8 +5,8 @@
 PHX_KERNEL(GROUP) fft_from_pairs(PHX_INPUT(C, x), PHX_INPUT(C, w), PHX_OUTPUT(C, y), const row_plan p,
         const u64 given, const F scale) {
     const u64 m = p.n - 1;
-    for (u64 id = PHX_GLOBAL_ID(0); id < p.tasks; id += PHX_GLOBAL_SIZE(0)) {
-        const u64 row = id / p.n, k = id - row * p.n;
+    for (place id = (place)PHX_GLOBAL_ID(0); id < (place)p.tasks; id += (place)PHX_GLOBAL_SIZE(0)) {
+        const place row = id / (place)p.n, k = id - row * (place)p.n;
         i64 in, out;
         row_place(&p, row, &in, &out);
         const C a = fft_load(PHX_DATA(x) + in, k < m ? k : 0, &p, given, 0);
@@ -20,8 +20,8 @@ PHX_KERNEL(GROUP) fft_from_pairs(PHX_INPUT(C, x), PHX_INPUT(C, w), PHX_OUTPUT(C,
 /* The first and the last number of a Hermitian row count as real. */
 PHX_KERNEL(GROUP) fft_to_pairs(PHX_INPUT(C, x), PHX_INPUT(C, w), PHX_OUTPUT(C, y), const row_plan p,
         const u64 given, const F scale) {
-    for (u64 id = PHX_GLOBAL_ID(0); id < p.tasks; id += PHX_GLOBAL_SIZE(0)) {
-        const u64 row = id / p.n, k = id - row * p.n;
+    for (place id = (place)PHX_GLOBAL_ID(0); id < (place)p.tasks; id += (place)PHX_GLOBAL_SIZE(0)) {
+        const place row = id / (place)p.n, k = id - row * (place)p.n;
         i64 in, out;
         row_place(&p, row, &in, &out);
         const C a = fft_load(PHX_DATA(x) + in, k, &p, given, 0);

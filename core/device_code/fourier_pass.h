@@ -1,11 +1,11 @@
 /* A pass of one of the radices with a butterfly of their own: a work-item does one of them, in registers. */
 PHX_KERNEL(GROUP) fft_pass(PHX_INPUT(C, x), PHX_INPUT(C, w), PHX_OUTPUT(C, y), const row_plan p, const u64 given,
         const u64 m, const u64 first, const u64 flags, const F scale) {
-    const u64 each = p.n / RADIX, inner = each / m, rows = p.tasks / each;
-    for (u64 id = PHX_GLOBAL_ID(0); id < p.tasks; id += PHX_GLOBAL_SIZE(0)) {
-        const u64 row = flags & ROWS_FIRST ? id % rows : id / each;
-        const u64 turn = flags & ROWS_FIRST ? id / rows : id - row * each;
-        const u64 k = turn / inner, b = turn - k * inner;
+    const place each = (place)p.n / RADIX, inner = each / (place)m, rows = (place)p.tasks / each;
+    for (place id = (place)PHX_GLOBAL_ID(0); id < (place)p.tasks; id += (place)PHX_GLOBAL_SIZE(0)) {
+        const place row = flags & ROWS_FIRST ? id % rows : id / each;
+        const place turn = flags & ROWS_FIRST ? id / rows : id - row * each;
+        const place k = turn / inner, b = turn - k * inner;
         i64 in, out;
         row_place(&p, row, &in, &out);
         F re[RADIX], im[RADIX];

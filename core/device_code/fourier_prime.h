@@ -16,11 +16,13 @@ PHX_FN C fft_turned(PHX_GLOBAL const C *x, PHX_GLOBAL const C *w, u64 i, u64 j, 
 
 PHX_KERNEL(GROUP) fft_prime(PHX_INPUT(C, x), PHX_INPUT(C, w), PHX_OUTPUT(C, y), const row_plan p, const u64 given,
         const u64 r, const u64 m, const u64 first, const u64 roots, const u64 flags, const F scale) {
-    const u64 pairs = r / 2, each = p.n / r * (pairs + 1), inner = p.n / r / m, rows = p.tasks / each;
-    for (u64 id = PHX_GLOBAL_ID(0); id < p.tasks; id += PHX_GLOBAL_SIZE(0)) {
-        const u64 row = flags & ROWS_FIRST ? id % rows : id / each;
-        const u64 turn = flags & ROWS_FIRST ? id / rows : id - row * each;
-        const u64 q = turn / (inner * m), kb = turn - q * inner * m, k = kb / inner, b = kb - k * inner;
+    const u64 pairs = r / 2;
+    const place own = (place)(p.n / r), each = own * (place)(pairs + 1), inner = own / (place)m;
+    const place rows = (place)p.tasks / each, stretch = inner * (place)m;
+    for (place id = (place)PHX_GLOBAL_ID(0); id < (place)p.tasks; id += (place)PHX_GLOBAL_SIZE(0)) {
+        const place row = flags & ROWS_FIRST ? id % rows : id / each;
+        const place turn = flags & ROWS_FIRST ? id / rows : id - row * each;
+        const place q = turn / stretch, kb = turn - q * stretch, k = kb / inner, b = kb - k * inner;
         i64 in, out;
         row_place(&p, row, &in, &out);
         PHX_GLOBAL const C *from = PHX_DATA(x) + in;

@@ -96,21 +96,20 @@ def wrap_launch(programs: Programs) -> Any:
             return
         n, stride = params
         name = "wrap_cores" if programs.for_cores else "wrap"
-        group = 1 if programs.for_cores else min(_GROUP, env.traits.max_work_group)
-        lanes = min(_SEEKERS, env.traits.max_work_group)
         begin = 0
         for axes in pieces(merged(out.shape, x.strides, out.strides)):
             part = [env.view(x, (), (), axes.first[0]), env.view(out, (), (), axes.first[1])]
             program, count = programs.get(axes), axes.count
             flag, found = env.scratch(1, "int32"), env.scratch(2, "int64")
-            groups = 1
+            wrap, culprit = env.kernel(program, name), env.kernel(program, "culprit")
+            group = 1 if programs.for_cores else env.group(wrap, _GROUP)
+            lanes, groups = env.group(culprit, _SEEKERS), 1
             if count > _FEW:
                 most = min(32 * env.traits.compute_units, env.traits.most_groups)
                 groups = min(divide_up(count, group), most)
                 groups = _chunks(env, count) if programs.for_cores else groups
                 env.enqueue(env.kernel(program, "clear"), (1,), (1,), flag)
             size = (groups * group,)
-            wrap, culprit = env.kernel(program, name), env.kernel(program, "culprit")
             env.enqueue(wrap, size, (group,), *part, flag, axes.pack(), count, n, stride)
             env.enqueue(culprit, (lanes,), (lanes,), *part, flag, found, axes.pack(), count, n)
             env.check_later(found, partial(_out_of_range, begin, n))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import struct
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
@@ -19,6 +20,20 @@ if TYPE_CHECKING:
 
 _pack_signed = struct.Struct("<q").pack
 _pack_unsigned = struct.Struct("<Q").pack
+
+
+def fitted(limit: int, local_size: tuple[int, ...] | None) -> tuple[int, ...] | None:
+    """Return a group of at most ``limit`` work-items that makes the same work: parts of this one.
+
+    Only for kernels that do not depend on their groups, which are those of ``PHX_KERNEL``: others
+    have groups of the size that they were compiled for, or ask for `Env.group_limit`.
+    """
+    while local_size is not None and math.prod(local_size) > limit:
+        axis = max(range(len(local_size)), key=lambda a: local_size[a] * (local_size[a] % 2 == 0))
+        if local_size[axis] % 2:
+            break
+        local_size = (*local_size[:axis], local_size[axis] // 2, *local_size[axis + 1 :])
+    return local_size
 
 
 class LaunchDevice(Protocol):

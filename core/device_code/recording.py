@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from phalanx.vendor import Array, Kernel, Stream, dtype_from_name
 
 from .late import Explain
-from .launch import LaunchEnv
+from .launch import LaunchEnv, fitted
 
 if TYPE_CHECKING:
     from phalanx.vendor import Operand
@@ -143,6 +143,7 @@ class _RecordingEnv(LaunchEnv):
                 parameters += Memory(place), First(place, shift, arg.itemsize)
             else:
                 parameters += self.flat((arg,), bytes)
+        local_size = fitted(kernel.limit, local_size)
         self.commands.append(Command(kernel, global_size, local_size, tuple(parameters)))
 
     def view(

@@ -175,10 +175,11 @@ class _Counts:
             env.enqueue(kernel, (units,), (1,), ids, tables, *sizes)
             return tables, units
         if n <= self._bins and not traits.is_cpu:
+            kernel = env.kernel(self._program, "count_local")
+            group = env.group(kernel, group)
             wanted = divide_up(max(m, 1), 8 * group)
             groups = min(wanted, _GROUPS * units, traits.most_groups)
             tables = env.scratch(groups * n, "uint32")
-            kernel = env.kernel(self._program, "count_local")
             env.enqueue(kernel, (groups * group,), (group,), ids, tables, *sizes)
             return tables, groups
         tables = env.scratch(n, "uint32")

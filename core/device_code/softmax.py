@@ -14,7 +14,7 @@ from phalanx.optable.expressions import loaded, stored
 from phalanx.optable.structured import BLOCK, LANES
 
 from .dtypes import HALF, STORAGE, SUFFIX
-from .recipe import Program, Recipe, Traits, divide_up
+from .recipe import Program, Recipe, Traits, divide_up, group_shape
 from .reduction import Form, Reducer, SizedLaunch, row_form
 from .reduction_rules import Rules, exponential, exponential_rules, rules_of, unit_of
 from .rows import Plan, defines, pieces, plan_of
@@ -115,16 +115,20 @@ class Softmax:
         local = min(256, self.traits.max_work_group)
         size = min(divide_up(rows, local), self.traits.most_groups) * local
         env.enqueue(kernel, (size,), (local,), sums, rows)
-        count, local, packed = self.cut_elements(plan)
+        size, group, packed = self.cut_elements(plan)
         kernel = env.kernel(self.program, "softmax_scale")
-        args = (x, y, most, sums, packed, int(plan.by_row))
-        env.enqueue(kernel, (count,), (local,), *args)
+        env.enqueue(kernel, size, group, x, y, most, sums, packed, int(plan.by_row))
 
-    def cut_elements(self, plan: Plan) -> tuple[int, int, bytes]:
+    def cut_elements(self, plan: Plan) -> tuple[tuple[int, ...], tuple[int, ...], bytes]:
         """Return the work-items of all and of a group for the last pass, and ``row_plan``."""
-        tasks, local = plan.rows * plan.n, min(256, self.traits.max_work_group)
-        count = min(divide_up(tasks, local), self.traits.most_groups) * local
-        return count, local, plan.pack(plan.blocks(BLOCK), 1, tasks, 1)
+        traits = self.traits
+        wide = plan.n if plan.by_row else plan.near.extent
+        tasks = plan.rows * plan.n // wide
+        group = group_shape(wide, min(256, traits.max_work_group), 256)
+        across = min(divide_up(tasks, group[1]), traits.most_groups_across)
+        along = min(divide_up(wide, group[0]), max(1, traits.most_groups // across))
+        packed = plan.pack(plan.blocks(BLOCK), 1, tasks, 1)
+        return (along * group[0], across * group[1]), group, packed
 
 
 def _row_major(plan: Plan) -> Plan:

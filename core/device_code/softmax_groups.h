@@ -1,15 +1,19 @@
-/* An element for each work-item; neighbours are neighbours in memory. */
+/* An element for each work-item; neighbours are neighbours in memory: along a row, or rows side by side. */
 PHX_KERNEL(256) softmax_scale(PHX_INPUT(T, x), PHX_OUTPUT(T, y), PHX_INPUT(T, most), PHX_INPUT(F, factor),
         const row_plan p, const u64 by_row) {
     const u64 wide = by_row ? p.n : p.cols;
-    for (u64 id = PHX_GLOBAL_ID(0); id < p.tasks; id += PHX_GLOBAL_SIZE(0)) {
-        const u64 above = id / wide, near = id - above * wide;
-        const u64 outer = by_row ? above : above / p.n;
-        const u64 i = by_row ? near : above - outer * p.n, col = by_row ? 0 : near;
-        const u64 row = outer * p.cols + col;
+    for (u64 far = PHX_GLOBAL_ID(1); far < p.tasks; far += PHX_GLOBAL_SIZE(1)) {
+        const u64 outer = by_row ? far : far / p.n, i = by_row ? 0 : far - outer * p.n;
         i64 in, out;
         row_place(&p, outer, &in, &out);
-        PHX_DATA(y)[out + (i64)col * p.yc + (i64)i * p.yn] =
-                POWER(PHX_DATA(x)[in + (i64)col * p.xc + (i64)i * p.sn], PHX_DATA(most)[row], PHX_DATA(factor)[row]);
+        in += (i64)i * p.sn;
+        out += (i64)i * p.yn;
+        const i64 x_step = by_row ? p.sn : p.xc, y_step = by_row ? p.yn : p.yc, row_step = by_row ? 0 : 1;
+        const u64 row = outer * p.cols;
+        for (u64 near = PHX_GLOBAL_ID(0); near < wide; near += PHX_GLOBAL_SIZE(0)) {
+            const u64 own = row + near * row_step;
+            PHX_DATA(y)[out + (i64)near * y_step] =
+                    POWER(PHX_DATA(x)[in + (i64)near * x_step], PHX_DATA(most)[own], PHX_DATA(factor)[own]);
+        }
     }
 }

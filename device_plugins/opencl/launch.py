@@ -27,6 +27,7 @@ class LaunchEnv(launch.LaunchEnv):
         """Enqueue a kernel; see `Env.enqueue`."""
         if 0 in global_size:
             return
+        local_size = launch.fitted(kernel.limit, local_size)
         device = self._device
         memory, buffer = device.memory, device.buffer
 

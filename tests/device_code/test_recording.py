@@ -12,6 +12,15 @@ from phalanx.device_code.env import Env
 from phalanx.device_code.recording import Check, First, Memory, Recording, record
 from phalanx.vendor import Array, Kernel, Layout, current_stream
 
+
+class _Kernel(str):
+    """A kernel, which is its name."""
+
+    __slots__ = ()
+    limit = 64
+
+
+_KERNEL = _Kernel("kernel")
 Recipe = Callable[[Env, Sequence[Any], Sequence[Array], tuple[int, ...]], None]
 
 
@@ -34,7 +43,7 @@ def test_arguments(fake: px.Device) -> None:
     x, y = px.zeros(8, dtype=px.float32), px.zeros(8, dtype=px.float32)
 
     def launch(env: Env, inputs: Sequence[Any], outputs: Sequence[Array], params: Any) -> None:
-        env.enqueue("kernel", (64,), (8,), inputs[0], outputs[0], b"abc", -1, params[0])
+        env.enqueue(_KERNEL, (64,), (8,), inputs[0], outputs[0], b"abc", -1, params[0])
 
     found = _recorded(launch, [x, 2.5], [y], (7,))
     assert _args(found) == (
@@ -43,7 +52,7 @@ def test_arguments(fake: px.Device) -> None:
     )
     assert found is not None
     assert (found.arrays, found.scratch, found.checks) == (2, (), ())
-    assert found.commands[0][:3] == ("kernel", (64,), (8,))
+    assert found.commands[0][:3] == (_KERNEL, (64,), (8,))
 
 
 def test_one_array_twice_is_two_operands(fake: px.Device) -> None:
@@ -52,7 +61,7 @@ def test_one_array_twice_is_two_operands(fake: px.Device) -> None:
 
     def launch(env: Env, inputs: Sequence[Any], outputs: Sequence[Array], params: Any) -> None:
         del params
-        env.enqueue("kernel", (8,), None, *inputs, *outputs)
+        env.enqueue(_KERNEL, (8,), None, *inputs, *outputs)
 
     memories = [arg for arg in _args(_recorded(launch, [x, x], [y])) if isinstance(arg, Memory)]
     assert memories == [Memory(0), Memory(1), Memory(2)]
@@ -64,7 +73,7 @@ def test_views_are_shifted(fake: px.Device) -> None:
     def launch(env: Env, inputs: Sequence[Any], outputs: Sequence[Array], params: Any) -> None:
         del params
         row = env.view(inputs[0], (6,), (1,), 8)
-        env.enqueue("kernel", (8,), None, env.view(row, (2,), (1,), 3), outputs[0])
+        env.enqueue(_KERNEL, (8,), None, env.view(row, (2,), (1,), 3), outputs[0])
 
     assert _args(_recorded(launch, [x], [x])) == (
         *(Memory(0), First(0, 11 * 8, 8), Memory(1), First(1, 0, 8)),
@@ -77,8 +86,8 @@ def test_temporary_arrays_are_operands_behind_the_others(fake: px.Device) -> Non
     def launch(env: Env, inputs: Sequence[Any], outputs: Sequence[Array], params: Any) -> None:
         del params, outputs
         sums, flag = env.scratch(3, "float64"), env.scratch(2, "int64")
-        env.enqueue("kernel", (8,), None, inputs[0], env.view(sums, (), (), 2))
-        env.enqueue("kernel", (0,), None, inputs[0])  # nothing to do
+        env.enqueue(_KERNEL, (8,), None, inputs[0], env.view(sums, (), (), 2))
+        env.enqueue(_KERNEL, (0,), None, inputs[0])  # nothing to do
         env.check_later(flag, _nothing)
 
     found = _recorded(launch, [x], [x])
@@ -101,7 +110,7 @@ def test_what_is_not_recorded(fake: px.Device, what: str) -> None:
         if what == "read":
             env.read_int(inputs[0])
         for _ in range(17 if what == "many kernels" else 0):
-            env.enqueue("kernel", (8,), None, inputs[0])
+            env.enqueue(_KERNEL, (8,), None, inputs[0])
         for _ in range(23 if what == "many arrays" else 0):
             env.scratch(1, "int64")
         if what == "much memory":
@@ -115,7 +124,7 @@ def test_errors_of_a_recipe_come_through(fake: px.Device) -> None:
 
     def launch(env: Env, inputs: Sequence[Any], outputs: Sequence[Array], params: Any) -> None:
         del inputs, outputs, params
-        env.enqueue("kernel", (8,), None, 1.5)  # type: ignore[arg-type]
+        env.enqueue(_KERNEL, (8,), None, 1.5)  # type: ignore[arg-type]
 
     with pytest.raises(TypeError, match="an array, an int or bytes, not float"):
         _recorded(launch, [x], [x])

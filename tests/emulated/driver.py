@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from phalanx import device_code
 from phalanx.device_code import matmul
-from phalanx.device_code.launch import LaunchEnv, address
+from phalanx.device_code.launch import LaunchEnv, address, fitted
 from phalanx.device_code.matmul import Chains
 from phalanx.device_code.recipe import Program, Recipe, Traits
 from phalanx.device_code.selftest import measured
@@ -231,6 +231,11 @@ class EmulatedEnv(LaunchEnv):
         most = self.traits.most_groups
         if any(n % m for n, m in zip(global_size, local_size, strict=True)) or max(groups) > most:
             raise LaunchError(f"{where}: {global_size} work-items in groups of {local_size}")
+        if (parts := fitted(kernel.limit, local_size)) and parts != local_size:
+            local_size, groups = (
+                parts,
+                tuple(n // m for n, m in zip(global_size, parts, strict=True)),
+            )
         packed = self.flat(args, address)
         if wrong := self._device.run(kernel, groups, local_size, packed):
             raise LaunchError(f"{where}: {wrong}")

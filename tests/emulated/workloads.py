@@ -87,9 +87,11 @@ def _scan_tiles(make: Make) -> Iterator[px.Array]:
 
 
 def _softmax(make: Make) -> Iterator[px.Array]:
-    """Rows of one block, more of them than groups, short and long; and rows of several."""
+    """Rows of one block, more of them than groups, short and long; rows of several, and columns."""
     for shape in ((9, 700), (70, 9), (70, 200), (2, 1), (1, BLOCK), (2, BLOCK + 5)):
         yield px.softmax(make(_numbers(*shape)))
+    yield px.softmax(make(_numbers(40, 90)), axis=0)
+    yield px.softmax(make(_numbers(BLOCK + 5, 3, 4)), axis=0)
     odd = _numbers(70, 100)
     odd[3, 7], odd[5], odd[6, 99], odd[8, 0] = np.nan, -np.inf, np.inf, np.nan
     yield px.softmax(make(odd))
