@@ -45,6 +45,12 @@ typedef float f32;
 #define PHX_ATOMIC_CAS(p, old, new) atomic_cmpxchg(p, old, new)
 #define PHX_ATOMIC_MAX(p, x) atomic_max(p, x)
 #define PHX_LOCAL_ATOMIC_ADD(array, i, x) atomic_add((array) + (i), x)
+#ifdef cl_khr_int64_base_atomics
+#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
+#define PHX_ATOMIC_LOAD64(p) atom_add((volatile __global ulong *)(p), 0ul)
+#define PHX_ATOMIC_STORE64(p, x) atom_xchg((volatile __global ulong *)(p), x)
+#define PHX_ATOMIC_ADD64(p, x) atom_add((volatile __global ulong *)(p), (ulong)(x))
+#endif
 #define PHX_TO_F32(i) convert_float_rte(i)
 #define PHX_TO_F64(i) convert_double_rte(i)
 #define PHX_UNROLL _Pragma("unroll")

@@ -27,8 +27,9 @@ class OpenCLPrograms(ProgramStore):
         traits: Traits,
         identity: tuple[str, ...],
         disk: DiskCache | None,
+        options: tuple[str, ...] = (),
     ) -> None:
-        super().__init__(DIALECT, traits, identity, disk)
+        super().__init__(DIALECT, traits, identity, disk, options)
         self._cl = cl
         self._context = context
         self._device = device

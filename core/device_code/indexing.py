@@ -30,6 +30,8 @@ _FEW = 16384
 _FEW_SLICES = 64
 #: Slices of one table of last writers, which are numbered in 32 bits.
 _MOST_SLICES = 2**30
+#: Bytes of such a table for each slice, at most.
+_TABLE = 16
 
 
 def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Recipe | None:
@@ -199,10 +201,11 @@ def scatter_launch(programs: Programs) -> Any:
         out = outputs[0]
         if not values.size:
             return
+        most = min(_MOST_SLICES, env.traits.max_allocation // _TABLE)
         for axes in pieces(merged(out.shape, values.strides[1:], out.strides)):
             target = env.view(out, (), (), axes.first[1])
-            for begin in range(0, values.shape[0], _MOST_SLICES):
-                m = min(_MOST_SLICES, values.shape[0] - begin)
+            for begin in range(0, values.shape[0], most):
+                m = min(most, values.shape[0] - begin)
                 at = axes.first[0] + begin * values.strides[0]
                 source = env.view(values, (), (), at)
                 places = env.view(offsets, (m,), offsets.strides, begin * offsets.strides[0])

@@ -40,7 +40,7 @@ from phalanx.vendor import (
 from ._prepared import PreparedLaunch, Runtime
 from .errors import translate, translated
 from .launch import LaunchEnv
-from .listing import Found
+from .listing import LARGE_OPTION, UNRESTRICTED, Found
 from .memory import HostMemory, host_bytes, works_in_place
 from .pocl import is_pocl
 from .queue import Queue
@@ -107,7 +107,11 @@ class OpenCLDevice(OpenCLStreams):
         )
         # To hand out a binary, PoCL compiles once more, and it has a cache on disk of its own.
         disk = None if is_pocl(found.device) else DiskCache(default_folder("opencl"))
-        self.programs = OpenCLPrograms(cl, self.context, found.device, found.traits, identity, disk)
+        options = (LARGE_OPTION,) if found.unrestricted else ()
+        self.programs = OpenCLPrograms(
+            cl, self.context, found.device, found.traits, identity, disk, options
+        )
+        self._unrestricted = found.unrestricted
         self.bound: dict[tuple[Program, str], BoundKernel] = {}
         self._host = HostMemory(cl, self.context, found.info.alignment, self.queues)
         shares = found.traits.is_cpu or Feature.UNIFIED_MEMORY in found.info.features
@@ -196,7 +200,9 @@ class OpenCLDevice(OpenCLStreams):
             if self.shares_host:
                 buffer = self._host.alloc(size)
             else:
-                buffer = cl.Buffer(self.context, cl.mem_flags.READ_WRITE, size)
+                large = self._unrestricted and size > int(self.device.max_mem_alloc_size)
+                flags = cl.mem_flags.READ_WRITE | (UNRESTRICTED if large else 0)
+                buffer = cl.Buffer(self.context, flags, size)
                 # Runtimes may wait with the memory until first use: a lack of it must show here.
                 self.queue.put(
                     f"allocation of {size} bytes",

@@ -7,7 +7,7 @@ import os
 import struct
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -29,6 +29,12 @@ _EXACT_DIVISION = 1 << 7
 #: For the aliases: a vendor's own driver of the same hardware should rank above these.
 _SCORES = {DeviceKind.GPU: 100, DeviceKind.ACCELERATOR: 50, DeviceKind.CPU: 1}
 _DISCRETE = 50
+#: Intel's runtime for discrete cards says 4 GiB, and gives larger blocks if this flag of the buffer
+#: and this option of the compiler ask for them (intel/compute-runtime, issue 627). The option costs
+#: address arithmetic, but without it any kernel may get a block that it cannot reach.
+UNRESTRICTED = 1 << 23
+LARGE_OPTION = "-cl-intel-greater-than-4GB-buffer-required"
+_NVIDIA, _AMD, _INTEL = 0x10DE, 0x1002, 0x8086
 #: Compute capabilities of NVIDIA's with one unit for double beside two for float32.
 _NVIDIA_FAST = ((6, 0), (7, 0), (7, 2), (8, 0), (9, 0), (10, 0))
 #: DLDeviceType kDLOpenCL of DLPack.
@@ -40,6 +46,7 @@ class Found:
     """A device of a platform: pyopencl's objects, and what is known without opening it.
 
     ``target`` is the processor that PoCL compiles for where it had to be told, else empty.
+    ``unrestricted``: blocks beyond ``max_mem_alloc_size`` are asked for with `UNRESTRICTED`.
     """
 
     platform: Any
@@ -47,6 +54,7 @@ class Found:
     info: DeviceInfo
     traits: Traits
     target: str = ""
+    unrestricted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,8 +191,14 @@ def _describe(cl: ModuleType, platform: Any, device: Any, index: int) -> Found:
     if not device.compiler_available:
         raise DeviceError(f"{device.name.strip()} has no compiler")
     kind = _kind(cl, device)
-    traits = _traits(device, kind, _double_cost(cl, device))
     unified = bool(_optional(cl, lambda: device.host_unified_memory, kind is DeviceKind.CPU))
+    unrestricted = kind is DeviceKind.GPU and not unified and _takes_unrestricted(cl, device)
+    most = int(device.global_mem_size if unrestricted else device.max_mem_alloc_size)
+    traits = replace(
+        _traits(device, kind, most),
+        double_cost=_double_cost(cl, device),
+        forward_progress=kind is DeviceKind.GPU and _goes_on(cl, device),
+    )
     features = Feature(0)
     for flag, present in (
         (Feature.FP64, traits.fp64),
@@ -198,7 +212,7 @@ def _describe(cl: ModuleType, platform: Any, device: Any, index: int) -> Found:
         kind=kind,
         features=features,
         total_memory=int(device.global_mem_size),
-        max_allocation=int(device.max_mem_alloc_size),
+        max_allocation=most,
         alignment=max(64, _power_of_two(device.mem_base_addr_align // 8)),
         compute_units=traits.compute_units,
         score=_SCORES[kind] + (0 if unified else _DISCRETE),
@@ -208,14 +222,21 @@ def _describe(cl: ModuleType, platform: Any, device: Any, index: int) -> Found:
         vendor=device.vendor.strip(),
         driver_version=device.driver_version.strip(),
     )
-    return Found(platform, device, info, traits, name_processor(device))
+    return Found(platform, device, info, traits, name_processor(device), unrestricted)
+
+
+def _takes_unrestricted(cl: ModuleType, device: Any) -> bool:
+    """Return whether a device is of Intel's runtime NEO, and says less than its memory."""
+    vendor = _optional(cl, lambda: int(device.vendor_id), 0)
+    less = device.max_mem_alloc_size < device.global_mem_size
+    return vendor == _INTEL and device.version.split()[-1] == "NEO" and bool(less)
 
 
 def _power_of_two(size: int) -> int:
     return 1 << max(0, size - 1).bit_length()
 
 
-def _traits(device: Any, kind: DeviceKind, double_cost: int) -> Traits:
+def _traits(device: Any, kind: DeviceKind, most: int) -> Traits:
     extensions = set(device.extensions.split())
     config = int(device.single_fp_config)
     number = device.version.split()[1].split(".")
@@ -230,9 +251,19 @@ def _traits(device: Any, kind: DeviceKind, double_cost: int) -> Traits:
         version=(int(number[0]), int(number[1])),
         exact_division=bool(config & _EXACT_DIVISION),
         subnormals=bool(config & _DENORM),
-        max_allocation=int(device.max_mem_alloc_size),
-        double_cost=double_cost,
+        max_allocation=most,
     )
+
+
+def _goes_on(cl: ModuleType, device: Any) -> bool:
+    """Return whether groups of a GPU that have begun go on though others wait for them.
+
+    OpenCL does not promise it; the GPUs of these vendors do so, as all others that were examined in
+    Sorensen et al., Portable inter-workgroup barrier synchronisation for GPUs, OOPSLA 2016.
+    """
+    vendor = _optional(cl, lambda: int(device.vendor_id), 0)
+    atomics = "cl_khr_int64_base_atomics" in device.extensions.split()
+    return atomics and vendor in (_NVIDIA, _AMD, _INTEL)
 
 
 def _double_cost(cl: ModuleType, device: Any) -> int:

@@ -21,10 +21,12 @@ SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, -1e-40]
 
 
 #: What a device pretends to be in each style.
-_PRETENCES: dict[str, dict[str, bool]] = {
+_PRETENCES: dict[str, dict[str, Any]] = {
     "own": {},
     "groups": {"is_cpu": False},
     "single": {"fp64": False, "fp16": False},
+    "waiting": {"is_cpu": False, "forward_progress": True},
+    "slow": {"is_cpu": False, "double_cost": 32},
 }
 
 
@@ -44,7 +46,7 @@ class StyledDriver(OpenCLDriver):
 
 @contextmanager
 def in_style(device: px.Device, style: str) -> Iterator[px.Device]:
-    """The device as it is; as if its work-items were no cores; or as if it had no fp64."""
+    """The device as it is, or as if it were another one: `_PRETENCES`."""
     if style == "own":
         yield device
         return

@@ -43,7 +43,10 @@ class Simulated(OpenCLDriver):
         listing = super().list_devices()
         small = {
             name: getattr(TRAITS, name)
-            for name in ("is_cpu", "compute_units", "max_work_group", "most_groups", "local_memory")
+            for name in (
+                *("is_cpu", "compute_units", "max_work_group", "most_groups", "local_memory"),
+                "forward_progress",
+            )
         }
         devices = (replace(d, traits=replace(d.traits, **small)) for d in listing.devices)
         return replace(listing, devices=tuple(devices))

@@ -157,6 +157,38 @@ class TestProperties:
         assert found.traits.double_cost == cost
         assert found.traits.slow_double is (cost > 2)
 
+    @pytest.mark.parametrize(
+        ("changes", "goes_on"),
+        [
+            ({}, True),
+            ({"vendor_id": 0x1234}, False),
+            ({"type": 2}, False),
+            ({"extensions": ""}, False),
+        ],
+    )
+    def test_gpus_whose_groups_go_on(self, changes: dict[str, Any], goes_on: bool) -> None:
+        known = {"vendor_id": 0x1002, "extensions": "cl_khr_int64_base_atomics"}
+        device = make_device(**{**known, **changes})
+        found = opencl_listing._describe(make_runtime([]), Platform("P", [device]), device, 0)
+        assert found.traits.forward_progress is goes_on
+
+    @pytest.mark.parametrize(
+        ("changes", "most"),
+        [
+            ({}, 2**34),
+            ({"vendor_id": 0x10DE}, 2**32),
+            ({"version": "OpenCL 3.0 rusticl"}, 2**32),
+            ({"host_unified_memory": True}, 2**32),
+            ({"type": 2}, 2**32),
+        ],
+    )
+    def test_intels_cards_give_more_than_they_say(
+        self, runtime: Any, changes: dict[str, Any], most: int
+    ) -> None:
+        card = {"vendor_id": 0x8086, "version": "OpenCL 3.0 NEO", "global_mem_size": 2**34}
+        info = self.describe(runtime, **{**card, "max_mem_alloc_size": 2**32, **changes})
+        assert info.max_allocation == most
+
 
 def test_real_devices_are_described(device: px.Device) -> None:
     info = device.info

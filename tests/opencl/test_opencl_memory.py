@@ -404,6 +404,28 @@ class TestLimits:
         with pytest.raises(OutOfMemoryError, match=f"at most {most} bytes"):
             device.ensure_open().alloc(most + 1)
 
+    def test_a_block_beyond_what_the_runtime_says_is_asked_for(
+        self, device: px.Device, driver: OpenCLDriver
+    ) -> None:
+        """Intel's cards give it for a flag, and reach it for an option of the compiler."""
+        cl, flags = driver._cl, dict[int, int]()
+        found = as_discrete(driver._listed().devices[device.index])
+        own = OpenCLDevice(cl, replace(found, unrestricted=True), "opencl:9")
+        assert "-cl-intel-greater-than-4GB-buffer-required" in own.programs._options
+
+        def buffer(context: Any, asked: int, size: int) -> Any:
+            flags[size] = asked
+            return cl.Buffer(context, cl.mem_flags.READ_WRITE, 8)
+
+        own.device = SimpleNamespace(max_mem_alloc_size=1000)
+        own.cl = Changed(cl, Buffer=buffer)
+        for size in (1000, 1001):
+            own.free(own.alloc(size))
+        own.stream_synchronize(None)
+        assert flags == {1000: cl.mem_flags.READ_WRITE, 1001: cl.mem_flags.READ_WRITE | 1 << 23}
+        plain = OpenCLDevice(cl, found, "opencl:9")
+        assert not any("intel" in option for option in plain.programs._options)
+
 
 class TestPriorities:
     @pytest.mark.parametrize(("priority", "hint"), [(-1, 1), (-5, 1), (1, 4), (0, None)])

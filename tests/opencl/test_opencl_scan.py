@@ -10,6 +10,8 @@ import pytest
 from along_kit import SPECIAL, STYLES, View, check, dense, in_style, values
 from conftest import real_cpu
 from exhaustive import some_of
+from phalanx.device_plugins.opencl.listing import list_devices
+from phalanx.device_plugins.opencl.pocl import is_pocl
 from phalanx.optable import OPS
 
 STRIDED = ("int8", "float16", "float32", "complex64", "complex128")
@@ -113,3 +115,18 @@ def test_more_axes_than_a_kernel_walks(where: px.Device) -> None:
     views = (View(shape, (*strides, 2)), dense(*shape))
     data = values("float32", views[0].size)
     check("cumulative_sum", data, views, ("float32", "float32"), (where, real_cpu()))
+
+
+@pytest.mark.parametrize("dtype", ["int16", "float32", "complex128"])
+def test_groups_that_wait_for_each_other(device: px.Device, dtype: str) -> None:
+    """Threads of the system go on, whatever the others do."""
+    if is_pocl(list_devices().devices[device.index].device):
+        pytest.skip("PoCL 3.0 crashes in kernels that wait in a loop between barriers")
+    with in_style(device, "waiting") as found:
+        for shape in ((70_000,), (3, 9000)):
+            data = values(dtype, int(np.prod(shape)), seed=1)
+            places = (dense(*shape), dense(*shape))
+            check("cumulative_sum", data, places, (dtype, dtype), (found, real_cpu()))
+        opened = found.ensure_open()
+        texts = {program.source for program, _ in opened.bound}
+        assert any("#define AWAITS 1" in text for text in texts)
