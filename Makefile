@@ -22,10 +22,12 @@ TORCH ?= torch==2.13.0
 JOBS ?= 2
 # Of `make stress`, and of each program of `make sanitize`.
 MINUTES ?= 2
+# Of `make texts`: comparisons of bits with cpu:0, for dtypes of each kind and size.
+EMULATED ?= --group bitwise $(addprefix --dtype ,bool int8 int64 float16 float32 float64 complex64)
 SECONDS ?= 20
 CASES ?= 100000
 
-.PHONY: help accuracy edit demo test test-all compatibility gpu conformance certify try-device self-test scaffolds examples proof stress cover sanitize fuzz bench lint types wheel clean
+.PHONY: help accuracy edit demo test test-all texts compatibility gpu conformance certify try-device self-test scaffolds examples proof stress cover sanitize fuzz bench lint types wheel clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -118,6 +120,10 @@ test-all: ## all tests, all devices, sanitizers, Oclgrind, the model, all texts 
 	cd tests && ../$(BIN)/python -m opencl.races
 	cd tests && ../$(BIN)/python -m proof.pairs --jobs $(JOBS)
 	$(MAKE) stress MINUTES=60
+
+texts: $(VENV)/.test ## every expression and form of kernels for GPUs: CUDA's compiler, and on emulated work-items
+	cd tests && $(RUN) ../$(BIN)/python -m device_code.cuda --chosen
+	$(RUN) $(BIN)/python tests/conformance/certify_all.py emulated:0 $(EMULATED)
 
 compatibility: $(VENV)/.test ## others' libraries on top, and their tests, on cpu:0 and opencl:1; ARGS=--help; writes docs/compatibility.md
 	$(PYTHON) -m venv $(VENV)-compatibility

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import pytest
 from phalanx import device_code
 from phalanx.device_code.recipe import Program
 from phalanx.kernels_cuda import cusolver, libraries
+from phalanx.kernels_cuda.dialect import DIALECT
 from phalanx.optable import OPS, Structure
 
 from device_code.cuda import problem
 from device_code.sass import CAPABILITIES
-from device_code.texts import all_texts, texts_of
+from device_code.texts import all_texts, chosen_texts, texts_of
 
 pytestmark = pytest.mark.needs_cpu
 #: One overload of each kind of text; the elementwise ones have all headers between them.
@@ -65,6 +67,30 @@ def test_flushed_subnormals_and_approximations_would_be_seen() -> None:
 
 def test_a_mistake_would_be_seen() -> None:
     assert "undefined" in problem(Program("PHX_KERNEL(1) run() { get_global_id(0); }"))
+
+
+def test_what_is_chosen_for_every_run_has_each_expression_in_some_form() -> None:
+    """And each form: a text in place of another, or none, would not be compiled."""
+    texts = chosen_texts()
+    assert {OPS[text.op].structure for text in texts} == set(device_code.MODULES)
+    sources = [text.program.source for text in texts]
+    assert len(set(sources)) == len(sources) > 1000
+    elementwise = [s for text, s in zip(texts, sources, strict=True) if _is_elementwise(text.op)]
+    for mark in ("o_pack", "place rest", "typedef i64 place", "i < count", "[0];", "shape[7]"):
+        assert 10 < sum(mark in source for source in elementwise) < len(elementwise), mark
+    others = {text.program.source for text in all_texts() if not _is_elementwise(text.op)}
+    assert others <= set(sources)
+
+
+def _is_elementwise(op: str) -> bool:
+    return OPS[op].structure is Structure.ELEMENTWISE
+
+
+def test_what_depends_on_the_capability_is_marked() -> None:
+    """`cuda._some` looks for this word."""
+    assert re.findall(r"__CUDA_ARCH__.*", DIALECT.text) == ["__CUDA_ARCH__ >= 800"]
+    guarded = DIALECT.text.split("#if __CUDA_ARCH__")[1].split("#endif")[0]
+    assert re.findall(r"#define (PHX_\w+)", guarded) == ["PHX_ASYNC_COPY", "PHX_ASYNC_WAIT"]
 
 
 def test_no_op_is_left_out() -> None:

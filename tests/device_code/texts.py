@@ -14,6 +14,7 @@ from phalanx.device_code.recipe import Program, Recipe, Traits
 from phalanx.driver import Layout
 from phalanx.errors import UnsupportedOpError
 from phalanx.optable import OPS, Structure
+from phalanx.optable.expressions import expression
 from phalanx.optable.fourier import OWN_RADICES, packed
 
 #: A GPU of today, as far as texts depend on it.
@@ -87,6 +88,32 @@ def all_texts(traits: Traits = GPU) -> Iterator[Text]:
                 if text.program.source not in seen:
                     seen.add(text.program.source)
                     yield text
+
+
+def chosen_texts(traits: Traits = GPU) -> list[Text]:
+    """Texts that have between them all that is in any: every expression, every form, all others.
+
+    Elementwise texts are expressions in the forms of `_elementwise`: each expression is taken once,
+    in the next form. Of the other structures, every text is taken.
+    """
+    found: list[Text] = []
+    expressions: set[object] = set()
+    seen: set[str] = set()
+    for row in OPS.values():
+        for signature in row.signatures:
+            if row.structure is Structure.ELEMENTWISE:
+                what = expression(row, signature.dtypes)
+                key = (what.text, what.types, what.loads)
+                if key in expressions:
+                    continue
+                expressions.add(key)
+                texts = texts_of(row.name, signature.dtypes, traits)
+                texts = [texts[len(expressions) % len(texts)]]
+            else:
+                texts = texts_of(row.name, signature.dtypes, traits)
+            found += [text for text in texts if text.program.source not in seen]
+            seen.update(text.program.source for text in texts)
+    return found
 
 
 def texts_of(op: str, dtypes: tuple[str, ...], traits: Traits = GPU) -> list[Text]:
