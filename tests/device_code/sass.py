@@ -7,11 +7,13 @@ golden_sass.json anew, the table of what some kernels were when somebody last lo
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import subprocess
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.util import find_spec
@@ -30,6 +32,11 @@ from .texts import GPU, texts_of
 _FUNCTION = re.compile(r"^\.text\.(\w+):", re.MULTILINE)
 _INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.]*)", re.MULTILINE)
 _USAGE = re.compile(r"Function (\w+):\s*\n\s*REG:(\d+) STACK:(\d+) SHARED:(\d+) LOCAL:(\d+)")
+#: What an image tells of a kernel; each of its parameters there.
+_INFORMATION = re.compile(r"^\.nv\.info\.(\w+)\s*$", re.MULTILINE)
+_PARAMETER = re.compile(
+    r"EIATTR_KPARAM_INFO.*?Ordinal : (0x\w+)\s+Offset\s+: (0x\w+)\s+Size\s+: (0x\w+)", re.DOTALL
+)
 GOLDEN = Path(__file__).with_name("golden_sass.json")
 #: The last of CUDA 12, which the tests bring: the table is of its code.
 VERSION = (12, 9)
@@ -100,13 +107,9 @@ def kernels(
     program: Program, capability: tuple[int, int] = (9, 0), traits: Traits = GPU
 ) -> dict[str, Kernel]:
     """Return the kernels of a program by their names, compiled for a compute capability."""
-    options = (*DIALECT.options(traits), f"--gpu-architecture=sm_{capability[0]}{capability[1]}")
-    image = compiler().cubin(full_text(program, DIALECT, traits), options)
-    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
-        file.write(image)
-        file.flush()
-        usage = _output(_tool("cuobjdump"), "-res-usage", file.name)
-        text = _output(_tool("nvdisasm"), "-c", file.name)
+    with _compiled(program, capability, traits) as path:
+        usage = _output(_tool("cuobjdump"), "-res-usage", path)
+        text = _output(_tool("nvdisasm"), "-c", path)
     names = _FUNCTION.findall(text)
     bodies = dict(zip(names, _FUNCTION.split(text)[2::2], strict=True))
     return {
@@ -120,6 +123,30 @@ def kernels(
         )
         for name, registers, stack, shared, local in _USAGE.findall(usage)
     }
+
+
+def parameters(
+    program: Program, capability: tuple[int, int] = (9, 0), traits: Traits = GPU
+) -> dict[str, list[tuple[int, int]]]:
+    """Return where each kernel of a program expects its parameters: offset and size of each."""
+    with _compiled(program, capability, traits) as path:
+        text = _output(_tool("cuobjdump"), "-elf", path)
+    parts = _INFORMATION.split(text)
+    found = {}
+    for name, part in zip(parts[1::2], parts[2::2], strict=True):
+        numbers = [tuple(int(x, 16) for x in each) for each in _PARAMETER.findall(part)]
+        found[name] = [(offset, size) for _, offset, size in sorted(numbers)]
+    return found
+
+
+@contextlib.contextmanager
+def _compiled(program: Program, capability: tuple[int, int], traits: Traits) -> Iterator[str]:
+    options = (*DIALECT.options(traits), f"--gpu-architecture=sm_{capability[0]}{capability[1]}")
+    image = compiler().cubin(full_text(program, DIALECT, traits), options)
+    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+        file.write(image)
+        file.flush()
+        yield file.name
 
 
 def _output(*command: str) -> str:

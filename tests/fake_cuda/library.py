@@ -383,7 +383,7 @@ class FakeCuda(FakeRanges):
             return codes.INVALID_HANDLE
         if not 0 <= number < len(kernel.sizes):
             return codes.INVALID_VALUE
-        offset[0], size[0] = _places(kernel)[number], kernel.sizes[number]
+        offset[0], size[0] = places(kernel)[number], kernel.sizes[number]
         return codes.SUCCESS
 
     def _cuLaunchKernel(self, function: Any, *args: Any) -> int:
@@ -407,7 +407,7 @@ class FakeCuda(FakeRanges):
         return self._enqueue(stream, run)
 
 
-def _places(kernel: Kernel) -> list[int]:
+def places(kernel: Kernel) -> list[int]:
     """Where each parameter of a kernel begins, by the alignment that g++ gives its type."""
     places, end = [], 0
     for size, alignment in zip(kernel.sizes, kernel.alignments, strict=True):
@@ -424,10 +424,11 @@ def _parameters(kernel: Kernel, parameters: Any, extra: Any) -> list[bytes] | No
         pointers = [FFI.cast("char *", parameters[i]) for i in range(len(kernel.sizes))]
     else:
         marks = [int(FFI.cast("uintptr_t", extra[i])) for i in (0, 2, 4)]
-        places = _places(kernel)
-        if marks != [1, 2, 0] or FFI.cast("size_t *", extra[3])[0] != places[-1] + kernel.sizes[-1]:
+        offsets = places(kernel)
+        size = FFI.cast("size_t *", extra[3])[0]
+        if marks != [1, 2, 0] or size != offsets[-1] + kernel.sizes[-1]:
             return None
-        pointers = [FFI.cast("char *", extra[1]) + place for place in places]
+        pointers = [FFI.cast("char *", extra[1]) + offset for offset in offsets]
     sizes = kernel.sizes
     return [bytes(FFI.buffer(at, size)) for at, size in zip(pointers, sizes, strict=True)]
 
