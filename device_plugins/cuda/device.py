@@ -70,6 +70,7 @@ class CudaDevice(CudaStreams):
         self.launch_function = api.function("cuLaunchKernel")
         self.layout_function = api.optional("cuFuncGetParamInfo")
         self.libraries = Libraries()
+        self.memory: CudaMemory | None = None
         self._modules: list[Any] = []
         #: Other cards from which copies come.
         self._peers: weakref.WeakSet[CudaDevice] = weakref.WeakSet()
@@ -89,7 +90,9 @@ class CudaDevice(CudaStreams):
             )
             self.staging = CudaStaging(self.context)
             self.words = PinnedWords(self.context)
-            self.memory = CudaMemory(self) if found.virtual_memory else None
+            if found.virtual_memory:
+                with contextlib.suppress(CudaError):  # then the pool has allocations
+                    self.memory = CudaMemory(self)
             # Of a program that does not compile, the first kernel that is needed will say why.
             with contextlib.suppress(CompileError):
                 self.traits = measured(self._probe, found.traits, name)

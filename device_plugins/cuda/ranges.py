@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 # CUDA Driver API reference, 12.9: CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_LOCATION_TYPE_DEVICE,
 # CU_MEM_ALLOC_GRANULARITY_RECOMMENDED, CU_MEM_ACCESS_FLAGS_PROT_READWRITE.
 _PINNED, _ON_DEVICE, _RECOMMENDED, _READ_WRITE = 1, 1, 1, 3
+#: CUDA_ERROR_NOT_PERMITTED, CUDA_ERROR_NOT_SUPPORTED: what no later call will do either.
+_NEVER = (800, 801)
 
 
 class CudaMemory(VirtualMemory):
@@ -48,10 +50,18 @@ class CudaMemory(VirtualMemory):
         self._left: set[int] = set()
         #: Other cards that copy from here.
         self._readers: list[int] = []
+        #: Why nothing can be mapped, though the card says that it can.
+        self._never = ""
+
+    def _check(self, size: int) -> None:
+        """Raise an error if the device cannot be used, or OutOfMemoryError: then `alloc` serves."""
+        self._device.check()
+        if self._never:
+            raise OutOfMemoryError(f"{self._device.name}: {self._never}", size=size)
 
     def reserve(self, size: int, page: int) -> int:
         """Return new addresses."""
-        self._device.check()
+        self._check(size)
         what = f"the reservation of {size} bytes of addresses"
         try:
             address = int(self._context.get("cuMemAddressReserve", "CUdeviceptr", size, 0, 0, 0))
@@ -66,7 +76,7 @@ class CudaMemory(VirtualMemory):
 
     def map(self, handle: int, offset: int, size: int) -> None:
         """Put memory behind pages, all or none."""
-        self._device.check()
+        self._check(size)
         start, page = handle + offset, self._sizes[handle][1]
         with self._lock:
             at = start
@@ -78,6 +88,9 @@ class CudaMemory(VirtualMemory):
             except BaseException as error:
                 self._take_back(start, at - start, page)
                 if isinstance(error, CudaError):
+                    if error.code in _NEVER:
+                        self._never = str(error)
+                        self._check(size)
                     what = f"an allocation of {size} bytes"
                     raise self._device.failure(error, what, size) from error
                 raise

@@ -15,6 +15,9 @@ pytestmark = pytest.mark.needs_cpu
 MIB = 2**20
 CALLS = ("cuMemAddressReserve", "cuMemCreate", "cuMemMap", "cuMemRelease", "cuMemSetAccess")
 
+#: `cuMemRelease` gives back what `cuMemCreate` gave.
+UNABLE = tuple(call for call in CALLS if call != "cuMemRelease")
+
 
 def empty(card: Card, mib: float) -> px.Array:
     return px.empty(int(mib * MIB), dtype=px.uint8, device=card.device)
@@ -67,6 +70,22 @@ def test_a_card_that_cannot_keeps_to_allocations(make_card: Callable[..., Card])
     assert x.buffer.handle != y.buffer.handle
     assert not any(card.library.calls[call] for call in CALLS)
     del x, y
+    emptied(card)
+
+
+@pytest.mark.parametrize("call", ["cuMemGetAllocationGranularity", *UNABLE])
+@pytest.mark.parametrize("code", [800, 801])
+def test_one_that_cannot_after_all_keeps_to_allocations(
+    make_card: Callable[..., Card], call: str, code: int
+) -> None:
+    """As where a virtual machine forbids it: nobody is told, and nobody asks again."""
+    card = make_card()
+    card.library.faults[call] = code
+    arrays = [empty(card, 3) for _ in range(4)]
+    assert len({x.buffer.handle for x in arrays}) == 4
+    assert card.library.calls[call] <= (1 if call == "cuMemGetAllocationGranularity" else 4)
+    assert memory(card) == (16 * MIB, [])
+    del arrays
     emptied(card)
 
 
