@@ -29,10 +29,11 @@ def fitted(limit: int, local_size: tuple[int, ...] | None) -> tuple[int, ...] | 
     have groups of the size that they were compiled for, or ask for `Env.group_limit`.
     """
     while local_size is not None and math.prod(local_size) > limit:
-        axis = max(range(len(local_size)), key=lambda a: local_size[a] * (local_size[a] % 2 == 0))
-        if local_size[axis] % 2:
+        halves = [size // 2 if size % 2 == 0 else 0 for size in local_size]
+        if not any(halves):
             break
-        local_size = (*local_size[:axis], local_size[axis] // 2, *local_size[axis + 1 :])
+        axis = halves.index(max(halves))
+        local_size = (*local_size[:axis], halves[axis], *local_size[axis + 1 :])
     return local_size
 
 

@@ -113,8 +113,8 @@ class Softmax:
         self.sum.run(env, kept, x, sums, (most,))
         kernel = env.kernel(self.program, "softmax_factors")
         local = min(256, self.traits.max_work_group)
-        size = min(divide_up(rows, local), self.traits.most_groups) * local
-        env.enqueue(kernel, (size,), (local,), sums, rows)
+        items = min(divide_up(rows, local), self.traits.most_groups) * local
+        env.enqueue(kernel, (items,), (local,), sums, rows)
         size, group, packed = self.cut_elements(plan)
         kernel = env.kernel(self.program, "softmax_scale")
         env.enqueue(kernel, size, group, x, y, most, sums, packed, int(plan.by_row))

@@ -56,7 +56,9 @@ class BoundKernel:
     ) -> tuple[Axes, Axes]:
         """Return the blocks of a grid and the threads of a block for sizes of `Env.enqueue`."""
         axes = len(global_size)
-        block = local_size or (min(self.limit, global_size[0]), *(1,) * (axes - 1))
+        block = launch.fitted(self.limit, local_size)
+        if block is None:
+            block = (min(self.limit, global_size[0]), *(1,) * (axes - 1))
         grid = tuple(map(_groups, global_size, block))
         return _axes(grid), _axes(block)
 
