@@ -28,13 +28,13 @@ def fitted(limit: int, local_size: tuple[int, ...] | None) -> tuple[int, ...] | 
     Only for kernels that do not depend on their groups, which are those of ``PHX_KERNEL``: others
     have groups of the size that they were compiled for, or ask for `Env.group_limit`.
     """
-    while local_size is not None and math.prod(local_size) > limit:
-        halves = [size // 2 if size % 2 == 0 else 0 for size in local_size]
-        if not any(halves):
-            break
-        axis = halves.index(max(halves))
-        local_size = (*local_size[:axis], halves[axis], *local_size[axis + 1 :])
-    return local_size
+    if local_size is None or math.prod(local_size) <= limit:
+        return local_size
+    sizes = list(local_size)
+    while math.prod(sizes) > limit and any(size % 2 == 0 for size in sizes):
+        longest = max(size for size in sizes if size % 2 == 0)
+        sizes[sizes.index(longest)] = longest // 2
+    return tuple(sizes)
 
 
 class LaunchDevice(Protocol):

@@ -113,11 +113,11 @@ class Softmax:
         self.sum.run(env, kept, x, sums, (most,))
         kernel = env.kernel(self.program, "softmax_factors")
         local = min(256, self.traits.max_work_group)
-        items = min(divide_up(rows, local), self.traits.most_groups) * local
-        env.enqueue(kernel, (items,), (local,), sums, rows)
-        size, group, packed = self.cut_elements(plan)
+        size = min(divide_up(rows, local), self.traits.most_groups) * local
+        env.enqueue(kernel, (size,), (local,), sums, rows)
+        sizes, group, packed = self.cut_elements(plan)
         kernel = env.kernel(self.program, "softmax_scale")
-        env.enqueue(kernel, size, group, x, y, most, sums, packed, int(plan.by_row))
+        env.enqueue(kernel, sizes, group, x, y, most, sums, packed, int(plan.by_row))
 
     def cut_elements(self, plan: Plan) -> tuple[tuple[int, ...], tuple[int, ...], bytes]:
         """Return the work-items of all and of a group for the last pass, and ``row_plan``."""

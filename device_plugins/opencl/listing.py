@@ -227,9 +227,9 @@ def _describe(cl: ModuleType, platform: Any, device: Any, index: int) -> Found:
 
 def _takes_unrestricted(cl: ModuleType, device: Any) -> bool:
     """Return whether a device is of Intel's runtime NEO, and says less than its memory."""
-    vendor = _optional(cl, lambda: int(device.vendor_id), 0)
-    less = device.max_mem_alloc_size < device.global_mem_size
-    return vendor == _INTEL and device.version.split()[-1] == "NEO" and bool(less)
+    vendor: int = _optional(cl, lambda: int(device.vendor_id), 0)
+    less = int(device.max_mem_alloc_size) < int(device.global_mem_size)
+    return vendor == _INTEL and str(device.version).endswith("NEO") and less
 
 
 def _power_of_two(size: int) -> int:
