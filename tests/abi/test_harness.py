@@ -12,8 +12,11 @@ from types import ModuleType
 import pytest
 from cli.kit import parsed, phalanx
 from phalanx import kernels_cpu
+from phalanx.abi.build import HEADER
 from phalanx.abi.harness import SOURCE, commands, write
 from plugin_kit import build_acme
+
+SIMCHIP = Path(__file__).parents[2] / "examples" / "plugins" / "simchip"
 
 
 def load() -> ModuleType:
@@ -123,6 +126,21 @@ def test_the_cpu_under_a_sanitizer(folder: Path, tmp_path: Path, sanitizer: str)
     if sanitizer == "valgrind" and shutil.which("valgrind") is None:
         pytest.skip("valgrind is not installed")
     library = sanitize.build_library("" if sanitizer == "valgrind" else sanitizer, tmp_path)
+    done = sanitize.run_harness(sanitizer, library, folder, 1, 1.0)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("sanitizer", sanitize.SANITIZERS)
+def test_the_reference_accelerator(folder: Path, tmp_path: Path, sanitizer: str) -> None:
+    """``examples/plugins/simchip``: asynchronous queues, memory behind tokens."""
+    if why := sanitize.missing(sanitizer, tmp_path):
+        pytest.skip(f"the compiler has no {sanitizer} sanitizer: {why}")
+    sources = sorted((SIMCHIP / "src" / "simchip").glob("*.c"))
+    library = tmp_path / "libsimchip.so"
+    flags = [f"-fsanitize={sanitize.SANITIZERS[sanitizer]}", "-std=gnu11", "-fwrapv"]
+    flags += ["-D_GNU_SOURCE", '-DSIMCHIP_VERSION="1.0"', f"-I{HEADER.parent}"]
+    sanitize.compile_c([*flags, "-shared", "-fPIC", *map(str, sources), "-o", str(library), "-lm"])
     done = sanitize.run_harness(sanitizer, library, folder, 1, 1.0)
     assert done.returncode == 0, done.stdout
 

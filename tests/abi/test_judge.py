@@ -45,9 +45,9 @@ def test_what_cannot_be_tried_is_told(judged: Judge) -> None:
 
 
 def test_a_rich_library_passes(judged: Judge) -> None:
-    found = judged("RICH")
+    found = judged("RICH", trials=("launch", "streams"))
     assert lines(found) == []
-    assert found["trials"]["acme:0"]["streams"] == "ok"
+    assert found["trials"]["acme:0"] == {"launch": "ok", "streams": "ok"}
 
 
 @pytest.mark.parametrize(
@@ -83,17 +83,17 @@ def test_a_wrong_call(tmp_path: Path, defines: str, trial: str, problem: str) ->
         ("FAULT_FREE_CRASH", "alloc", "crashed with SIGABRT at free of 1 bytes"),
         ("FAULT_COPY_CRASH", "copy", "crashed with SIGSEGV at copy of 1 bytes from the host"),
         ("FAULT_LAUNCH_CRASH", "launch", "crashed with SIGABRT at multiply(float32"),
-        ("FAULT_COPY_HANG", "copy", "no answer within 2 s at copy of 1 bytes from the host"),
-        ("RICH FAULT_WAIT_HANG", "streams", "no answer within 2 s at event_synchronize"),
+        ("FAULT_COPY_HANG", "copy", "no answer within 3 s at copy of 1 bytes from the host"),
+        ("RICH FAULT_WAIT_HANG", "streams", "no answer within 3 s at event_synchronize"),
     ],
 )
 def test_a_call_that_crashes_or_hangs(
     judged: Judge, defines: str, trial: str, problem: str
 ) -> None:
-    limit = 2.0 if "HANG" in defines else 30.0
+    limit = 3.0 if "HANG" in defines else 30.0
     found = judged(*defines.split(), trials=(trial,), limit=limit)
-    if limit == 2.0 and "at start" in str(found["problems"]):
-        pytest.skip("the machine is too busy for a limit of two seconds")
+    if limit == 3.0 and "at start" in str(found["problems"]):
+        pytest.skip("the machine is too busy for a limit of three seconds")
     (line,) = lines(found)
     file = f"lib{'_'.join(['acme', *defines.lower().split()])}.so"
     assert line.startswith(f"{file}: {trial}: {problem}")
@@ -105,7 +105,7 @@ def test_a_call_that_crashes_or_hangs(
     [
         ("FAULT_NULL_DEVICE", "device_open: acme:0: it gives no device and no error"),
         ("FAULT_OPEN_CRASH", "device_open of acme:0: crashed with SIGABRT"),
-        ("FAULT_CLOSE_HANG", "device_close of acme:0: no answer within 2 s"),
+        ("FAULT_CLOSE_HANG", "device_close of acme:0: no answer within 3 s"),
         ("FAULT_NO_DESTROY", "phx_error.destroy: device_info(4294967295) returns an error where"),
         ("FAULT_ERROR_CODE", "phx_error.code: device_info(4294967295) returns an error with 4711"),
         ("FAULT_NO_MESSAGE", "phx_error.message: device_info(4294967295) returns an error without"),
@@ -113,7 +113,7 @@ def test_a_call_that_crashes_or_hangs(
     ],
 )
 def test_a_fault_that_shows_without_a_run(judged: Judge, define: str, problem: str) -> None:
-    found = judged(define, limit=2.0 if "HANG" in define else 30.0)
+    found = judged(define, limit=3.0 if "HANG" in define else 30.0)
     assert any(problem in line for line in lines(found)), lines(found)
     assert "trials" not in found  # nothing is tried on what is known to be broken
 
