@@ -243,7 +243,8 @@ def main(arguments: list[str]) -> int:
     }
     from phalanx.abi import first_sight
 
-    first_sight.is_sacrificial = True
+    # The others tell what any process meets, which never opens what failed at its first sight.
+    first_sight.is_sacrificial = arguments[0] in ("plugins", "abi", "abi-trial")
     say(result=tasks[arguments[0]](observe, *arguments[1:]))
     answer.close()
     # A plugin may have left a hanging thread or broken exit handlers; the answer is complete.

@@ -336,6 +336,14 @@ class TestCommands:
         assert "crashed with SIGABRT at device_count" in text
         assert "`phalanx doctor` tries it again" in text
 
+    def test_why_tells_what_a_process_meets(self, site: Path) -> None:
+        for _ in range(2):
+            done = self.run("why", "acme:0", "--json", site=site)
+            assert done.returncode == 1
+            text = done.stdout
+            for part in ("libacme.so is not loaded", "SIGABRT at device_count", "phalanx doctor"):
+                assert part in text
+
     def test_doctor_tries_again_and_takes_it_back(
         self, site: Path, library: Callable[[str], Path]
     ) -> None:
