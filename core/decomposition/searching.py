@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from phalanx._warm import Array, copy, launch, view
+from phalanx._warm import Array, launch, view
 from phalanx.driver import Operand
 from phalanx.optable.structured import NO_PLACE
 
@@ -28,7 +28,8 @@ def searching(dtypes: tuple[str, ...]) -> Decomposition:
         if not out.size:
             return
         keys, wanted = (keys_of(x, one_zero=True) for x in (ordered, values))
-        row = keys if keys.is_contiguous else copy(keys)
+        row = new(keys.shape, word, out)
+        apply("copy", keys, out=row)
         found = full(out.shape, 0, INT64, out)
         step = 1 << (n.bit_length() - 1) if n else 0
         while step:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phalanx._warm import Array, Device, DType, copy, empty, launch, view
+from phalanx._warm import Array, Device, DType, assign, empty, launch, view
 from phalanx.arrays.transfer import from_numpy
 from phalanx.runtime.locks import ForkSafeLock
 from phalanx.runtime.memory import on_empty_cache
@@ -22,7 +22,10 @@ on_empty_cache(drop)
 
 def looked_up(numbers: tuple[int | float, ...], dtype: DType, index: Array) -> Array:
     """Return the numbers at places (int64, any shape), which lie inside of the table."""
-    places = index if index.is_contiguous else copy(index)
+    places = index
+    if not index.is_contiguous:  # a plain copy would keep the order of the axes in memory
+        places = empty(index.shape, index.dtype, index.device)
+        assign(places, index)
     out: Array = empty(index.shape, dtype, index.device)
     if out.size:
         flat = [view(x, (x.size,), (1,)) for x in (places, out)]

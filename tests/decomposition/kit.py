@@ -52,6 +52,14 @@ def canonical(x: HostArray) -> HostArray:
     return bits
 
 
+def on(device: str, x: HostArray) -> px.Array:
+    """An array on a device, its axes in memory as those on the host are."""
+    order = sorted(range(x.ndim), key=lambda axis: -abs(x.strides[axis]))
+    plain = px.asarray(np.array(x.transpose(order), order="C"), device=device)
+    back = [order.index(axis) for axis in range(x.ndim)]
+    return px.permute_dims(plain, tuple(back))
+
+
 def result(
     op: str,
     dtypes: tuple[str, ...],
@@ -62,7 +70,7 @@ def result(
 ) -> HostArray:
     """What a device gives for operands; that of a scatter is full of zeros before."""
     out = px.zeros(shape, dtype=getattr(px, dtypes[-1]), device=device)
-    inputs = tuple(px.asarray(x, device=device) for x in operands)
+    inputs = tuple(on(device, x) for x in operands)
     if OPS[op].structure is Structure.ELEMENTWISE:
         launch_elementwise(op, inputs, out)
     elif op == "gather":

@@ -56,3 +56,16 @@ def test_few_elements_and_none(name: str) -> None:
         count = math.prod(shape)
         values = [x[:count].reshape(shape) for x in operands(OPS[name], signature, 8, 1)]
         assert_same_bits(name, signature.dtypes, values, shape)
+
+
+@pytest.mark.parametrize("name", ["cos", "pow", "remainder", "gelu"])
+def test_operands_of_other_orders(name: str) -> None:
+    """Transposed and strided operands, angles that take the table of 2 / pi among them."""
+    signature = OPS[name].signatures[-1]
+    values = [x[:600] for x in operands(OPS[name], signature, 400, 2)]
+    first = values[0].reshape(20, 30).T
+    others = [x.reshape(30, 20) for x in values[1:]]
+    assert_same_bits(name, signature.dtypes, [first, *others], (30, 20))
+    assert_same_bits(
+        name, signature.dtypes, [first[::-1, ::2], *(x[:, :10] for x in others)], (30, 10)
+    )
