@@ -125,9 +125,9 @@ class WithoutComplexKernels(SoundDriver):
 
 class _Primitive(SoundDevice):
     def kernel(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Kernel | Refusal:
-        if op not in WHOLE and not is_primitive(op, dtypes[OPS[op].key], dtypes[-1]):
-            return Refusal("the unit has the primitives")
-        return super().kernel(op, dtypes, layout)
+        if op in WHOLE or (op in OPS and is_primitive(op, dtypes[OPS[op].key], dtypes[-1])):
+            return super().kernel(op, dtypes, layout)
+        return Refusal("the unit has the primitives")
 
 
 @_unusual(Level.BITWISE)

@@ -42,18 +42,32 @@ def _calls_its_own(row: Op, dtypes: tuple[str, ...]) -> bool:
 @cache
 def program_of(op: str, dtypes: tuple[str, ...]) -> Program | None:
     """Return the program of an elementwise overload; ``None`` if it consists of the op itself."""
-    row = OPS[op]
-    root = (op, dtypes)
-    t = Translator(root, functions_of_ops())
-    *inputs, output = dtypes
-    args = [_operand(t, i, dtype) for i, dtype in enumerate(inputs)]
     try:
-        result = t.call(_wrapper(row, dtypes), args)
+        program = _made(op, dtypes, expression(OPS[op], dtypes).text, dtypes[-1])
     except NotTranslated:
         return None
+    return None if (op, dtypes) in program.overloads() else program
+
+
+@cache
+def guarded_of(op: str, dtypes: tuple[str, ...]) -> tuple[Program, Program] | None:
+    """Return the test for operands that need the whole program, and what does for all others.
+
+    Only for complex numbers, whose whole programs take hundreds of launches.
+    """
+    text = expression(OPS[op], dtypes)
+    if not text.main or DTYPES[dtypes[0]].kind != "c":
+        return None
+    main = _made(op, dtypes, text.main, dtypes[-1])
+    return _made(op, dtypes, text.rare, "bool"), main
+
+
+def _made(op: str, dtypes: tuple[str, ...], text: str, output: str) -> Program:
+    t = Translator((op, dtypes), functions_of_ops())
+    args = [_operand(t, i, dtype) for i, dtype in enumerate(dtypes[:-1])]
+    result = t.call(_wrapper(OPS[op], dtypes, text, output), args)
     t.program.results = _parts(t, result, output)
-    program = t.program.finish()
-    return None if root in program.overloads() else program
+    return t.program.finish()
 
 
 def program_of_function(name: str, *dtypes: str) -> Program:
@@ -80,10 +94,10 @@ def _memory(dtype: str) -> str:
     return "uint16" if DTYPES[dtype].is_half else dtype
 
 
-def _wrapper(row: Op, dtypes: tuple[str, ...]) -> scalar_text.Function:
-    """A function of elements in memory around the expression of a row."""
+def _wrapper(row: Op, dtypes: tuple[str, ...], body: str, output: str) -> scalar_text.Function:
+    """A function of elements in memory around an expression of the operands of a row."""
     text = expression(row, dtypes)
-    *inputs, output = dtypes
+    inputs = dtypes[:-1]
     types = [_c_type(d) for d in inputs]
     values = [
         BOOL if d == "bool" else v if "(" in load else _c_type(d)
@@ -95,7 +109,7 @@ def _wrapper(row: Op, dtypes: tuple[str, ...]) -> scalar_text.Function:
         for v, n, load in zip(values, "abc", text.loads, strict=False)
     )
     result = "phx_result"
-    body = f"{{ {loads} return {text.text}; }}"
+    body = f"{{ {loads} return {body}; }}"
     return scalar_text.parsed(f"{_c_type(output)} {result}({parameters}) {body}")
 
 

@@ -50,10 +50,10 @@ def _texts() -> _Texts:
         plain = _BRANCH.sub(r"\1", _COMMENT.sub(" ", text.replace("\\\n", "\n")))
         for name, value in _DEFINED.findall(plain):
             if not name.endswith("_H"):
-                found.constants[name] = value.strip()
+                found.constants.setdefault(name, value.strip())
         plain = _DIRECTIVE.sub("", plain)
         for members, name in _STRUCT.findall(plain):
-            found.structs[name] = tuple(_members(members))
+            found.structs.setdefault(name, tuple(_members(members)))
         for kind, name, _, items in _TABLE.findall(plain):
             numbers = [item.strip() for item in items.split(",") if item.strip()]
             found.tables[name] = (kind, tuple(_number(item) for item in numbers))

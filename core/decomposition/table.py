@@ -39,23 +39,39 @@ def decomposition_of(op: str, dtypes: tuple[str, ...]) -> Decomposition | None:
         return STRUCTURED[op](dtypes)
     if row.structure is not Structure.ELEMENTWISE:
         return None
-    from .elementwise import program_of
+    from .elementwise import guarded_of, program_of
 
     program = program_of(op, dtypes)
-    return None if program is None else _of_program(program, dtypes)
+    return None if program is None else _of_program(program, guarded_of(op, dtypes), dtypes)
 
 
-def _of_program(program: Program, dtypes: tuple[str, ...]) -> Decomposition:
+def _of_program(
+    program: Program, guarded: tuple[Program, Program] | None, dtypes: tuple[str, ...]
+) -> Decomposition:
     from .words import moved_as
 
-    moves = {("copy", (d, d)) for d in (moved_as(r.dtype) for r in program.results)}
+    steps = program.overloads()
+    steps |= {("copy", (d, d)) for d in (moved_as(r.dtype) for r in program.results)}
+    for part in guarded or ():
+        steps |= part.overloads()
+    if guarded:
+        steps.add(("any", ("bool", "bool")))
 
     def run(inputs: Sequence[Operand], outputs: Sequence[Array], params: tuple[int, ...]) -> None:
         (out,) = outputs
         operands = [_array(x, out, dtype) for x, dtype in zip(inputs, dtypes, strict=False)]
-        write(program.run(operands, out.device, out), out)
+        chosen = program if guarded is None or _is_rare(guarded[0], operands) else guarded[1]
+        write(chosen.run(operands, out.device, out), out)
 
-    return Decomposition(frozenset(program.overloads() | moves), run)
+    return Decomposition(frozenset(steps), run)
+
+
+def _is_rare(test: Program, operands: Sequence[Array]) -> bool:
+    """Whether some operands need the whole program; waits for the device."""
+    from phalanx.namespace import reductions
+
+    (found,) = test.run(operands, operands[0].device)
+    return bool(reductions.any(found)) if isinstance(found, Array) else bool(found)
 
 
 def _array(x: Operand, out: Array, dtype: str) -> Array:

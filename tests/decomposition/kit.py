@@ -17,8 +17,7 @@ from phalanx.optable import DTYPES, OPS, Structure, is_primitive
 
 
 def primitive(op: str, dtypes: tuple[str, ...]) -> bool:
-    row = OPS[op]
-    return is_primitive(op, dtypes[row.key], dtypes[-1])
+    return op in OPS and is_primitive(op, dtypes[OPS[op].key], dtypes[-1])
 
 
 class Chip(CpuDevice):
