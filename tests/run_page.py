@@ -27,7 +27,7 @@ def run_python(block: dict[str, Any], space: dict[str, Any]) -> str:
 
 
 def run_console(block: dict[str, Any], space: dict[str, Any]) -> str:
-    """Run the lines that begin with ``$``; the command is ``phalanx``, of this environment."""
+    """Run the lines that begin with ``$``: ``phalanx`` or ``pip``, of this environment."""
     del space
     out = []
     for line in block["text"].splitlines():
@@ -39,7 +39,7 @@ def run_console(block: dict[str, Any], space: dict[str, Any]) -> str:
         while "=" in words[0]:
             name, _, value = words.pop(0).partition("=")
             environment[name] = value
-        assert words[0] == "phalanx", line
+        assert words[0] in ("phalanx", "pip"), line
         done = subprocess.run(
             [sys.executable, "-m", *words],
             env=environment,

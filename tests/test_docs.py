@@ -36,7 +36,7 @@ _LINK = ("-lm", "-Wl,-z,defs")
 
 def runnable(page: Path) -> list[Block]:
     """The blocks of a page that are run: Python that is no file, and console sessions of ours."""
-    own = ("$ phalanx", "$ PHALANX_")
+    own = ("$ phalanx", "$ PHALANX_", "$ pip install --quiet --no-build-isolation ./")
     return [
         b
         for b in blocks(page)
@@ -59,6 +59,12 @@ def prepare(page: Path, folder: Path) -> list[str]:
     return []
 
 
+def made_by(page: Path) -> set[str]:
+    """The plugins that a page makes with ``phalanx new-plugin``."""
+    sessions = [b.text for b in blocks(page) if b.language == "console"]
+    return set(re.findall(r"^\$ phalanx new-plugin (\w+)", "\n".join(sessions), re.MULTILINE))
+
+
 def run_blocks(found: list[Block], folder: Path, plugins: Iterable[str] = ()) -> None:
     """Run blocks in one process, with the CPU and these plugins, and compare what they print."""
     order = folder / "blocks.json"
@@ -72,6 +78,9 @@ def run_blocks(found: list[Block], folder: Path, plugins: Iterable[str] = ()) ->
         f"runpy.run_path({str(RUNNER)!r}, run_name='__main__')",
         path=folder,
         PHALANX_PLUGINS=",".join(["cpu", *plugins]),
+        PIP_TARGET=str(folder),  # what a page installs, without a network
+        PIP_NO_INDEX="1",
+        PIP_NO_DEPS="1",
     )
     assert done.returncode == 0, done.stderr
     results = json.loads(done.stdout)
@@ -97,7 +106,7 @@ def check_output(block: Block, got: str) -> None:
     "page", [p for p in PAGES if p != RECIPE and runnable(p)], ids=lambda page: page.name
 )
 def test_the_code_of_a_page_runs_and_prints_what_the_page_says(page: Path, tmp_path: Path) -> None:
-    plugins = prepare(page, tmp_path)
+    plugins = prepare(page, tmp_path) or [*made_by(page)]
     if page.name == "opencl.md":
         if not phalanx.is_available("opencl:0"):
             pytest.skip("there is no opencl:0; `phalanx why opencl:0` says why")

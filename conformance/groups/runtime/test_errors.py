@@ -65,7 +65,8 @@ def test_a_question_takes_no_failure(case: Case, asked: str) -> None:
 
 def test_failed_work_has_no_value(case: Case) -> None:
     """Whoever reads what failed work was to bring is told so, each time; all else is as it was."""
-    x, bad = px.arange(10, dtype=px.float32), px.asarray([0, 99], dtype=px.int64)
+    x = px.asarray(np.arange(10, dtype=np.float32))
+    bad = px.asarray([0, 99], dtype=px.int64)
     px.synchronize(case.device)
     first, second = px.Stream(case.device), px.Stream(case.device)
     for told_by in ("stream", "array", "other"):
@@ -101,7 +102,8 @@ def test_failure_is_told_once(case: Case) -> None:
     if not device.has_streams:
         pytest.skip("the device has no streams of its own")
     opened = device.ensure_open()
-    x, bad = px.arange(10, dtype=px.float32), px.asarray([99, 0], dtype=px.int64)
+    x = px.asarray(np.arange(10, dtype=np.float32))
+    bad = px.asarray([99, 0], dtype=px.int64)
     px.synchronize(device)
     stream = px.Stream(device)
     for _ in range(3):
