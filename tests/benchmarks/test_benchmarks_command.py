@@ -103,7 +103,7 @@ class TestCommand:
         assert done.output.count("Speed of") == 2
 
     def test_an_op_without_kernel_is_unsupported(self, make_driver: Any) -> None:
-        driver = make_driver("halfway", missing={"exp"})
+        driver = make_driver("halfway", missing={"exp", "fma"})
         done = bench("--quick", "-d", driver.name, "--peer", "numpy", "-k", "exp", "--size", "64")
         assert done.exit_code == 0, done.output
         assert "unsupported" in done.output

@@ -91,7 +91,7 @@ class TestHarness:
         assert run.results[0].tolist() == [0.0, 2.0, 4.0, 6.0]
 
     def test_calls_that_fell_back_are_counted(self, make_driver: Any) -> None:
-        make_driver("halfway", missing={"exp"})
+        make_driver("halfway", missing={"exp", "fma"})
         program = simple(lambda xp, x: (xp.exp(x),))
         with px.fallback_policy("allow"):
             run = run_on(program, program.data(), "halfway:0", repeats=2)
@@ -153,7 +153,7 @@ class TestCommand:
     def test_a_device_that_fails_leaves_the_others_their_rows(
         self, make_driver: Any, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        make_driver("halfway", missing={"exp"})
+        make_driver("halfway", missing={"exp", "fma"})
         program = simple(lambda xp, x: (xp.exp(x),), lambda: {"x": np.zeros(2)})
         assert harness.main(program, ["--device", "halfway:0", "--device", "fake:0"]) == 1
         printed = " ".join(capsys.readouterr().out.split())
