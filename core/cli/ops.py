@@ -113,6 +113,7 @@ def _data(support: Support) -> dict[str, Any]:
         "determinism": support.determinism,
         "provider": support.provider,
         "reason": support.reason,
+        "lacks": list(support.lacks),
     }
 
 
@@ -130,11 +131,18 @@ def _show_overloads(device: str, found: list[Support]) -> None:
             escape(_signature(s)),
             coloured(s.how),
             s.determinism or "-",
-            escape(s.provider or s.reason or "-"),
+            escape(s.provider or _reason(s)),
         )
         for s in found
     ]
     out.print(table(("Overload", "Served", "Class", "By"), rows, fold=3))
+
+
+def _reason(support: Support) -> str:
+    """Why there is no kernel, and what the decomposition needs besides."""
+    lacks = ", ".join(support.lacks)
+    needed = f"by other ops it needs {lacks}" if lacks else ""
+    return "; ".join(text for text in (support.reason, needed) if text) or "-"
 
 
 def _signature(support: Support) -> str:

@@ -25,6 +25,30 @@ def decomposition_on(device: Device, op: str, dtypes: tuple[str, ...]) -> Decomp
     return _found(device, (op, dtypes), known, set())
 
 
+def lacking(
+    device: Device, overload: Overload, seen: dict[Overload, frozenset[Overload]]
+) -> frozenset[Overload]:
+    """Return what a device would need besides to compute an overload by others.
+
+    Empty if nothing is missing, or if the overload has no decomposition. ``seen`` keeps answers.
+    """
+    if overload not in seen:
+        seen[overload] = frozenset()  # of what comes round again nothing is counted
+        found = decomposition_of(*overload)
+        missing: set[Overload] = set()
+        for part in found.overloads if found else ():
+            if not _has(device, part):
+                missing |= lacking(device, part, seen) if decomposition_of(*part) else {part}
+        seen[overload] = frozenset(missing)
+    return seen[overload]
+
+
+def _has(device: Device, overload: Overload) -> bool:
+    from phalanx.dispatch.registry import has_kernel
+
+    return has_kernel(device, *overload)
+
+
 def forget(device: Device) -> None:
     """Choose anew: the mode is another one, or the device has other kernels."""
     with _lock:
@@ -56,8 +80,6 @@ def _serves(
     known: dict[Overload, Decomposition | None],
     above: set[Overload],
 ) -> bool:
-    from phalanx.dispatch.registry import has_kernel
-
-    if has_kernel(device, *overload):
+    if _has(device, overload):
         return True
     return overload not in above and _found(device, overload, known, above) is not None

@@ -19,7 +19,8 @@ class Support:
     """How a device serves one overload of an op.
 
     ``how`` is ``"native"``, ``"decomposed"``, ``"fallback"`` or ``"unsupported"``; ``determinism``
-    is the class of the native kernel, empty otherwise.
+    is the class of the native kernel, empty otherwise. ``lacks`` names what would be needed besides
+    for the op's decomposition, where the device has not all of it.
     """
 
     op: str
@@ -28,6 +29,7 @@ class Support:
     determinism: str = ""
     provider: str = ""
     reason: str = ""
+    lacks: tuple[str, ...] = ()
 
 
 def use_deterministic_algorithms(mode: str | None) -> str | None:
@@ -272,11 +274,14 @@ def check_op(op: str | None) -> None:
 
 def support(device: Device, op: str | None = None) -> Iterator[Support]:
     """Tell for each overload how a device serves it."""
+    from phalanx.decomposition.choice import lacking
+
     from .fallback import fallback_device
 
     check_op(op)
     rows = [OPS[op]] if op is not None else list(OPS.values())
     other = fallback_device(device)
+    seen: dict[tuple[str, tuple[str, ...]], frozenset[tuple[str, tuple[str, ...]]]] = {}
     for row in rows:
         for signature in row.signatures:
             name, dtypes = row.name, signature.dtypes
@@ -285,7 +290,9 @@ def support(device: Device, op: str | None = None) -> Iterator[Support]:
                 yield Support(name, dtypes, "native", answer.determinism, answer.provider)
             else:
                 how = _elsewhere(device, name, dtypes, other)
-                yield Support(name, dtypes, how, reason=answer.reason)
+                missing = () if how == "decomposed" else lacking(device, (name, dtypes), seen)
+                lacks = tuple(sorted(f"{part}({', '.join(kinds)})" for part, kinds in missing))
+                yield Support(name, dtypes, how, reason=answer.reason, lacks=lacks)
 
 
 def _elsewhere(device: Device, op: str, dtypes: tuple[str, ...], other: Device | None) -> str:

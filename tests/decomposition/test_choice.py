@@ -82,6 +82,9 @@ def test_support_says_how(make_driver: Make) -> None:
     device = px.devices("few")[0]
     how = {(s.op, s.dtypes[0]): s.how for s in support(device)}
     assert how["exp", "float32"] == "fallback"  # it is made of float64
+    (row,) = (s for s in support(device, "exp") if s.dtypes[0] == "float32")
+    assert "fma(float64, float64, float64, float64)" in row.lacks
+    assert not any(lack.startswith("exp") for lack in row.lacks)
     assert how["sqrt", "float32"] == "fallback"  # a primitive
     assert how["add", "complex64"] == "native"
     assert how["sum", "float64"] == "fallback"
