@@ -52,7 +52,8 @@ class Worker:
     """A stream: a daemon thread that does one task after another.
 
     After a task failed the later ones are skipped until somebody waits and receives the error, so
-    that nothing computes with results that never came.
+    that nothing computes with results that never came. An index out of range stops nothing: what is
+    taken by it is zeros.
 
     Args:
         name: of the thread.
@@ -81,11 +82,11 @@ class Worker:
         def guarded() -> None:
             if self.latency:
                 time.sleep(self.latency)
-            if self.error is None:
+            if self.error is None or isinstance(self.error, IndexError):
                 try:
                     task()
                 except BaseException as error:  # noqa: BLE001 - it travels to whoever waits
-                    self.error = error
+                    self.error = self.error or error
 
         self.put(guarded)
 
@@ -109,7 +110,8 @@ class Worker:
 
         def wait() -> None:
             marker.wait(None, "an event")
-            self.error = self.error or marker.failure
+            if not isinstance(marker.failure, IndexError):
+                self.error = self.error or marker.failure
 
         self.put(wait)
 

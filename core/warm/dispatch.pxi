@@ -368,8 +368,6 @@ def launch(str op not None, tuple inputs not None, tuple outputs not None, tuple
         launch_arrays(device, kernel, list(inputs), list(outputs), params, s)
     else:
         launch_natively(s, kernel, inputs, outputs, params)
-    if not s.timeline.is_inline and (op == "wrap_index" or op == "scatter"):
-        s.timeline.note_check(op)
 
 
 cdef int launch_natively(Stream s, Kernel kernel, tuple inputs, tuple outputs, tuple params) except -1:

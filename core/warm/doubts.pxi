@@ -10,16 +10,14 @@ cdef class Doubts:
 
     A driver passes over what lies behind a failure until it has told it, and which launch it was
     only its message says. So a range goes from the first launch that may have failed to the last
-    that was enqueued when the failure was told. Launches that the failure left undone are spared:
-    what they were to write is as it was before.
+    that was enqueued when the failure was told.
     """
 
     cdef list firsts
     cdef list lasts
     cdef list failures
-    cdef set spared
 
-    cdef bint add(self, uint64_t first, uint64_t last, object failure, object spared) except -1:
+    cdef bint add(self, uint64_t first, uint64_t last, object failure) except -1:
         """Add a range behind those that are there; return whether it has a launch."""
         if self.lasts:
             first = max(first, self.lasts[len(self.lasts) - 1] + 1)
@@ -27,11 +25,9 @@ cdef class Doubts:
             return False
         if len(self.firsts) >= MOST_DOUBTS:
             del self.firsts[1], self.lasts[0], self.failures[0]
-            self.spared = {n for n in self.spared if n > self.lasts[0]}
         self.firsts.append(first)
         self.lasts.append(last)
         self.failures.append(again(failure))
-        self.spared.update(spared)
         return True
 
     cdef int check(self, uint64_t seq) except -1:
@@ -39,7 +35,7 @@ cdef class Doubts:
         from bisect import bisect_right
 
         cdef Py_ssize_t place = bisect_right(self.firsts, seq) - 1
-        if place < 0 or self.lasts[place] < seq or seq in self.spared:
+        if place < 0 or self.lasts[place] < seq:
             return 0
         failure = again(self.failures[place])
         failure.add_note("this array was to come from the work that failed, or from work behind it: "
@@ -49,7 +45,7 @@ cdef class Doubts:
 
 cdef Doubts new_doubts():
     cdef Doubts d = Doubts.__new__(Doubts)
-    d.firsts, d.lasts, d.failures, d.spared = [], [], [], set()
+    d.firsts, d.lasts, d.failures = [], [], []
     return d
 
 

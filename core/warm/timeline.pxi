@@ -107,8 +107,6 @@ cdef class Timeline:
     cdef Mark marker      # the newest mark
     cdef object failure   # of work that a wait on somebody else's behalf has met
     cdef Doubts doubts    # launches that failures left without a result, if there were any
-    cdef uint64_t checked  # the first launch behind `told` that looks at indices, 0 if there is none
-    cdef list scatters     # the launches behind `told` that a wrong index leaves undone
     cdef object owner     # kept as long as the queue
     cdef object stream    # weak reference to the Stream
 
@@ -232,11 +230,10 @@ cdef class Timeline:
         self.users += 1
         try:
             self.wait_queue(timeout)
-            self.hear()
         finally:
             self.leave()
         self.pass_to(before)
-        self.pass_told(before)
+        self.told = max(self.told, before)
         self.device.reap_parked()
         return self.tell()
 
@@ -265,69 +262,28 @@ cdef class Timeline:
         return 0
 
     cdef int doubt(self, object failure, uint64_t last) except -1:
-        """Note that a failure was told: what was enqueued behind the work that failed has no value."""
-        cdef uint64_t first = self.told + 1
-        spared = ()
-        if isinstance(failure, (TimeoutError, errors.ClosedError)):
-            return 0
-        if isinstance(failure, IndexError) and self.checked:
-            first, spared = self.checked, self.scatters
-        self.checked = 0
-        self.scatters = []
-        return self.note_doubt(failure, first, last, spared)
+        """Note that a failure was told: what was enqueued behind the work that failed has no value.
 
-    cdef int note_doubt(self, object failure, uint64_t first, uint64_t last, object spared) except -1:
+        A wrong index stops nothing, and spoils only what is taken by it.
+        """
+        if isinstance(failure, (TimeoutError, IndexError, errors.ClosedError)):
+            return 0
+        return self.note_doubt(failure, self.told + 1, last)
+
+    cdef int note_doubt(self, object failure, uint64_t first, uint64_t last) except -1:
         """Note launches without a value, and those of others that have waited for them."""
         cdef Timeline other
         if self.doubts is None:
             self.doubts = new_doubts()
-        if self.doubts.add(first, last, failure, spared):
+        if self.doubts.add(first, last, failure):
             for other in self.device.timelines():
                 if other is not self and other.waited.get(self.id, 0) >= first:
-                    other.note_doubt(failure, other.told + 1, other.seq + other.launching, ())
-        return 0
-
-    cdef int hear(self) except -1:
-        """Raise what was wrong with the indices of work that this timeline has waited for.
-
-        That is told behind the work; a driver hands on other failures with the wait.
-        """
-        cdef Timeline t, other
-        cdef Mark m
-        cdef list heard = [self]
-        for t in heard:
-            for other in self.device.timelines() if t.waited else ():
-                seq = t.waited.get(other.id, 0)
-                if not seq or other in heard:
-                    continue
-                heard.append(other)
-                m = other.mark(seq) if other.checked and other.checked <= seq else None
-                if m is not None:
-                    other.wait_for(m, None)
-                    other.pass_told(m.seq)
-        return 0
-
-    cdef int note_check(self, str op) except -1:
-        """Note that the launch that was just published looks at indices, or writes behind such a look."""
-        if op == "scatter":
-            self.scatters.append(self.seq)
-            if len(self.scatters) > MOST_DOUBTS:
-                del self.scatters[0]
-        elif not self.checked:
-            self.checked = self.seq
+                    other.note_doubt(failure, other.told + 1, other.seq + other.launching)
         return 0
 
     cdef inline int check_value(self, uint64_t seq) except -1:
         """Raise again what left launch ``seq`` without a result."""
         return 0 if self.doubts is None else self.doubts.check(seq)
-
-    cdef int pass_told(self, uint64_t seq) except -1:
-        """Note that all work up to a number was waited for, and that nothing of it is left to tell."""
-        self.told = max(self.told, seq)
-        if self.checked <= self.told:
-            self.checked = 0
-            self.scatters = []
-        return 0
 
     cdef int finish_quietly(self) except -1:
         """Wait for all work so far on somebody else's behalf: a failure stays the stream's.
@@ -366,12 +322,11 @@ cdef class Timeline:
         cdef Mark m = self.marker
         if self.failure is not None:
             self.tell()
-        self.check_value(seq)
         if self.told >= seq or self.is_inline and self.done >= seq:
             return 0
         if self.done >= seq and m is not None and m.seq >= seq:
             self.wait_for(m, None)  # not for what came later
-            self.pass_told(m.seq)
+            self.told = max(self.told, m.seq)
             return 0
         if self.state == LOST and self.done < seq:
             raise errors.DeviceError(

@@ -394,7 +394,6 @@ cdef class Device:
         t.native = <phx_stream *><uintptr_t>handle if isinstance(handle, int) else NULL
         t.is_inline = handle is None and self.synchronous
         t.waited = {}
-        t.scatters = []
         t.stream = _weakref(stream)
         if self._free_ids:  # a number is used again where its last owner stopped counting
             t.id, t.seq = self._free_ids.pop()

@@ -49,6 +49,7 @@ cdef int note_use(Timeline t, Buffer b, bint write) except -1:
 
 cdef int wait_on_host(Buffer b, bint write) except -1:
     """Block until the host may read (or write) a buffer's memory; raises what failed."""
+    check_buffer(b)
     b = uses_of(b)
     cdef Timeline t = b.timeline
     if t is None:

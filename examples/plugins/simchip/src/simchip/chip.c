@@ -71,7 +71,8 @@ struct chip_queue {
     chip_command *first, *last;
     uint64_t put, done;        /* commands, counted over all lives of the queue */
     uint64_t bad_from, bad_to; /* commands without a result */
-    int failure;               /* of the first of them */
+    uint64_t failed;           /* the command whose failure is kept until it is told */
+    int failure;
     char text[120];
     bool is_told, is_used;
 };
@@ -247,12 +248,15 @@ static void *work(void *self) {
             continue;
         }
         const int code = q->bad_from <= number && number <= q->bad_to ? CHIP_OK : execute(c);
-        if (code != CHIP_OK) {
+        if (code != CHIP_OK && (q->is_told || q->failure == CHIP_OK)) { /* the first is kept */
             q->failure = code;
             memcpy(q->text, chip_text, sizeof chip_text);
+            q->failed = number;
+            q->is_told = false;
+        }
+        if (code != CHIP_OK && code != CHIP_BAD_INDEX) { /* an index that is wrong stops nothing */
             q->bad_from = number;
             q->bad_to = UINT64_MAX;
-            q->is_told = false;
         }
         q->first = c->next;
         q->done = number;
@@ -330,9 +334,9 @@ static int chip_finish(chip_event event, uint64_t timeout_ns) {
     }
     if (is_lost) return leave(chip_fail(CHIP_LOST, "the chip does not answer any more"));
     if (q->done < event.number) return leave(chip_fail(CHIP_LATE, "command %lld is not done", (long long)event.number));
-    if (q->is_told || event.number < q->bad_from) return leave(CHIP_OK);
+    if (q->is_told || q->failure == CHIP_OK || event.number < q->failed) return leave(CHIP_OK);
     q->is_told = true;
-    q->bad_to = q->put; /* what was put before the failure is told is not done any more */
+    if (q->bad_to == UINT64_MAX) q->bad_to = q->put; /* what was put before it is told is not done any more */
     return leave(chip_fail(q->failure, "%s", q->text));
 }
 
