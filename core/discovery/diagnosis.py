@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from phalanx.dispatch.registry import kernels
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 #: The chain, in order: a step is looked at only if those before it did not fail.
 CHAIN = ("installed", "importable", "ABI", "library", "device", "capability")
+_PACKAGE = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +203,8 @@ def _plugin_steps(base: str) -> list[Step]:
         return [Step("installed", Status.FAIL, f"{installed}; {detail}", remedy)]
     steps = [Step("installed", Status.OK, installed)]
     if plugin.error is not None and not _is_hook_error(plugin.error):
-        remedy = f"python -c 'import {plugin.value.partition(':')[0]}' shows the whole traceback"
+        _, remedy = detail_and_remedy(plugin.error)
+        remedy = remedy or _where_raised(plugin)
         return [*steps, Step("importable", Status.FAIL, plugin.reason, remedy)]
     steps.append(Step("importable", Status.OK, plugin.value))
     reason = plugin.reason or f"it offers the drivers {plugin.drivers}, and no {base!r}"
@@ -215,6 +219,19 @@ def _why_not_imported(plugin: Plugin) -> str:
     if plugin.state is PluginState.EXCLUDED:
         return "add it to PHALANX_PLUGINS, or unset the variable"
     return plugin.error.remedy if isinstance(plugin.error, UnmetRequirementError) else ""
+
+
+def _where_raised(plugin: Plugin) -> str:
+    """Name the line that raised, be it in the import or in a hook, and what shows more."""
+    error, module = plugin.error, plugin.value.partition(":")[0]
+    frames = traceback.extract_tb(error.__traceback__ if error else None)
+    own = [f for f in frames if not f.filename.startswith((str(_PACKAGE), "<frozen"))]
+    if own and not isinstance(error, SyntaxError):
+        place = f"raised at {own[-1].filename}, line {own[-1].lineno}, in {own[-1].name}"
+        if own[-1].name != "<module>":
+            return place
+        return f"{place}; python -c 'import {module}' shows the way there"
+    return f"python -c 'import {module}' shows the whole traceback"
 
 
 def _is_hook_error(error: BaseException) -> bool:

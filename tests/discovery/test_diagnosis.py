@@ -76,7 +76,19 @@ def plugged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("source", "step", "detail", "remedy"),
     [
-        ("import acme_absent", "importable", "ModuleNotFoundError", "python -c 'import"),
+        (
+            "import acme_absent",
+            "importable",
+            "ModuleNotFoundError",
+            "line 1, in <module>; python -c",
+        ),
+        ("x = (", "importable", "SyntaxError", "python -c 'import"),
+        (
+            "import phalanx\n@phalanx.hookimpl\ndef phalanx_drivers():\n    return 1 / 0",
+            "importable",
+            "ZeroDivisionError",
+            "line 4, in phalanx_drivers",
+        ),
         (
             "import phalanx\n@phalanx.hookimpl\ndef phalanx_wrong(): pass",
             "ABI",
