@@ -12,8 +12,8 @@ ifneq ($(SUFFIX),)
 export PHALANX_DELAYS := 1
 endif
 BIN := $(VENV)/bin
-SOURCES := $(shell find core kernels_cpu kernels_cuda kernels_opencl device_plugins benchmarks conformance examples -type f \
-	\( -name '*.py' -o -name '*.pyi' -o -name '*.pyx' -o -name '*.pxi' -o -name '*.c' -o -name '*.h' -o -name '*.json' -o -name '*.cl' -o -name '*.cuh' -o -name '*.j2' -o -name '*.ini' \))
+SOURCES := $(shell find core kernels_cpu kernels_cuda kernels_opencl device_plugins benchmarks conformance docs examples -type f \
+	\( -name '*.py' -o -name '*.pyi' -o -name '*.pyx' -o -name '*.pxi' -o -name '*.c' -o -name '*.h' -o -name '*.json' -o -name '*.cl' -o -name '*.cuh' -o -name '*.j2' -o -name '*.ini' -o -name '*.md' \))
 # Both OpenCL runtimes that the tests use, and caches that go with the environment.
 RUNTIMES = $(BIN)/python tests/opencl/set_up_runtimes.py $(VENV)/opencl
 RUN := XDG_CACHE_HOME=$(CURDIR)/$(VENV)/cache OCL_ICD_VENDORS=$(CURDIR)/$(VENV)/opencl

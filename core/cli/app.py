@@ -14,6 +14,7 @@ GROUP = "phalanx.commands"
 _OWN = {
     "abi-check": ("abi_check", "abi_check", "Check a plugin's shared library against the C ABI."),
     "devices": ("devices", "devices", "List the devices of all plugins."),
+    "docs": ("docs", "docs", "List and show the pages of the documentation."),
     "doctor": ("doctor", "doctor", "Check the installation and every device."),
     "kernels": ("kernels", "kernels", "List a device's kernels, or show their text."),
     "new-plugin": ("new_plugin", "new_plugin", "Write the package of a new driver."),
@@ -31,6 +32,7 @@ Examples:
   phalanx kernels --op exp        class and bound; --source shows the text
   phalanx ops --device cpu:0      native, decomposed, fallback, unsupported
   phalanx new-plugin acme --c     a package for a new device, in C
+  phalanx docs a-vendors-day      the pages, without a network
   phalanx devices --json          for programs; every command has it
 """
 

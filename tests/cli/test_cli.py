@@ -75,6 +75,7 @@ class TestGroup:
         for word in (
             "devices",
             "why",
+            "docs",
             "doctor",
             "ops",
             "abi-check",

@@ -1,0 +1,1 @@
+"""The pages of the documentation, part of the wheel: ``phalanx docs`` lists and shows them."""
