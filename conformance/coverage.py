@@ -59,8 +59,12 @@ def served(coverage: Coverage) -> set[Key]:
 
 
 def profile_of(coverage: Coverage) -> str:
-    """Return ``full``, or what the device leaves out: ``no-fp64``, ``no-fp16 no-complex``, ..."""
-    computed = {d for op, dtypes in served(coverage) if op not in MOVES for d in dtypes}
+    """Return ``full``, or what the device leaves out: ``no-fp64``, ``no-fp16 no-complex``, ...
+
+    Its kernels tell: a decomposition may change the bits of a dtype that they do not compute in.
+    """
+    kernels = [key for key, way in ways(coverage) if way not in (UNSUPPORTED, DECOMPOSED)]
+    computed = {d for op, dtypes in kernels if op not in MOVES for d in dtypes}
     return " ".join(p for p, dtypes in PROFILES.items() if not computed & set(dtypes)) or FULL
 
 

@@ -156,8 +156,10 @@ class Session:
     def _match(self, patterns: tuple[Any, ...], case: str) -> Pattern | None:
         overload = overload_of(case)
         op, dtypes = (overload.op, overload.dtypes) if overload else ("", ())
-        if op in MOVES and self.served[op, dtypes].how == "native":
-            patterns = tuple(p for p in patterns if p not in NO_FP64)  # to move is not to compute
+        how = self.served[op, dtypes].how if overload else ""
+        if (op in MOVES and how == "native") or how == "decomposed":
+            # to move, or to change bits as integers, is not to compute
+            patterns = tuple(p for p in patterns if p not in NO_FP64)
         return next((p for p in patterns if p.matches(case, op, dtypes)), None)
 
     # Collection
