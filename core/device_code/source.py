@@ -26,7 +26,7 @@ _WITHOUT_DOUBLE = (
     "softmax_exp",
 )
 #: Headers whose functions have forms in pairs of float32, for devices where double is slow.
-_BY_PAIRS = ("real_exp", "real_log")
+_BY_PAIRS = ("real_exp", "real_log", "real_sigmoid")
 _INCLUDE = re.compile(r'^#include "(\w+)\.h"\n', re.MULTILINE)
 _DOUBLE = re.compile(r"f64|c128|phx_dd\b|phx_split|phx_parts|phx_scaled")
 _USES = re.compile(r"(PHX_\w+_)\(")

@@ -60,7 +60,7 @@ TABLE = [
     ("matmul", ("float64",) * 3),
 ]
 #: Functions that are computed in pairs of float32 where double is slow, and cards where it is.
-PAIRS = ("exp", "exp2", "expm1", "tanh", "log", "log1p", "log2", "log10")
+PAIRS = ("exp", "exp2", "expm1", "tanh", "sigmoid", "silu", "log", "log1p", "log2", "log10")
 SLOW_CAPABILITIES = ((7, 5), (8, 9), (12, 0))
 SLOW = replace(GPU, double_cost=64)
 

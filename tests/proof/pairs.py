@@ -46,7 +46,7 @@ class Form:
     """A function in pairs: its header; the pair for ``a``, which may need a reduction ``g``.
 
     ``scale`` is what the pair is a multiple of, in double; ``bound`` is that of its rounding test,
-    and ``least`` to ``most`` are the operands for which the pair is used.
+    and ``least`` to ``most`` are the operands for which the pair is used, ``nearest`` to 0.
     """
 
     header: str
@@ -56,6 +56,7 @@ class Form:
     most: float
     reduced: str = ""
     scale: str = "1.0"
+    nearest: float = 0.0
 
 
 _SMALLEST, _LARGEST = 2.0**-126, float(np.finfo(np.float32).max)
@@ -64,6 +65,10 @@ FORMS = {
     "exp2": Form("real_exp", _EXP, 2.0**-40, -126, 127.9, "phx_exp2_ff_reduce(a)", "k"),
     "expm1": Form("real_exp", "phx_expm1_ff(a)", 2.0**-39, -18, 87),
     "tanh": Form("real_exp", "phx_tanh_ff(a)", 2.0**-39, 2.0**-13, 9.1),
+    "sigmoid": Form("real_sigmoid", "phx_times_sigmoid_ff(1.0f, a)", 2.0**-39, -60, 18),
+    "silu": Form(
+        "real_sigmoid", "phx_times_sigmoid_ff(a, a)", 2.0**-39, -60, 18, nearest=2.0**-120
+    ),
     "log": Form("real_log", "phx_log_ff(a)", 2.0**-40, _SMALLEST, _LARGEST),
     "log1p": Form("real_log", "phx_log1p_ff(a)", 2.0**-40, -1, 1e38),
     "log2": Form("real_log", "phx_log2_ff(a)", 2.0**-40, _SMALLEST, _LARGEST),
@@ -151,7 +156,7 @@ def check(name: str, bits: np.ndarray[Any, Any], edit: Edit = str) -> Found:
         wrong = x.view(np.uint32)[~nan]
     x = bits.view(np.float32)
     with np.errstate(invalid="ignore"):
-        inside = (x >= form.least) & (x <= form.most)
+        inside = (x >= form.least) & (x <= form.most) & (np.abs(x) >= form.nearest)
     counts = int(inside.sum()), int((inside & decided).sum())
     return Found(tuple(map(int, wrong)), *counts, _error(name, x[inside], value[inside]))
 
