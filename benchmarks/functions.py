@@ -391,5 +391,5 @@ NOT_TIMED: Mapping[str, str] = {
         ),
         "makes a view, or calls functions that have rows",
     ),
-    **dict.fromkeys(("scatter_add", "segment_sum"), "neither NumPy nor PyTorch has it so"),
+    **dict.fromkeys(("fma", "scatter_add", "segment_sum"), "neither NumPy nor PyTorch has it so"),
 }

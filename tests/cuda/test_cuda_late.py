@@ -37,10 +37,10 @@ def test_a_bad_one_is_told_at_the_wait_and_once(card: Card) -> None:
     before = waits(card)
     taken = x[bad]
     assert waits(card) == before
-    for _ in range(2):  # what has no value says so whenever it is read, and no wait does again
-        with pytest.raises(IndexError, match=r"index 99 at place 1 .* extent 10"):
-            px.asnumpy(taken)
-        px.synchronize(card.device)
+    with pytest.raises(IndexError, match=r"index 99 at place 1 .* extent 10"):
+        px.asnumpy(taken)
+    px.synchronize(card.device)
+    assert px.asnumpy(taken).tolist() == [0, 0]
 
 
 def test_a_refused_write_changes_nothing(card: Card) -> None:
@@ -60,9 +60,7 @@ def test_all_bad_ones_are_told(card: Card) -> None:
         px.synchronize(card.device)
     (note,) = raised.value.__notes__
     assert "index 88" in note
-    with pytest.raises(IndexError, match="index 77"):
-        px.asnumpy(kept[2])  # which of the three it was is not known
-    assert int(x[indices(card, 5)][0]) == 5
+    assert int(kept[2][0]) == 5
 
 
 def test_an_event_tells_what_was_before_it(card: Card) -> None:

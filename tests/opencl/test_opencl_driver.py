@@ -192,7 +192,7 @@ class TestErrors:
         env = LaunchEnv(open_device, open_device.queue, stream, kernel)
         bound = env.kernel(kernel.handle.programs[0], "run")
         x = px.ones(4, dtype=px.int8)
-        too_large = 2 * open_device.traits.max_work_group
+        too_large = 2 * open_device.traits.max_work_group + 1  # an odd size is not made smaller
         with pytest.raises(LaunchError, match=r"negative\(int8, int8\)") as got:
             env.enqueue(bound, (too_large,), (too_large,), x, x, 4)
         assert "CL_INVALID_WORK_GROUP_SIZE" in str(got.value)
