@@ -31,8 +31,17 @@ def _expanded(text: str, macros: dict[str, tuple[list[str], str]]) -> str:
 
 @cache
 def expanded_headers(folder: Path = SCALAR) -> dict[str, str]:
-    """Return the texts of the headers, without ``.h``, their macros of functions expanded."""
-    texts = {path.stem: path.read_text("utf-8") for path in sorted(folder.glob("*.h"))}
+    """Return the texts of the headers, without ``.h``, their macros of functions expanded.
+
+    ``x_ff`` is left out beside ``x``: its functions have the same names, and only the kernels of
+    devices where double is slow take them, by name.
+    """
+    paths = {path.stem: path for path in sorted(folder.glob("*.h"))}
+    texts = {
+        stem: path.read_text("utf-8")
+        for stem, path in paths.items()
+        if not (stem.endswith("_ff") and stem.removesuffix("_ff") in paths)
+    }
     macros = {
         name: ([p.strip() for p in parameters.split(",")], body)
         for text in texts.values()
