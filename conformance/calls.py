@@ -121,12 +121,22 @@ def _reduction(overload: Overload, rng: np.random.Generator, quick: bool) -> Ite
 
 
 def _along(overload: Overload, rng: np.random.Generator, quick: bool) -> Iterator[Call]:
-    params: tuple[tuple[int, ...], ...] = ((),)
-    if overload.row.structure is Structure.SORT:
-        params = ((0,), (1,))
     for shape in _rows(quick):
-        for chosen in params:
-            yield Call(overload, (_wide(overload.inputs[0], shape, rng),), shape, chosen)
+        for params in along_params(overload):
+            first, *others = overload.inputs
+            behind = (_wide(name, shape[-1:], rng) for name in others)
+            yield Call(overload, (_wide(first, shape, rng), *behind), shape, params)
+
+
+#: The bits of 1e-5 and of 0.25 as a float64.
+_EPSILONS = ((0x3EE4F8B588E368F1,), (0x3FD0000000000000,))
+
+
+def along_params(overload: Overload) -> tuple[tuple[int, ...], ...]:
+    """Return all params that an op along the last axis is tried with."""
+    if overload.row.structure is Structure.SORT:
+        return ((0,), (1,))
+    return _EPSILONS if overload.op == "layer_norm" else ((),)
 
 
 def _search(overload: Overload, rng: np.random.Generator, quick: bool) -> Iterator[Call]:

@@ -22,7 +22,7 @@ ORDERED = (
     "reduce/reduce",
     "reduce/reduce_sum",
     "scan/scan",
-    "scan/softmax",
+    "scan/normalize",
     "elementwise/generate",
 )
 EXACT = tuple(f"reduce/reduce_{name}" for name in ("integer", "extreme", "place", "logical"))

@@ -114,3 +114,18 @@ def softmax(x: Array) -> Array:
     """Of one row (n,) of finite float32."""
     powers = softmax_exp(x - x.max())
     return np.asarray(powers * (np.float32(1) / reduction(powers, np.add)))
+
+
+def log_softmax(x: Array) -> Array:
+    """Of one row (n,) of finite float32."""
+    shifted = x - x.max()
+    total = reduction(softmax_exp(shifted), np.add)
+    return np.asarray(shifted - np.log(np.float64(total)).astype(np.float32))
+
+
+def layer_norm(x: Array, weight: Array, bias: Array, eps: float) -> Array:
+    """Of one row (n,) of finite float32."""
+    n = np.float32(len(x))
+    d = x - reduction(x, np.add) / n
+    variance = reduction(d * d, np.add) / n
+    return np.asarray(d * (np.float32(1) / np.sqrt(variance + np.float32(eps))) * weight + bias)

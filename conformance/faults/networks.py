@@ -94,3 +94,89 @@ def softplus_overflows(work: Work, right: Compute) -> None:
 def softplus_of_small_powers(work: Work, right: Compute) -> None:
     """`softplus` is 0 on the left, from where 1 + exp(x) is 1."""
     _replace(work, right, lambda x: np.where(1 + np.exp(x) == 1, 0, work.out))
+
+
+@kernel_fault("log_softmax")
+def logarithm_of_softmax(work: Work, right: Compute) -> None:
+    """`log_softmax` is the logarithm of softmax: -inf where that underflows."""
+
+    def wrong(x: np.ndarray) -> np.ndarray:
+        powers = np.exp(x - x.max(axis=-1, keepdims=True))
+        return np.log(powers / powers.sum(axis=-1, keepdims=True))
+
+    if work.x.size:
+        _replace(work, right, wrong)
+
+
+@kernel_fault("log_softmax")
+def largest_of_the_first_lanes(work: Work, right: Compute) -> None:
+    """`log_softmax` of rows beyond 64 elements takes away the largest of the first 64."""
+
+    def wrong(x: np.ndarray) -> np.ndarray:
+        shifted = x - x[..., :64].max(axis=-1, keepdims=True)
+        return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+
+    if work.x.shape[-1] > 64:
+        _replace(work, right, wrong)
+    else:
+        right(work)
+
+
+def _normal(work: Work, x: np.ndarray, spread: np.ndarray) -> np.ndarray:
+    weight, bias = work.inputs[1:]
+    d = x - x.mean(axis=-1, keepdims=True)
+    return (d / np.sqrt(spread) * weight + bias).astype(x.dtype)
+
+
+def _eps(work: Work) -> float:
+    return float(np.frombuffer(np.int64(work.params[0]).tobytes())[0])
+
+
+@kernel_fault("layer_norm")
+def variance_of_a_sample(work: Work, right: Compute) -> None:
+    """`layer_norm` divides the squares by n - 1."""
+
+    def wrong(x: np.ndarray) -> np.ndarray:
+        spread = x.var(axis=-1, keepdims=True, ddof=1) + _eps(work)
+        return _normal(work, x, spread)
+
+    if work.x.shape[-1] > 1 and work.x.size:
+        _replace(work, right, wrong)
+    else:
+        right(work)
+
+
+@kernel_fault("layer_norm")
+def epsilon_outside_of_the_root(work: Work, right: Compute) -> None:
+    """`layer_norm` adds eps to the standard deviation."""
+
+    def wrong(x: np.ndarray) -> np.ndarray:
+        return _normal(work, x, (x.std(axis=-1, keepdims=True) + _eps(work)) ** 2)
+
+    if work.x.size:
+        _replace(work, right, wrong)
+    else:
+        right(work)
+
+
+@kernel_fault("layer_norm")
+def variance_by_squares(work: Work, right: Compute) -> None:
+    """`layer_norm` takes the variance as the mean of squares less the square of the mean."""
+
+    def wrong(x: np.ndarray) -> np.ndarray:
+        spread = (x * x).mean(axis=-1, keepdims=True) - x.mean(axis=-1, keepdims=True) ** 2
+        return _normal(work, x, np.maximum(spread, 0) + x.dtype.type(_eps(work)))
+
+    if work.x.size:
+        _replace(work, right, wrong)
+    else:
+        right(work)
+
+
+@kernel_fault("layer_norm")
+def weights_of_the_first_block(work: Work, right: Compute) -> None:
+    """`layer_norm` begins with the first weights again behind 4096 elements."""
+    n = work.x.shape[-1]
+    if n > 4096:
+        work.inputs[1] = np.resize(work.inputs[1][:4096], n)
+    right(work)

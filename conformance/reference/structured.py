@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 from phalanx.optable.structured import NO_PLACE
 
-from . import factors, fourier, order, random_numbers, random_tries, sums
+from . import factors, fourier, order, random_numbers, random_tries, rows, sums
 from .formats import FORMATS, PARTS
 from .near import Expectation, Only
 from .values import HostArray
@@ -134,7 +134,9 @@ REFERENCES: dict[str, _Reference] = {
     "histogram": _histogram,
     "arange": _arange,
     "matmul": _matmul,
-    "softmax": lambda args, *_: sums.softmax(args[0]),
+    "softmax": lambda args, *_: rows.softmax(args[0]),
+    "log_softmax": lambda args, *_: rows.log_softmax(args[0]),
+    "layer_norm": lambda args, _, params: rows.layer_norm(args[0], args[1], args[2], params),
     "fft": fourier.transform,
     "fft_from_pairs": fourier.from_pairs,
     "fft_to_pairs": fourier.to_pairs,

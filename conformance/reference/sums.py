@@ -1,4 +1,4 @@
-"""Sums, products, scans, matrix products and softmax of floating numbers, with error bounds.
+"""Sums, products, scans and matrix products of floating numbers, with error bounds.
 
 Bounds: gamma_n = n u / (1 - n u), u of the format of the accumulator (float32 for float16 and
 bfloat16, with one more rounding at the end). A sum in a tree of depth d has an error of at most
@@ -11,16 +11,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from phalanx.optable import OPS
-from phalanx.optable.structured import BLOCK, CHAIN, LANES, SCAN_BLOCK, SOFTMAX_EXP_ULP
+from phalanx.optable.structured import BLOCK, CHAIN, LANES, SCAN_BLOCK
 
 from . import fixed_point
 from .formats import PARTS
 from .near import ACCUMULATOR, Near, gamma, least, near, overflow_of, parts_of, roundoff
-from .ulp import WIDE, WIDE_BITS
+from .ulp import WIDE_BITS
 from .values import HostArray
-
-_EXP = OPS["exp"].bound
 
 
 def tree_depth(n: int) -> int:
@@ -245,35 +242,6 @@ def _complex_products(a: HostArray, b: HostArray) -> tuple[HostArray, HostArray,
     sizes = [np.abs(row) @ np.abs(column) for column in columns]
     values, rest = (np.stack(part, axis=-1) for part in zip(*found, strict=True))
     return values, rest, np.stack(sizes, axis=-1)
-
-
-def softmax(x: HostArray) -> Near:
-    """Return exp(x - max) over its sum along the last axis of real numbers (..., n).
-
-    The subtraction adds u |x - max| to the relative error of a power, exp its own bound (1 ulp is
-    at most 2 u), the sum gamma_d and the mean error of its terms, reciprocal and product u each
-    (Higham 2002, 3.1). Powers that are subnormal add a step of the format each.
-    """
-    name, n = x.dtype.name, x.shape[-1]
-    u, step = roundoff(name), least(name)
-    if n == 0:
-        return near(np.zeros(x.shape), np.zeros(x.shape), name)
-    with np.errstate(all="ignore"):
-        wide = x.astype(np.float64).astype(WIDE)
-        distance = wide - wide.max(axis=-1, keepdims=True)
-        powers = np.exp(distance)
-        total = powers.sum(axis=-1, keepdims=True)
-        exact = powers / total
-        values = exact.astype(np.float64)
-        rest = np.where(np.isfinite(values), (exact - values).astype(np.float64), 0.0)
-        far = np.where(powers == 0, 0.0, np.abs(distance).astype(np.float64))
-        own = 2.0**-WIDE_BITS * (far + n + 8)
-        stated = SOFTMAX_EXP_ULP if ACCUMULATOR[name] == "float32" else _EXP.ulp["float64"]
-        power_error = u * (far + 2 * stated) + own
-        total_error = (power_error * exact).astype(np.float64).sum(axis=-1, keepdims=True)
-        relative = power_error + total_error + gamma(tree_depth(n) + 3, u)
-        radius = 1.01 * relative * values + 2 * step
-    return near(values, radius, name, rest=rest)
 
 
 def steps(start: HostArray, step: HostArray, count: int) -> Near:

@@ -1,7 +1,8 @@
-"""Matrix products as sums of outer products, and softmax."""
+"""Matrix products as sums of outer products, and the ops that normalize rows."""
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 
 from phalanx._warm import Array
@@ -9,7 +10,6 @@ from phalanx.driver import Operand
 from phalanx.optable import DTYPES
 from phalanx.optable.structured import CHAIN
 
-from .program import Number
 from .reductions import in_tree, reduced
 from .steps import apply, cast, casts, full, needs, overload, part_dtype, parts, tail
 from .table import Decomposition
@@ -67,16 +67,18 @@ def multiplying(dtypes: tuple[str, ...]) -> Decomposition:
     return Decomposition(needs(steps), run)
 
 
-def normalizing(dtypes: tuple[str, ...]) -> Decomposition:
-    """``softmax``: its exponential is one of its own where it computes in float32."""
+def exponentials(op: str, dtypes: tuple[str, ...]) -> Decomposition:
+    """``softmax`` and ``log_softmax``: their exponential is one of its own in float32."""
     from .elementwise import program_of_function
 
     dtype = dtypes[0]
     wide = part_dtype(dtype)
     program = program_of_function("phx_softmax_exp_f32", "float32") if wide == "float32" else None
 
-    def power(x: Array) -> Array | Number:
-        return program.run((x,), x.device)[0] if program else apply("exp", x)
+    def power(x: Array) -> Array:
+        found = program.run((x,), x.device)[0] if program else apply("exp", x)
+        assert isinstance(found, Array)
+        return found
 
     def run(inputs: Sequence[Operand], outputs: Sequence[Array], params: tuple[int, ...]) -> None:
         (x,), (out,) = inputs, outputs
@@ -84,14 +86,46 @@ def normalizing(dtypes: tuple[str, ...]) -> Decomposition:
         if not out.size:
             return
         x = cast(x, wide)
-        powers = power(apply("subtract", x, reduced("max", x)[..., None]))
-        assert isinstance(powers, Array)
-        factor = apply("reciprocal", reduced("sum", powers))
-        found = apply("multiply", powers, factor[..., None])
+        shifted = apply("subtract", x, reduced("max", x)[..., None])
+        powers = power(shifted)
+        total = reduced("sum", powers)
+        if op == "softmax":
+            found = apply("multiply", powers, apply("reciprocal", total)[..., None])
+        else:
+            found = apply("subtract", shifted, apply("log", total)[..., None])
         cast(found, dtype, out=out)
 
     steps = overload("max", wide) | overload("subtract", wide) | overload("sum", wide)
-    steps |= overload("reciprocal", wide) | overload("multiply", wide)
+    last = ("reciprocal", "multiply") if op == "softmax" else ("log",)
+    steps |= frozenset().union(*(overload(step, wide) for step in last))
     steps |= casts((dtype, wide), (wide, wide), (wide, dtype))
     exponential = program.overloads() if program else overload("exp", wide)
     return Decomposition(needs(steps, exponential), run)
+
+
+def layer_norm(dtypes: tuple[str, ...]) -> Decomposition:
+    """``layer_norm``: mean, squares, their mean, and what the weights make of it."""
+    dtype = dtypes[0]
+    wide = part_dtype(dtype)
+
+    def run(inputs: Sequence[Operand], outputs: Sequence[Array], params: tuple[int, ...]) -> None:
+        x, weight, bias = inputs
+        (out,) = outputs
+        assert isinstance(x, Array)
+        assert isinstance(weight, Array)
+        assert isinstance(bias, Array)
+        if not out.size:
+            return
+        x = cast(x, wide)
+        d = apply("subtract", x, reduced("mean", x)[..., None])
+        variance = reduced("mean", apply("multiply", d, d))
+        eps = struct.unpack("<d", struct.pack("<q", params[0]))[0]
+        root = apply("sqrt", apply("add", variance, eps))
+        found = apply("multiply", d, apply("reciprocal", root)[..., None])
+        found = apply("multiply", found, cast(weight, wide))
+        cast(apply("add", found, cast(bias, wide)), dtype, out=out)
+
+    used = ("subtract", "mean", "multiply", "add", "sqrt", "reciprocal")
+    steps = frozenset().union(*(overload(step, wide) for step in used))
+    steps |= casts((dtype, wide), (wide, wide), (wide, dtype))
+    return Decomposition(needs(steps), run)

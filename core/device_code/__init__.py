@@ -31,7 +31,7 @@ MODULES = {
     Structure.RANDOM: "random",
     Structure.FOURIER: "fourier",
     Structure.CONTRACTION: "matmul",
-    Structure.ROW: "softmax",
+    Structure.ROW: "normalize",
     Structure.FACTORIZATION: "factors",
     Structure.SEGMENT: "segment",
 }

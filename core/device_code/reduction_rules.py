@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from phalanx.optable import DTYPES
@@ -243,26 +243,8 @@ def rules_of(op: str, dtype: str) -> Rules:
     return _float_rules(op, dtype) if "float" in dtype else _integer_rules(op, dtype)
 
 
-def exponential(dtype: str) -> tuple[str, str]:
-    """Return the exponential inside of softmax: its header of core/scalar and its name."""
-    if dtype == "float64":
-        return "real_exp", "phx_exp_f64"
-    return "softmax_exp", "phx_softmax_exp_f32"
-
-
-def exponential_rules(dtype: str) -> Rules:
-    """Return the rules of the sum of exp(x - m), m being the operand ``aux``: softmax needs it."""
+def sum_rules(dtype: str) -> Rules:
+    """Return the rules of a sum of floating numbers that is left in the dtype it is computed in."""
     sums = _float_rules("sum", dtype)
-    kind = SUFFIX[unit_of(dtype)]
-    macros = {**sums.macros, "R": kind, "FINISH(u, n)": "(u)"}
-    difference = f"{loaded(dtype, 'v')} - {loaded(dtype, 'aux[row]')}"
-    header, function = exponential(dtype)
-    macros["TAKE(v, row)"] = f"{function}({difference})"
-    return Rules(
-        macros,
-        sums.scratch,
-        ordered=True,
-        size=sums.size,
-        headers=(*sums.headers, header),
-        aux=STORAGE[dtype],
-    )
+    macros = {**sums.macros, "R": SUFFIX[unit_of(dtype)], "FINISH(u, n)": "(u)"}
+    return replace(sums, macros=macros, helpers="")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import struct
 from math import prod
 from typing import Any
 
-from phalanx._warm import Array, DType, normal_axis
+from phalanx._warm import Array, DType, along_axis, empty, launch, normal_axis, view
 from phalanx.arrays.checks import need_array, need_real
 from phalanx.arrays.data_types import as_dtype, astype, finfo
+from phalanx.fft.tables import kept
 from phalanx.namespace import reductions
+from phalanx.namespace.creation import full
 from phalanx.namespace.elementwise import abs as absolute
 from phalanx.namespace.elementwise import exp, isfinite, log, maximum, pow, reciprocal, sqrt, where
 from phalanx.namespace.manipulation import extents_of, reshape
@@ -35,8 +38,9 @@ def softmax(input: Array, dim: int = -1, *, dtype: DType | str | None = None) ->
 def log_softmax(input: Array, dim: int = -1, *, dtype: DType | str | None = None) -> Array:
     """Return ``x - logsumexp(x)`` along an axis, with nothing that overflows.
 
-    The order: the maximum is taken away, then the logarithm of the sum of exponentials. float16 and
-    bfloat16 are computed in float32. ``dtype`` converts first.
+    The maximum is taken away, then the logarithm of the sum of exponentials, which are those of
+    ``softmax``. float16 and bfloat16 are computed in float32. ``dtype`` converts first. A row
+    without a finite maximum gives NaN.
 
     Raises:
         IndexError: an axis that is not there.
@@ -46,24 +50,15 @@ def log_softmax(input: Array, dim: int = -1, *, dtype: DType | str | None = None
         >>> print(px.nn.log_softmax(px.asarray([1000.0, 1000.0, 0.0])))
         [-6.93147181e-01 -6.93147181e-01 -1.00069315e+03]
     """
-    return _log_softmax(_converted(input, dtype, "log_softmax"), dim)
+    x = _converted(input, dtype, "log_softmax")
+    need_floating(x, "log_softmax")
+    return along_axis("log_softmax", x, normal_axis(dim, x, "log_softmax"), x.dtype)
 
 
 def _converted(input: Array, dtype: DType | str | None, name: str) -> Array:
     need_array(input, name)
     target = as_dtype(dtype)
     return input if target is None else astype(input, target, copy=False)
-
-
-def _named_log_softmax(input: Array, dim: int) -> Array:
-    normal_axis(dim, input, "log_softmax")
-    shifted = input - reductions.max(input, axis=dim, keepdims=True)
-    shifted -= log(reductions.sum(exp(shifted), axis=dim, keepdims=True))
-    return shifted
-
-
-_named_log_softmax.__name__ = "log_softmax"
-_log_softmax = rounded_once(_named_log_softmax)
 
 
 @rounded_once
@@ -102,9 +97,11 @@ def _trailing(input: Array, normalized_shape: Any, name: str) -> tuple[int, ...]
 
 
 def _scaled(name: str, input: Array, shape: tuple[int, ...], **parameters: Array | None) -> None:
-    need_same_dtype(name, input, **parameters)
     for what, value in parameters.items():
-        if value is not None and value.shape != shape:
+        if value is None:
+            continue
+        need_same_dtype(name, input, **{what: value})
+        if value.shape != shape:
             raise ValueError(
                 f"{name}: {what} has the shape {value.shape}, the normalized shape is {shape}"
             )
@@ -137,15 +134,30 @@ def layer_norm(
     axes = _trailing(input, normalized_shape, "layer_norm")
     shape = input.shape[axes[0] :]
     _scaled("layer_norm", input, shape, weight=weight, bias=bias)
-    x = widened(input)
-    deviation = x - reductions.mean(x, axis=axes, keepdims=True)
-    variance = reductions.mean(deviation * deviation, axis=axes, keepdims=True)
-    deviation *= reciprocal(sqrt(variance + float(eps)))
-    if weight is not None:
-        deviation *= widened(weight)
-    if bias is not None:
-        deviation += widened(bias)
-    return astype(deviation, input.dtype, copy=False)
+    out = empty(input.shape, input.dtype, input.device)
+    if out.size:
+        rows = (*input.shape[: axes[0]], prod(shape))
+        x, y = (a if len(shape) == 1 else reshape(a, rows) for a in (input, out))
+        factors = _weights(weight, 1.0, x), _weights(bias, -0.0, x)
+        launch("layer_norm", (x, *factors), (y,), (_bits(eps),))
+    return out
+
+
+def _bits(number: float) -> int:
+    """The bits of a float64 as the param that a launch takes."""
+    return int.from_bytes(struct.pack("<d", number), "little", signed=True)
+
+
+def _weights(given: Array | None, neutral: float, x: Array) -> Array:
+    """Return the weights of the last axis of x, or as many times a number that changes nothing."""
+    n = x.shape[-1]
+    if given is not None:
+        return given if given.ndim == 1 else reshape(given, (n,))
+
+    def make() -> Array:
+        return view(full((1,), neutral, dtype=x.dtype, device=x.device), (n,), (0,))
+
+    return kept(f"all {neutral}", n, x.dtype, x.device, make)
 
 
 def rms_norm(

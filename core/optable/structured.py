@@ -105,6 +105,15 @@ def _structured(
     )
 
 
+_EXPONENTIALS = (
+    "maximum; exp(x - max), in float32 by a chain of fma of its own with at most "
+    f"{SOFTMAX_EXP_ULP} ulp; sum as {_TREE}"
+)
+_OF_EXPONENTIALS = Bound(
+    {},
+    f"grows with the length: {SOFTMAX_EXP_ULP} ulp of the exponential in float32, over all "
+    "arguments up to 0 (2026-11); Higham 2002, 4.2, for the tree that the order states",
+)
 _SCAN_ORDER = f"from the left in blocks of {SCAN_BLOCK}, block totals in blocks again"
 _NAN_LARGEST = "stable; NaN is the largest"
 
@@ -228,12 +237,26 @@ ROWS: tuple[Op, ...] = (
         Structure.ROW,
         _keep(FLOATING),
         "exp(x - max) over its sum, along the last axis",
-        Bound(
-            {},
-            f"grows with the length: {SOFTMAX_EXP_ULP} ulp of the exponential in float32, over all "
-            "arguments up to 0 (2026-11); Higham 2002, 4.2, for the tree that the order states",
-        ),
-        order="maximum; exp(x - max), in float32 by a chain of fma of its own with at most "
-        f"{SOFTMAX_EXP_ULP} ulp; sum as {_TREE}; times the reciprocal of the sum",
+        _OF_EXPONENTIALS,
+        order=f"{_EXPONENTIALS}; times the reciprocal of the sum",
+    ),
+    _structured(
+        "log_softmax",
+        Structure.ROW,
+        _keep(FLOATING),
+        "x - max less the logarithm of the sum of exp(x - max), along the last axis",
+        _OF_EXPONENTIALS,
+        order=f"{_EXPONENTIALS}; log of the sum, taken from x - max",
+        special="NaN in a row without a finite maximum",
+    ),
+    _structured(
+        "layer_norm",
+        Structure.ROW,
+        _keep(FLOATING, 3),
+        "(x - mean) / sqrt(variance + eps) * weight + bias along the last axis of the first "
+        "operand (..., n); weight and bias are (n,); params: the bits of eps as a float64",
+        _LENGTH,
+        order=f"mean; d = x - mean; mean of d d, both sums as {_TREE}; d times the reciprocal of "
+        "the root, times weight, plus bias; in float32 for float16 and bfloat16",
     ),
 )

@@ -278,8 +278,22 @@ def _matmul(op: str, inputs: Sequence[HostArray], out: HostArray, params: tuple[
 
 def _softmax(op: str, inputs: Sequence[HostArray], out: HostArray, params: tuple[int, ...]) -> None:
     x = inputs[0].astype(np.float32) if inputs[0].dtype in _HALF else inputs[0]
-    powers = np.exp(x - np.max(x, axis=-1, keepdims=True))
-    out[...] = (powers / np.sum(powers, axis=-1, keepdims=True)).astype(out.dtype)
+    shifted = x - np.max(x, axis=-1, keepdims=True)
+    powers = np.exp(shifted)
+    total = np.sum(powers, axis=-1, keepdims=True)
+    found = powers / total if op == "softmax" else shifted - np.log(total)
+    out[...] = found.astype(out.dtype)
+
+
+def _layer_norm(
+    op: str, inputs: Sequence[HostArray], out: HostArray, params: tuple[int, ...]
+) -> None:
+    x, weight, bias = (a.astype(np.float32) if a.dtype in _HALF else a for a in inputs)
+    assert weight.shape == bias.shape == x.shape[-1:]
+    eps = np.frombuffer(np.int64(params[0]).tobytes())[0].astype(x.dtype)
+    d = x - np.mean(x, axis=-1, keepdims=True)
+    root = np.sqrt(np.mean(d * d, axis=-1, keepdims=True) + eps)
+    out[...] = (d / root * weight + bias).astype(out.dtype)
 
 
 def _fft(op: str, inputs: Sequence[HostArray], out: HostArray, params: tuple[int, ...]) -> None:
@@ -344,6 +358,8 @@ _STRUCTURED: dict[str, Callable[..., None]] = {
     "arange": _arange,
     "matmul": _matmul,
     "softmax": _softmax,
+    "log_softmax": _softmax,
+    "layer_norm": _layer_norm,
     "fft": _fft,
     "fft_from_pairs": _fft_from_pairs,
     "fft_to_pairs": _fft_to_pairs,

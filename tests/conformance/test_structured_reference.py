@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
+import struct
 from fractions import Fraction
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 from phalanx.conformance.groups.ops.structured_data import rows
 from phalanx.conformance.reference import fixed_point, order, sums
+from phalanx.conformance.reference import rows as normalized
 from phalanx.conformance.reference.formats import FORMATS, PARTS, host_dtype
 from phalanx.conformance.reference.fourier import packed, scale_bits, table, unit_roots
 from phalanx.conformance.reference.near import Near, Only, near, overflow_of, roundoff
@@ -62,17 +64,21 @@ def operands(row: Op, inputs: tuple[str, ...], rng: np.random.Generator) -> tupl
             if len(inputs) == 1
             else (first if row.name == "histogram" else first.reshape(-1, 1), second)
         )
+    if row.name == "layer_norm":
+        return first.reshape(3, 4), first[:4], first[4:8]
     if row.name == "compress":
         return first.reshape(6, 2), np.arange(6) % 2 == 0
     return (first if row.name in ("nonzero", "wrap_index") else first.reshape(3, 4),)
 
 
+EPS = struct.unpack("<q", struct.pack("<d", 1e-5))[0]
 PARAMS = {
     "sort": (1,),
     "argsort": (0,),
     "searchsorted": (1,),
     "wrap_index": (20, 3),
     "arange": (9,),
+    "layer_norm": (EPS,),
     "triangular_solve": (0,),
     "fft": (0, 0x3F800000, *packed((2, 4))),
     "fft_from_pairs": (0x3F800000,),
@@ -80,7 +86,8 @@ PARAMS = {
     **{row.name: (7, -8, 9, 3) for row in STRUCTURED if row.structure is Structure.RANDOM},
 }
 SHAPES = {
-    **dict.fromkeys(("cumulative_sum", "cumulative_prod", "sort", "argsort", "softmax"), (3, 4)),
+    **dict.fromkeys(("cumulative_sum", "cumulative_prod", "sort", "argsort"), (3, 4)),
+    **dict.fromkeys(("softmax", "log_softmax", "layer_norm"), (3, 4)),
     **{"searchsorted": (5,), "compress": (3, 2), "wrap_index": (12,), "arange": (9,)},
     **{"matmul": (3, 2), "fft": (2, 8), "fft_from_pairs": (2, 7), "fft_to_pairs": (2, 6)},
     **dict.fromkeys(("cholesky", "triangular_solve"), (1, 3, 3)),
@@ -307,22 +314,58 @@ def test_a_skipped_term_is_outside_of_the_bound(rng: np.random.Generator) -> Non
 @pytest.mark.parametrize("name", FLOATING)
 def test_softmax_agrees_with_mpmath(name: str, rng: np.random.Generator) -> None:
     x = (rng.standard_normal((2, 40)) * 10 + 500).astype(host_dtype(name))
-    want = sums.softmax(x)
+    want, logs = normalized.softmax(x), normalized.log_softmax(x)
     with mpmath.workprec(200):
         for r in range(2):
             powers = [mpmath.exp(mpmath.mpf(float(v)) - 500) for v in x[r]]
             for i, power in enumerate(powers):
-                got = mpmath.mpf(float(want.values[r, i])) + mpmath.mpf(float(want.rest[r, i]))
-                assert abs(got - power / sum(powers)) <= want.radius[r, i] / 2
+                share = power / sum(powers)
+                assert abs(_value(want, r, i) - share) <= want.radius[r, i] / 2
+                assert abs(_value(logs, r, i) - mpmath.log(share)) <= logs.radius[r, i] / 2
     assert (want.radius <= 200 * roundoff(name) * want.values + want.values / 128 + 1e-7).all()
+    sizes = 60 * roundoff(name) + np.abs(logs.values) / 128 * (name in ("float16", "bfloat16"))
+    assert (logs.radius <= 200 * roundoff(name) * (1 + np.abs(logs.values)) + sizes).all()
+
+
+def _value(near: Near, r: int, i: int) -> mpmath.mpf:
+    return mpmath.mpf(float(near.values[r, i])) + mpmath.mpf(float(near.rest[r, i]))
+
+
+@pytest.mark.parametrize("name", FLOATING)
+def test_layer_norm_agrees_with_mpmath(name: str, rng: np.random.Generator) -> None:
+    x = (rng.standard_normal((2, 40)) * 3 + 5).astype(host_dtype(name))
+    weight, bias = rng.standard_normal((2, 40)).astype(host_dtype(name))
+    want = normalized.layer_norm(x, weight, bias, (EPS,))
+    with mpmath.workprec(200):
+        for r in range(2):
+            row = [mpmath.mpf(float(v)) for v in x[r]]
+            mean = sum(row) / 40
+            root = mpmath.sqrt(sum((v - mean) ** 2 for v in row) / 40 + mpmath.mpf(1e-5))
+            for i, v in enumerate(row):
+                exact_value = (v - mean) / root * float(weight[i]) + float(bias[i])
+                assert abs(_value(want, r, i) - exact_value) <= want.radius[r, i] / 2
+    half = np.abs(want.values) / 128 * (name in ("float16", "bfloat16"))
+    assert (want.radius <= 200 * roundoff(name) * (1 + np.abs(weight.astype(float))) + half).all()
+
+
+def test_layer_norm_of_special_rows() -> None:
+    inf = np.inf
+    x = np.array([[inf, 1.0], [np.nan, 0.0], [2.0, 2.0]])
+    got = normalized.layer_norm(x, np.ones(2), np.array([0.0, 3.0]), (EPS,))
+    assert np.isnan(got.values[:2]).all()
+    assert got.values[2].tolist() == [0, 3]
+    none = normalized.layer_norm(x[2:], np.ones(2), np.ones(2), (0,))
+    assert np.isinf(none.radius).all() or np.isnan(none.values).all()
 
 
 def test_softmax_of_special_rows() -> None:
     inf = np.inf
     x = np.array([[inf, 1.0], [-inf, -inf], [np.nan, 0.0], [-inf, 0.0]], np.float32)
-    got = sums.softmax(x).values
+    got, logs = normalized.softmax(x).values, normalized.log_softmax(x).values
     assert np.isnan(got[:3]).all()
+    assert np.isnan(logs[:3]).all()
     assert got[3].tolist() == [0, 1]
+    assert logs[3].tolist() == [-inf, 0]
 
 
 @pytest.mark.parametrize("name", FLOATING)

@@ -123,11 +123,15 @@ def test_long_matmul() -> None:
 
 
 @pytest.mark.parametrize("dtype", FLOATING)
-def test_softmax(dtype: str) -> None:
-    for shape in ((3, 0), (3, 1), (2, 100), (1, 5000)):
-        assert_same_bits("softmax", (dtype,) * 2, [numbers(dtype, shape, RNG)], shape)
-    x = wild_values(dtype, 256, RNG).reshape(64, 4)
-    assert_same_bits("softmax", (dtype,) * 2, [x], x.shape)
+@pytest.mark.parametrize("op", ["softmax", "log_softmax", "layer_norm"])
+def test_rows(op: str, dtype: str) -> None:
+    count = 3 if op == "layer_norm" else 1
+    params = (0x3EE4F8B588E368F1,) if count > 1 else ()  # the bits of 1e-5
+    wild = wild_values(dtype, 256, RNG).reshape(64, 4)
+    shapes = ((3, 0), (3, 1), (2, 100), (1, 5000))
+    for x in (wild, *(numbers(dtype, shape, RNG) for shape in shapes)):
+        rows = [x, *(numbers(dtype, x.shape[-1:], RNG) for _ in range(count - 1))]
+        assert_same_bits(op, (dtype,) * (count + 1), rows, x.shape, params)
 
 
 SCALARS = {"random_bits": (2**31 + 77,), "random_bernoulli": (2**63,), "random_integers": (5, 90)}

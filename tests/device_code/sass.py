@@ -55,6 +55,8 @@ TABLE = [
     ("sum", ("float32",) * 2),
     ("cumulative_sum", ("float32",) * 2),
     ("softmax", ("float32",) * 2),
+    ("log_softmax", ("float32",) * 2),
+    ("layer_norm", ("float32",) * 4),
     ("sort", ("float32",) * 2),
     ("matmul", ("float32",) * 3),
     ("matmul", ("float64",) * 3),

@@ -51,7 +51,7 @@ def limited(
     assert all(max(found) <= _LIMIT for name, found in sizes.items() if name not in fixed), sizes
 
 
-@pytest.mark.parametrize("text", ["count.h", "sort.h", "softmax_rows.h", "wrap_index.h"])
+@pytest.mark.parametrize("text", ["count.h", "sort.h", "normalize_rows.h", "wrap_index.h"])
 def test_workloads_have_the_bits_of_the_cpu(limited: dict[str, set[int]], text: str) -> None:
     assert differs(text, "limited:0") == ""
     assert text in WORKLOADS

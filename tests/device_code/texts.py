@@ -161,8 +161,10 @@ def _calls(op: str, layout: Layout, dtypes: tuple[str, ...]) -> Iterator[_Call]:
             ((5000, 3), (1, 5000)),
         )
         for shape, strides in forms:
-            x, y = (_array(dtype, shape, strides) for dtype in dtypes)
-            yield _Call([x], [y if kept else _array(dtypes[1], shape[:-1])])
+            x, y = (_array(dtype, shape, strides) for dtype in (dtypes[0], dtypes[-1]))
+            behind = [_array(dtype, shape[-1:]) for dtype in dtypes[1:-1]]
+            out = y if kept else _array(dtypes[-1], shape[:-1])
+            yield _Call([x, *behind], [out], (0,) * (op == "layer_norm"))
     elif structure is Structure.SORT:
         for shape in ((3, 5000), (3, 7, 5), (2,) * 8):
             yield _Call([_array(dtypes[0], shape)], [_array(dtypes[1], shape)], (0,))

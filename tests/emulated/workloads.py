@@ -86,15 +86,22 @@ def _scan_tiles(make: Make) -> Iterator[px.Array]:
     yield px.cumulative_sum(make(np.arange(140000, dtype="int16")))
 
 
-def _softmax(make: Make) -> Iterator[px.Array]:
+def _rows(make: Make) -> Iterator[px.Array]:
     """Rows of one block, more of them than groups, short and long; rows of several, and columns."""
-    for shape in ((9, 700), (70, 9), (70, 200), (2, 1), (1, BLOCK), (2, BLOCK + 5)):
-        yield px.softmax(make(_numbers(*shape)))
-    yield px.softmax(make(_numbers(40, 90)), axis=0)
-    yield px.softmax(make(_numbers(BLOCK + 5, 3, 4)), axis=0)
     odd = _numbers(70, 100)
     odd[3, 7], odd[5], odd[6, 99], odd[8, 0] = np.nan, -np.inf, np.inf, np.nan
-    yield px.softmax(make(odd))
+    for function in (px.softmax, px.nn.log_softmax, _layer_norm):
+        for shape in ((9, 700), (70, 9), (70, 200), (2, 1), (1, BLOCK), (2, BLOCK + 5)):
+            yield function(make(_numbers(*shape)))
+        yield function(make(_numbers(40, 90)).T)
+        yield function(px.permute_dims(make(_numbers(BLOCK + 5, 3, 4)), (1, 2, 0)))
+        yield function(make(odd))
+
+
+def _layer_norm(x: px.Array) -> px.Array:
+    n = x.shape[-1]
+    weight, bias = (px.asarray(_numbers(n), device=x.device) for _ in range(2))
+    return px.nn.layer_norm(x, n, weight, bias)
 
 
 def _tiles(make: Make) -> Iterator[px.Array]:
@@ -150,7 +157,7 @@ WORKLOADS: dict[str, Callable[[Make], Iterator[px.Array]]] = {
     "scan_tiles.h": _scan_tiles,
     "scan_totals.h": _scan_tiles,
     "selection_groups.h": _select,
-    "softmax_rows.h": _softmax,
+    "normalize_rows.h": _rows,
     "sort.h": _sort,
     "sort_radix.h": _digits,
     "wrap_index.h": _wrap,

@@ -120,7 +120,7 @@ def test_long_integer_contractions_wrap(name: str, cpu: px.Device) -> None:
     assert_same(px.asarray(a, device=cpu) @ px.asarray(b, device=cpu), want, name)
 
 
-# ---- softmax -------------------------------------------------------------------------------------
+# ---- rows ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["float16", "bfloat16", "float32"])
@@ -129,6 +129,22 @@ def test_order_of_softmax(name: str, cpu: px.Device) -> None:
         x = (generator(name, n).standard_normal(n) * 30).astype(host_dtype(name))
         want = order_model.softmax(computed(x)).astype(x.dtype)
         assert_same(px.softmax(px.asarray(x, device=cpu)), want, f"{n}")
+        logs = order_model.log_softmax(computed(x)).astype(x.dtype)
+        assert_same(px.nn.log_softmax(px.asarray(x, device=cpu)), logs, f"logarithm of {n}")
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float32"])
+def test_order_of_layer_norm(name: str, cpu: px.Device) -> None:
+    for n in (1, 2, 63, 64, 65, 1000, 4097, 70_001):
+        some = generator(name, n).standard_normal((3, n)) * 3 + 1
+        x, weight, bias = some.astype(host_dtype(name))
+        operands = (px.asarray(a, device=cpu) for a in (x, weight, bias))
+        first, *others = (computed(a) for a in (x, weight, bias))
+        want = order_model.layer_norm(first, *others, 1e-5).astype(x.dtype)
+        got = px.nn.layer_norm(next(operands), n, *operands)
+        assert_same(got, want, f"{n}")
+        none = order_model.layer_norm(first, np.float32(1), np.float32(-0.0), 0.5).astype(x.dtype)
+        assert_same(px.nn.layer_norm(px.asarray(x, device=cpu), n, eps=0.5), none, f"{n} alone")
 
 
 def test_the_exponential_inside_of_softmax(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -22,7 +22,10 @@ Params = tuple[tuple[int, ...], ...]
 
 
 class Along:
-    """An overload with data for it, and all params that it may have."""
+    """An overload with data for it, all params that it may have, and its other operands.
+
+    These are one of a row's length for each dtype behind the first.
+    """
 
     def __init__(self, check: Check, data: Data, params: Params = ((),)) -> None:
         self.check = check
@@ -37,11 +40,17 @@ class Along:
         x = self._data(overload.op, overload.inputs[0], count, shape[-1], self._rng)
         return x.reshape(shape)
 
+    def others(self, n: int) -> tuple[HostArray, ...]:
+        """Return the operands behind the first for rows of n elements."""
+        op, inputs = self.check.overload.op, self.check.overload.inputs
+        return tuple(self._data(op, name, 1, n, self._rng)[0] for name in inputs[1:])
+
     def _chance(self, *kinds: str) -> str:
         return str(self._rng.choice(kinds or NAMES))
 
     def _run(self, x: HostArray, layout: str, out_layout: str, params: tuple[int, ...]) -> None:
-        self.check.run(f"{layout} {x.shape}", (x,), params, (layout,), out_layout)
+        args = (x, *self.others(x.shape[-1]))
+        self.check.run(f"{layout} {x.shape}", args, params, (layout,), out_layout)
 
     def everything(self, min_length: int = 0) -> None:
         """Run all of it; rows shorter than ``min_length`` are not asked for."""
@@ -93,7 +102,7 @@ class Along:
         cases = (((1, 70), (4, 70)), ((5, 1), (5, 70)), ((3, 1, 66), (3, 4, 66)))
         for number, (shape, target) in enumerate(cases):
             params = self.params[number % len(self.params)]
-            self.check.run_broadcast(self.rows(*shape), target, params)
+            self.check.run_broadcast(self.rows(*shape), target, params, self.others(target[-1]))
 
     def nothing(self, min_length: int) -> None:
         """No rows; rows of no elements."""

@@ -90,13 +90,24 @@ class Check:
         label = f"{label} to {out_layout}" + (f", params {params}" if params else "")
         self.judge(label, out, want, args)
 
-    def run_broadcast(self, x: HostArray, shape: tuple[int, ...], params: tuple[int, ...]) -> None:
-        """Launch on one operand that fills a shape by strides of 0."""
-        array = broadcast(self.case.device, x, shape, self.name)
-        args = (np.broadcast_to(x, shape).copy(),)
+    def run_broadcast(
+        self,
+        x: HostArray,
+        shape: tuple[int, ...],
+        params: tuple[int, ...],
+        others: tuple[HostArray, ...] = (),
+    ) -> None:
+        """Launch on an operand that fills a shape by strides of 0; the others are contiguous."""
+        device, names = self.case.device, self.overload.inputs[1:]
+        array = broadcast(device, x, shape, self.name)
+        behind = [
+            place(device, a, name, "contiguous").array
+            for a, name in zip(others, names, strict=True)
+        ]
+        args = (np.broadcast_to(x, shape).copy(), *others)
         want = expected(self.overload.op, args, self.to, params)
         label = f"broadcast {x.shape} as {shape}"
-        self.run_arrays(label, [array], args, params, "contiguous", want)
+        self.run_arrays(label, [array, *behind], args, params, "contiguous", want)
 
     def judge(
         self, label: str, out: Placed, want: Expectation, args: tuple[HostArray, ...]

@@ -1,4 +1,4 @@
-/* The rows of the reduction, scan, softmax, generation and random kernels, for the runtime's table. */
+/* The rows of the reduction, scan, row, generation and random kernels, for the runtime's table. */
 #ifndef PHX_CPU_LISTS_REDUCE_H_
 #define PHX_CPU_LISTS_REDUCE_H_
 
@@ -10,7 +10,7 @@ cpu_kernel_list phx_reduce_extreme_kernels(void); /* max, min */
 cpu_kernel_list phx_reduce_place_kernels(void);   /* argmax, argmin */
 cpu_kernel_list phx_reduce_logical_kernels(void); /* any, all, count_nonzero */
 cpu_kernel_list phx_scan_kernels(void);           /* cumulative_sum, cumulative_prod */
-cpu_kernel_list phx_softmax_kernels(void);        /* softmax */
+cpu_kernel_list phx_normalize_kernels(void);      /* softmax, log_softmax, layer_norm */
 cpu_kernel_list phx_generate_kernels(void);       /* arange */
 cpu_kernel_list phx_random_kernels(void);         /* random_bits, ... */
 cpu_kernel_list phx_fft_kernels(void);            /* fft */

@@ -1,13 +1,13 @@
-"""softmax where a work-item is a core."""
+"""softmax, log_softmax and layer_norm where a work-item is a core."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from phalanx.device_code.normalize import Normalize, recipe
 from phalanx.device_code.recipe import Program, Recipe, Traits, divide_up
 from phalanx.device_code.reduction import Reducer, SizedLaunch
 from phalanx.device_code.reduction_rules import Rules
-from phalanx.device_code.softmax import Softmax, recipe
 from phalanx.optable.structured import BLOCK
 
 from .cores import GRAIN, items, serial, template
@@ -25,19 +25,19 @@ _GRAIN = GRAIN // 4
 
 
 def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Recipe | None:
-    """Return the recipe of softmax where work-items are cores."""
-    del op, layout  # there is one for all strides
-    return recipe(dtypes[0], _SerialSoftmax(dtypes[0], traits)) if serial(traits) else None
+    """Return the recipe of an op where work-items are cores."""
+    del layout  # there is one for all strides
+    return recipe(_Serial(op, dtypes[0], traits)) if serial(traits) else None
 
 
-class _SerialSoftmax(Softmax):
+class _Serial(Normalize):
     def macros(self, kind: str) -> dict[str, str]:
         """Return what the kernels need defined besides."""
         return {"WIDTH": str(_WIDTH), "WIDE_F": "float16" if kind == "f32" else "double16"}
 
     def source(self) -> str:
         """Return the kernels."""
-        return template("softmax_serial.cl")
+        return template("normalize_serial.cl")
 
     def reducer(self, op: str, rules: Rules) -> Reducer:
         """Return what reduces rows."""
@@ -46,7 +46,7 @@ class _SerialSoftmax(Softmax):
     @property
     def programs(self) -> tuple[Program, ...]:
         """The programs for contiguous rows."""
-        return self.program, *self.largest.programs, *self.sum.programs
+        return self.program, *self.centre.programs, *self.sum.programs
 
     def plan_rows(self, plan: Plan) -> tuple[Program, SizedLaunch]:
         """Return the program and the launch where rows are one block."""

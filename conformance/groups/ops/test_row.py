@@ -1,14 +1,16 @@
-"""Softmax, in every layout, against the reference."""
+"""Softmax, its logarithm and layer norm, in every layout, against the reference."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from phalanx.conformance.calls import along_params
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.ops.along import MANY_BLOCKS, Along
 from phalanx.conformance.groups.ops.structured_check import Check
 from phalanx.conformance.overloads import Overload, overloads
 from phalanx.conformance.reference.formats import FORMATS, host_dtype
+from phalanx.conformance.reference.near import ACCUMULATOR
 from phalanx.conformance.reference.values import HostArray
 from phalanx.optable import Structure
 
@@ -17,13 +19,14 @@ from phalanx.optable import Structure
 def test_row(case: Case, overload: Overload) -> None:
     """Every length and layout; rows whose powers would overflow; infinities and NaN."""
     check = Check(case, overload)
-    along = Along(check, _rows)
+    along = Along(check, _rows, along_params(overload))
     along.everything()
-    specials(check)
+    specials(check, along)
     if check.name == "float32" or not case.quick:
         along.large(MANY_BLOCKS)
         many = case.rng("many").standard_normal(MANY_BLOCKS)  # no block counts less than another
-        check.run("a row of many blocks", (many.astype(host_dtype(check.name)),))
+        args = (many.astype(host_dtype(check.name)), *along.others(MANY_BLOCKS))
+        check.run("a row of many blocks", args, along.params[0])
     case.finish()
 
 
@@ -37,11 +40,16 @@ def _rows(_op: str, name: str, count: int, n: int, rng: np.random.Generator) -> 
     return x.astype(host_dtype(name))
 
 
-def specials(check: Check) -> None:
-    """The largest numbers, equal ones, far ones, infinities and NaN."""
+def specials(check: Check, along: Along) -> None:
+    """The largest numbers, equal ones, far ones, zeros, infinities and NaN."""
     top = (2.0 - 2.0 ** (1 - FORMATS[check.name][0])) * 2.0 ** FORMATS[check.name][2]
-    table = np.zeros((9, 75))
+    if check.overload.op == "layer_norm":  # the squares of a row must not overflow
+        top = min(top, 2.0 ** (FORMATS[ACCUMULATOR[check.name]][2] // 2 - 5))
+    table = np.zeros((12, 75))
     table[0, 74], table[1], table[2] = top, top, -top
     table[3, ::2], table[4, 3], table[5] = -np.inf, np.inf, -np.inf
     table[6, 74], table[7, 0], table[8] = np.nan, np.nan, np.linspace(-100, 10, 75)
-    check.run("special values", (table.astype(host_dtype(check.name)),))
+    table[9], table[10], table[11, 1::2] = -0.0, 7.0, -0.0
+    others = along.others(75)
+    for params in along.params:
+        check.run("special values", (table.astype(host_dtype(check.name)), *others), params)
