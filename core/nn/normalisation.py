@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 from phalanx._warm import Array, DType, along_axis, empty, launch, normal_axis, view
-from phalanx.arrays.checks import need_array, need_real
+from phalanx.arrays.checks import need_array, need_one_device, need_real
 from phalanx.arrays.data_types import as_dtype, astype, finfo
 from phalanx.fft.tables import kept
 from phalanx.namespace import reductions
@@ -101,6 +101,7 @@ def _scaled(name: str, input: Array, shape: tuple[int, ...], **parameters: Array
         if value is None:
             continue
         need_same_dtype(name, input, **{what: value})
+        need_one_device(name, input, value)
         if value.shape != shape:
             raise ValueError(
                 f"{name}: {what} has the shape {value.shape}, the normalized shape is {shape}"
@@ -145,7 +146,7 @@ def layer_norm(
 
 def _bits(number: float) -> int:
     """The bits of a float64 as the param that a launch takes."""
-    return int.from_bytes(struct.pack("<d", number), "little", signed=True)
+    return int.from_bytes(struct.pack("<d", float(number)), "little", signed=True)
 
 
 def _weights(given: Array | None, neutral: float, x: Array) -> Array:

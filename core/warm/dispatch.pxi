@@ -348,15 +348,21 @@ cdef int _dispatch_other(Device device, str op, tuple dtypes, list inputs, list 
 def launch(str op not None, tuple inputs not None, tuple outputs not None, tuple params=()):
     """Run an op on canonical operands (see ``docs/ops.md``) into arrays that exist.
 
-    ``inputs`` are arrays of the outputs' device. Enqueues on the current stream and returns; native
-    failures of inline streams raise here.
+    All arrays lie on one device. Enqueues on the current stream and returns; native failures of
+    inline streams raise here.
 
     Raises:
+        DeviceMismatchError: arrays of several devices.
         UnsupportedOpError: no kernel, and the policy forbids a fallback.
     """
     cdef Device device = (<Array?>outputs[0]).device
     cdef Stream s = current_stream_of(device)
     cdef Kernel kernel
+    for x in inputs + outputs:
+        if (<Array?>x).device is not device:
+            raise errors.DeviceMismatchError(
+                f"{op} into an array on {device} of one on {(<Array>x).device}: move it, for example "
+                f'with x.to_device("{device}")')
     if len(inputs) + len(outputs) > 8 or len(params) > 8:
         raise ValueError(f"{op}: at most 8 operands and 8 params")
     key = (op, *[(<Array?>x).dtype for x in inputs + outputs])

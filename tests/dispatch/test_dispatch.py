@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy_check import check, sample
+from phalanx._warm import launch
 from phalanx.namespace.public import public_function
 from phalanx.optable import OPS, Structure
 from phalanx.testing import ReferenceDriver
@@ -106,6 +107,9 @@ class TestDevices:
             lambda: px.clip(a, px.ones(2, device="fake:1"), 2.0),
             lambda: px.isin(a, px.ones(2, device="fake:1")),
             lambda: a[px.ones((), dtype=px.bool, device="fake:1")],
+            lambda: px.nn.layer_norm(a, 2, b[0]),
+            lambda: px.nn.rms_norm(a, 2, b[0]),
+            lambda: launch("sum", (b,), (px.empty(3, device="fake:0"),)),
         ):
             with pytest.raises(px.DeviceMismatchError):
                 call()
@@ -472,7 +476,6 @@ class TestCanonicalForms:
         assert [launch.op for launch in driver.launches] == ["copy", "sum"]
 
     def test_launch_refuses_more_operands_than_kernels_take(self, fake: px.Device) -> None:
-        from phalanx._warm import launch
 
         x = px.ones(1)
         with pytest.raises(ValueError, match="at most 8"):

@@ -21,6 +21,8 @@ MISTAKES: tuple[tuple[str, type[Exception], str], ...] = (
     ("nn.layer_norm(x, ())", ValueError, "layer_norm: normalized_shape () is not the end"),
     ("nn.layer_norm(x, 3, px.ones(2))", ValueError, "layer_norm: weight has the shape (2,)"),
     ("nn.layer_norm(x, 3, f)", TypeError, "layer_norm: weight is float32 and the input float64"),
+    ("nn.layer_norm(x, 3, eps='1')", TypeError, "layer_norm: eps is a number, got '1'"),
+    ("nn.layer_norm(x, 3, eps=10**400)", OverflowError, "int too large to convert to float"),
     ("nn.rms_norm(x, 3.0)", TypeError, "rms_norm: normalized_shape takes an int or a tuple"),
     ("nn.normalize(x, p=0)", ValueError, "normalize: p is positive, got 0"),
     ("nn.mse_loss(x, f)", TypeError, "mse_loss: target is float32 and the input float64"),
