@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
-from phalanx._warm import Array, cast, normal_axis, taken, view
+from phalanx._warm import Array, cast, empty, launch, normal_axis, taken, view
 from phalanx.arrays.checks import need_array
 from phalanx.arrays.data_types import int64
 from phalanx.arrays.indexing import getitem
+from phalanx.arrays.transfer import contiguous
 
 from .creation import arange
 from .manipulation import broadcast_shapes, broadcast_to
@@ -80,6 +82,8 @@ def take_along_axis(x: Array, indices: Array, /, axis: int = -1) -> Array:
     if x.ndim == 1 and indices.device is x.device:
         result: Array = taken(x, indices, 0)
         return result
+    if x.size and indices.device is x.device and _like_but(x.shape, indices.shape, axis):
+        return _taken_along(contiguous(x), contiguous(cast(indices, int64)), axis)
     rest = broadcast_shapes(
         (*x.shape[:axis], 1, *x.shape[axis + 1 :]),
         (*indices.shape[:axis], 1, *indices.shape[axis + 1 :]),
@@ -98,3 +102,26 @@ def take_along_axis(x: Array, indices: Array, /, axis: int = -1) -> Array:
             strides[a] = 1
             keys.append(broadcast_to(view(steps, tuple(ones), tuple(strides)), shape))
     return getitem(source, tuple(keys))
+
+
+def _like_but(shape: tuple[int, ...], other: tuple[int, ...], axis: int) -> bool:
+    return shape[:axis] == other[:axis] and shape[axis + 1 :] == other[axis + 1 :]
+
+
+def _taken_along(x: Array, places: Array, axis: int) -> Array:
+    """The elements of contiguous x (outer, n, inner) at contiguous places (outer, m, inner)."""
+    n, m = x.shape[axis], places.shape[axis]
+    outer, inner = prod(x.shape[:axis]), prod(x.shape[axis + 1 :])
+    out = empty(places.shape, x.dtype, x.device)
+    if not out.size:
+        return out
+    offsets = empty((out.size,), int64, x.device)
+    launch("wrap_index", (view(places, (out.size,), (1,)),), (offsets,), (n, inner))
+    every = view(offsets, (outer, m, inner), (m * inner, inner, 1))
+    if outer > 1:
+        rows = arange(0, outer * n * inner, n * inner, device=x.device)
+        every += view(rows, every.shape, (1, 0, 0))
+    if inner > 1:
+        every += view(arange(inner, device=x.device), every.shape, (0, 0, 1))
+    launch("gather", (view(x, (), ()), offsets), (view(out, (out.size,), (1,)),))
+    return out

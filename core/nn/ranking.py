@@ -13,9 +13,10 @@ from phalanx.namespace import reductions
 from phalanx.namespace.creation import arange
 from phalanx.namespace.elementwise import isnan, where
 from phalanx.namespace.manipulation import concat, expand_dims, moveaxis, reshape
+from phalanx.namespace.taking import take_along_axis
 
-#: Rows up to this length are sorted whole.
-_SHORT = 64
+#: Rows up to this length, and arrays of as few elements in all, are sorted whole.
+_SHORT, _FEW = 64, 2**13
 
 
 class TopK(NamedTuple):
@@ -54,6 +55,8 @@ def topk(input: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool
         raise ValueError(
             f"topk: k is from 0 to {n} along axis {axis} of {input.shape}, got {count}"
         )
+    if input.size <= _FEW or n <= _SHORT or input.dtype.kind == "b":
+        return _sorted(input, axis, count, largest)
     last = moveaxis(input, axis, -1)
     rows = contiguous(reshape(last, (prod(last.shape[:-1]), n)))
     values, places = _of_rows(rows, count, largest)
@@ -65,8 +68,8 @@ def _of_rows(x: Array, k: int, largest: bool) -> tuple[Array, Array]:
     """Values and places (rows, k) of a matrix (rows, n)."""
     n = x.shape[1]
     block = _block(n, k)
-    if x.size == 0 or k == 0 or n <= _SHORT or block < 4 or x.dtype.kind == "b":
-        return _sorted(x, k, largest)
+    if k == 0 or n <= _SHORT or block < 4:
+        return _sorted(x, 1, k, largest)
     return _of_blocks(x, k, largest, block)
 
 
@@ -79,17 +82,11 @@ def _block(n: int, k: int) -> int:
     return max(fast, isqrt(n // max(k, 1)))
 
 
-def _sorted(x: Array, k: int, largest: bool) -> tuple[Array, Array]:
-    places = along_axis("argsort", x, 1, int64, (int(largest),))[:, :k]
-    return _at(x, places), places
-
-
-def _at(x: Array, places: Array) -> Array:
-    """The elements of each row (rows, n) at its places (rows, m)."""
-    rows, n = x.shape
-    begins = expand_dims(arange(0, rows * n, n, device=x.device), axis=1) if n else places
-    result: Array = taken(reshape(x, (-1,)), places + begins, 0)
-    return result
+def _sorted(x: Array, axis: int, k: int, largest: bool) -> TopK:
+    order = along_axis("argsort", x, axis, int64, (int(largest),))
+    shape = (*x.shape[:axis], k, *x.shape[axis + 1 :])
+    places = contiguous(view(order, shape, order.strides))
+    return TopK(take_along_axis(x, places, axis), places)
 
 
 def _of_blocks(x: Array, k: int, largest: bool, block: int) -> tuple[Array, Array]:
@@ -114,7 +111,7 @@ def _of_blocks(x: Array, k: int, largest: bool, block: int) -> tuple[Array, Arra
         candidates = concat([candidates, x[:, blocks * block :]], axis=1)
         places = concat([places, rest], axis=1)
     values, among = _of_rows(candidates, k, largest)
-    return values, _at(places, among)
+    return values, take_along_axis(places, among, 1)
 
 
 def _ends(x: Array, largest: bool) -> Array:
