@@ -362,6 +362,8 @@ cdef class Array:
         return indexing.getitem(self, key)
 
     def __setitem__(self, key, value):
+        if put_plainly(self, key, value):
+            return
         from .arrays import indexing
 
         indexing.setitem(self, key, value)

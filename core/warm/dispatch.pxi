@@ -358,14 +358,15 @@ def launch(str op not None, tuple inputs not None, tuple outputs not None, tuple
     cdef Device device = (<Array?>outputs[0]).device
     cdef Stream s = current_stream_of(device)
     cdef Kernel kernel
-    for x in inputs + outputs:
+    cdef tuple arrays = inputs + outputs
+    for x in arrays:
         if (<Array?>x).device is not device:
             raise errors.DeviceMismatchError(
                 f"{op} into an array on {device} of one on {(<Array>x).device}: move it, for example "
                 f'with x.to_device("{device}")')
-    if len(inputs) + len(outputs) > 8 or len(params) > 8:
+    if len(arrays) > 8 or len(params) > 8:
         raise ValueError(f"{op}: at most 8 operands and 8 params")
-    key = (op, *[(<Array?>x).dtype for x in inputs + outputs])
+    key = (op, *[(<Array>x).dtype for x in arrays])
     kernel = kernel_at(device, key)
     if kernel is None:
         _dispatch_other(device, op, names_of(key), list(inputs), list(outputs), params, s)

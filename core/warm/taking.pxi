@@ -18,6 +18,63 @@ cdef Array flat_view(Array x):
     return view_of(x, 1, dims, dims + 1, 0)
 
 
+cdef Array offsets_of(Array x, Array index, int axis):
+    """The element offsets (count,) of the slices along an axis that an index names; checks it."""
+    cdef Stream s = current_stream_of(x.device)
+    cdef Array offsets = new_array(x.device, <DType>_dtypes[INT64], 1, &index.count, s)
+    if index.count:
+        whole = flat_view(in_c_order(cast_array(index, <DType>_dtypes[INT64])))
+        launch("wrap_index", (whole,), (offsets,), (x.t.shape[axis], x.t.strides[axis]))
+    return offsets
+
+
+cdef bint put_plainly(Array x, object key, object value) except -1:
+    """``x[key] = value`` for a number or an array that fits as it is; false for all else."""
+    cdef Array target = basic_view(x, key)
+    cdef Array source
+    if type(value) is float and x.dtype.kind == "f" and target is not None:
+        fill(target, value)
+        return True
+    if type(value) is not Array:
+        return False
+    source = <Array>value
+    if source.dtype is not x.dtype or source.device is not x.device:
+        return False
+    if target is None:
+        return put_slices(x, key, source)
+    if not same_shape(target, source):
+        return False
+    assign(target, source)
+    return True
+
+
+cdef bint put_slices(Array x, object key, Array source) except -1:
+    """The same for one integer array as the key and contiguous slices of the dtype and device."""
+    cdef int64_t dims[MAX_NDIM + 1]
+    cdef int64_t steps[MAX_NDIM + 1]
+    cdef Array index
+    cdef int i, n = x.t.ndim - 1
+    if type(key) is not Array or n < 0 or not source.contiguous or overlaps(source, x):
+        return False
+    index = <Array>key
+    if (index.device is not x.device or index.dtype.kind not in "iu" or not source.count
+            or source.t.ndim != n + index.t.ndim):
+        return False
+    for i in range(source.t.ndim):
+        if source.t.shape[i] != (index.t.shape[i] if i < index.t.ndim
+                                 else x.t.shape[1 + i - index.t.ndim]):
+            return False
+    check_writable(x)
+    dims[0], steps[0] = index.count, source.count // index.count
+    for i in range(n):
+        dims[1 + i] = x.t.shape[1 + i]
+        steps[1 + i] = source.t.strides[index.t.ndim + i]
+    rows = view_of(source, n + 1, dims, steps, 0)
+    launch("scatter", (rows, offsets_of(x, index, 0)),
+           (view_of(x, n, x.t.shape + 1, x.t.strides + 1, 0),))
+    return True
+
+
 def taken(Array x not None, Array index not None, int axis):
     """Slices along an axis at indices of any shape, whose axes come to stand there.
 
@@ -35,10 +92,7 @@ def taken(Array x not None, Array index not None, int axis):
     for i in range(n):
         rest[i] = x.t.shape[i + (i >= axis)]
         rest[MAX_NDIM + i] = x.t.strides[i + (i >= axis)]
-    offsets = new_array(x.device, <DType>_dtypes[INT64], 1, &index.count, s)
-    if index.count:
-        whole = flat_view(in_c_order(cast_array(index, <DType>_dtypes[INT64])))
-        launch("wrap_index", (whole,), (offsets,), (x.t.shape[axis], x.t.strides[axis]))
+    offsets = offsets_of(x, index, axis)
     dims[0] = index.count
     memcpy(dims + 1, rest, n * sizeof(int64_t))
     out = new_array(x.device, x.dtype, n + 1, dims, s)
