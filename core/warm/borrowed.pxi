@@ -82,9 +82,22 @@ cdef uint64_t _ranges = 0
 
 cdef inline Buffer uses_of(Buffer b):
     """The buffer that keeps the record of uses."""
-    while b.holding is not None and b.holding.shared is not None:
-        b = b.holding.shared
-    return b
+    if b.holding is None or b.holding.shared is None:
+        return b
+    return record_of(b)
+
+
+cdef Buffer record_of(Buffer b):
+    """The same of a buffer that shares its record; the way there is short from now on."""
+    cdef Buffer found = b
+    cdef Buffer following
+    while found.holding is not None and found.holding.shared is not None:
+        found = found.holding.shared
+    while b is not found:
+        following = b.holding.shared
+        b.holding.shared = found
+        b = following
+    return found
 
 
 cdef int make_reachable(Buffer b, object space, uint64_t start, uint64_t size) except -1:
@@ -134,11 +147,15 @@ cpdef int share_uses(Buffer a, Buffer b) except -1:
         first, second = uses_of(a), uses_of(b)
     if first is second:
         return 0
-    cdef Buffer both = Buffer.__new__(Buffer)
-    both.device = first.device
+    cdef Buffer both = first if first.is_record else second if second.is_record else None
+    if both is None:
+        both = Buffer.__new__(Buffer)
+        both.is_record = True
+        both.device = first.device
     both.timeline = first.timeline
     for a in (first, second):
-        holding_of(a).shared = both
-        a.timeline = None  # the short way of a launch is not for shared memory
+        if a is not both:
+            holding_of(a).shared = both
+            a.timeline = None  # the short way of a launch is not for shared memory
         a.readers = None
     return 0

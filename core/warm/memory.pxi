@@ -30,6 +30,7 @@ cdef class Buffer:
     cdef uint64_t read_seq    # last read on the same timeline
     cdef dict readers         # other timelines that used it -> number of the last use
     cdef Holding holding      # None for an ordinary block
+    cdef bint is_record       # no memory of its own: the uses of several buffers over one memory
     cdef object __weakref__
 
     @property
@@ -62,7 +63,7 @@ cdef class Buffer:
 
     def __dealloc__(self):
         if self.block == NULL:
-            if self.holding is not None:
+            if self.holding is not None and not self.is_record:
                 park(self)
         elif self.readers is None and self.holding is None and self.timeline.id == self.home:
             phx_pool_free(self.pool.pool, self.block)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -149,3 +150,19 @@ def test_export_keeps_the_array(opened: Sharing) -> None:
     px.empty_cache("sharing:0")
     assert handle in opened.blocks
     assert seen.tolist() == [2.0] * 5
+
+
+@pytest.mark.needs_cpu
+def test_memory_that_is_lent_again_and_again_keeps_one_record_of_its_uses() -> None:
+    x = px.ones(3, device="cpu:0")
+    others = [px.from_dlpack(x) for _ in range(10)]
+    before = sys.getallocatedblocks()
+    for _ in range(10_000):  # dead ranges are forgotten after a thousand or so
+        y = px.from_dlpack(x)
+        y += 1
+    assert sys.getallocatedblocks() - before < 10_000
+    assert x.tolist() == others[0].tolist() == [10_001.0] * 3
+    two = [px.from_dlpack(px.from_dlpack(a)) for a in (px.zeros(4, device="cpu:0"), x)]
+    del others, y
+    two[1][0] = 5.0
+    assert x.tolist() == [5.0, 10_001.0, 10_001.0]
