@@ -203,6 +203,10 @@ uint64_t phx_pool_pending_bytes(const phx_pool *pool);
 phx_pool_status phx_pool_adopt_stream(phx_pool *pool, uint32_t from, uint32_t to,
                                       uint64_t *moved_bytes);
 
+/* Moves one free block of `from` that fits `size` to `to`: 1, or 0 if there is none. Legal where
+ * phx_pool_adopt_stream is, and takes no time in proportion to the blocks. */
+int phx_pool_hand_over(phx_pool *pool, uint32_t from, uint32_t to, uint64_t size);
+
 /* A stream other than `stream` with a free block that fits `size`, or -1: whom to wait for and
  * adopt. */
 int64_t phx_pool_find_donor(phx_pool *pool, uint64_t size, uint32_t stream);

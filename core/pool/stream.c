@@ -232,6 +232,26 @@ phx_pool_status phx_pool_adopt_stream(phx_pool *pool, uint32_t from, uint32_t to
     return status;
 }
 
+int phx_pool_hand_over(phx_pool *pool, uint32_t from, uint32_t to, uint64_t size) {
+    uint64_t rounded = phx_pool_round_size(pool, size);
+    phx_block *block = NULL;
+    if (!rounded || to >= PHX_POOL_MAX_STREAMS)
+        return 0;
+    pool_enter(pool);
+    pool_stream *stream = pool_find_stream(pool, from);
+    if (stream && (pool_find_stream(pool, to) || pool_make_stream(pool, to))) {
+        bin_set *bins = &stream->bins[pool_kind(rounded)];
+        if ((block = bin_find(bins, rounded, pool->shift))) {
+            bin_remove(bins, block, pool->shift);
+            pool->free_blocks--;
+            block->stream = (uint16_t)to;
+            pool_put_free(pool, block);
+        }
+    }
+    pool_leave(pool);
+    return block != NULL;
+}
+
 int64_t phx_pool_find_donor(phx_pool *pool, uint64_t size, uint32_t stream) {
     uint64_t rounded = phx_pool_round_size(pool, size);
     int64_t donor = -1;

@@ -58,6 +58,7 @@ cdef extern from "pool/pool.h" nogil:
     uint64_t phx_pool_pending_bytes(const phx_pool *pool)
     phx_pool_status phx_pool_adopt_stream(phx_pool *pool, uint32_t source, uint32_t target,
                                           uint64_t *moved_bytes)
+    int phx_pool_hand_over(phx_pool *pool, uint32_t source, uint32_t target, uint64_t size)
     uint64_t phx_pool_round_size(const phx_pool *pool, uint64_t size)
     uint64_t phx_pool_segment_size(phx_pool *pool, uint64_t size, uint32_t stream)
     phx_pool_status phx_pool_add_segment(phx_pool *pool, void *handle, uint64_t size,
@@ -154,7 +155,8 @@ cdef class Pool:
         """Find memory beyond the stream's own bins, from the cheapest remedy to the dearest."""
         cdef phx_block *block = NULL
         cdef uint32_t id = t.id
-        for remedy in (self._poll, self._add_segment, self._trim, self._adopt, self._add_segment):
+        for remedy in (self._poll, self._inherit, self._add_segment, self._trim, self._adopt,
+                       self._add_segment):
             if status == PHX_POOL_TOO_LARGE or status == PHX_POOL_NO_HOST_MEMORY:
                 break
             served = remedy(size, id)
@@ -343,6 +345,11 @@ cdef class Pool:
         for t in self.device.timelines():
             t.finish_quietly()
         phx_pool_sync_end(self.pool, ticket)
+
+    def _inherit(self, size, uint32_t id):
+        """Take over a block of the streams that have ended."""
+        cdef int64_t ended = self.device._ended
+        return ended >= 0 and phx_pool_hand_over(self.pool, ended, id, size) != 0
 
     def _adopt(self, size, uint32_t id):
         """Take over what other streams have free: take it, wait for all streams, use it."""

@@ -227,6 +227,7 @@ cdef class Device:
     cdef object _lock
     cdef list _timelines      # that have not ended
     cdef int _dropped         # of them, those whose Stream is gone
+    cdef int _ended           # the number under which memory of ended streams is kept, or -1
     cdef list _free_ids
     cdef uint32_t _next_id
     cdef tuple _spare_events  # driver events that no mark uses: those without time, those with
@@ -249,6 +250,7 @@ cdef class Device:
         self._timelines = []
         self._free_ids = []
         self._next_id = 1
+        self._ended = -1
         self._spare_events = ([], [])
         self._parked = []
         self._table = KernelTable.__new__(KernelTable)
@@ -408,13 +410,19 @@ cdef class Device:
         return 0
 
     cdef int forget_timeline(self, Timeline t) except -1:
-        """A timeline has ended: its number and its free memory serve others."""
+        """A timeline has ended: its number and its free memory serve others.
+
+        The number of the first one is nobody's from then on, and the memory of all is kept there.
+        """
         self._timelines.remove(t)
         if t.is_dropped:
             self._dropped -= 1
         if self.pool is not None and t.state == ENDED:
             phx_pool_set_completed(self.pool.pool, t.id, t.seq)
-            phx_pool_adopt_stream(self.pool.pool, t.id, self.default_stream.timeline.id, NULL)
+            if self._ended < 0:
+                self._ended = t.id
+                return 0
+            phx_pool_adopt_stream(self.pool.pool, t.id, self._ended, NULL)
         self._free_ids.append((t.id, t.seq))
         return 0
 

@@ -184,6 +184,24 @@ def test_a_segment_of_taken_blocks_is_not_empty(pool: Any) -> None:
     assert info.allocated == 0
 
 
+def test_a_block_is_handed_over_by_itself(pool: Any) -> None:
+    blocks = [pool.alloc(3 * MIB, stream=1)[0] for _ in range(4)]
+    for block in blocks[::2]:
+        pool.free(block)
+    for size, fits in ((200 * MIB, 0), (0, 0), (3 * MIB, 1), (3 * MIB, 1)):
+        assert pool.lib.phx_pool_hand_over(pool.c, 1, 2, size) == fits, size
+    assert pool.lib.phx_pool_hand_over(pool.c, 9, 2, MIB) == 0
+    assert pool.lib.phx_pool_hand_over(pool.c, 1, 2**16, MIB) == 0
+    taken = [pool.alloc(3 * MIB, stream=2, grow=False)[0] for _ in range(2)]
+    assert all(taken)
+    assert {block.stream for block in taken} == {2}
+    for block in (*taken, *blocks[1::2]):
+        pool.free(block)
+    pool.sync()
+    pool.adopt(1, 2)
+    assert pool.stats().free_blocks == pool.stats().segments
+
+
 def test_other_streams_get_a_block_only_after_adoption(pool: Any) -> None:
     block, _ = pool.alloc(5 * MIB, stream=1)
     where = pool.address(block)

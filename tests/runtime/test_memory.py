@@ -218,6 +218,37 @@ class TestEmptyCache:
         assert driver.used() > 0
 
 
+class TestEndedStreams:
+    def test_their_memory_serves_the_next(self, make_driver: Make) -> None:
+        make_driver(streams=True)
+        x = px.ones(100, device="own:0")
+        for number in range(40):
+            stream = px.Stream("own:0")
+            with stream:
+                y = x * 2
+            stream.synchronize()
+            if number % 2:
+                stream.close()
+            del stream
+            assert px.memory_stats("own:0")["segments"] <= 3, number
+        assert y.tolist() == [2.0] * 100
+
+    def test_several_at_once_need_as_many_segments(self, make_driver: Make) -> None:
+        make_driver(streams=True)
+        x = px.ones(100, device="own:0")
+        for _ in range(10):
+            streams = [px.Stream("own:0") for _ in range(4)]
+            results = []
+            for stream in streams:
+                with stream:
+                    results.append(x + x)
+            assert [float(px.sum(y)) for y in results] == [200.0] * 4
+            for stream in streams:
+                stream.close()
+            del results
+        assert px.memory_stats("own:0")["segments"] <= 7
+
+
 class TestOutOfMemory:
     def test_genuine(self, make_driver: Make) -> None:
         make_driver(memory=16 * MIB)
