@@ -23,6 +23,20 @@ cdef inline int check_buffer(Buffer b) except -1:
     return 0 if b.timeline is None else b.timeline.check_value(b.write_seq)
 
 
+cdef enum:
+    MANY_READERS = 8  # timelines that use a buffer before those are looked for that have done so
+
+
+cdef int forget_passed(dict readers) except -1:
+    """Drop the uses that are complete: an array that lives long meets streams without end."""
+    cdef Timeline t
+    for reader, seq in list(readers.items()):
+        t = reader
+        if t.done >= <uint64_t>seq or t.state >= ENDED:
+            del readers[reader]
+    return 0
+
+
 cdef int note_use(Timeline t, Buffer b, bint write) except -1:
     """Note that the launch published last reads or writes a buffer."""
     b = uses_of(b)
@@ -32,10 +46,12 @@ cdef int note_use(Timeline t, Buffer b, bint write) except -1:
         else:
             b.read_seq = t.seq
         return 0
-    # The last use on each other timeline is kept until the buffer dies: its memory is free only
-    # when all of them have passed.
+    # The last use on each other timeline is kept until it has passed, or the buffer dies: its memory
+    # is free only when all of them have passed.
     if b.readers is None:
         b.readers = {}
+    elif len(b.readers) >= MANY_READERS and t not in b.readers:
+        forget_passed(b.readers)
     if write:
         b.readers[b.timeline] = max(b.write_seq, b.read_seq)
         b.readers.pop(t, None)

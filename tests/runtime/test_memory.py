@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from itertools import pairwise
@@ -232,6 +233,23 @@ class TestEndedStreams:
             del stream
             assert px.memory_stats("own:0")["segments"] <= 3, number
         assert y.tolist() == [2.0] * 100
+
+    def test_an_array_that_all_of_them_read_forgets_them(self, make_driver: Make) -> None:
+        make_driver(streams=True)
+        x = px.ones(100, device="own:0")
+
+        def read() -> None:
+            with px.Stream("own:0") as stream:
+                x * 2
+            stream.synchronize()
+
+        for _ in range(20):
+            read()
+        before = sys.getallocatedblocks()
+        for _ in range(200):
+            read()
+        assert sys.getallocatedblocks() - before < 1000  # three objects and more for each one kept
+        assert x.tolist() == [1.0] * 100
 
     def test_several_at_once_need_as_many_segments(self, make_driver: Make) -> None:
         make_driver(streams=True)
