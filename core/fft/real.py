@@ -1,9 +1,9 @@
-"""Real transforms: of an even length through half as many pairs, of an odd one as complex ones."""
+"""Real transforms: of long, even rows through half as many pairs, of others as complex ones."""
 
 from __future__ import annotations
 
 from phalanx._warm import Array, assign, cast, empty, fill, launch, reinterpret, view
-from phalanx.namespace.elementwise import conj, real
+from phalanx.namespace.elementwise import conj, multiply, real
 
 from . import tables
 from .transform import bits, complex_of, cut, into
@@ -32,7 +32,7 @@ def to_pairs(x: Array, out: Array, scale: float) -> None:
         assign(out, target)
 
 
-def from_odd(x: Array, out: Array, n: int, scale: float) -> None:
+def from_whole(x: Array, out: Array, n: int, scale: float) -> None:
     """Transform n real numbers as complex ones; the first half is kept."""
     kind = out.dtype
     whole = empty((*out.shape[:-1], n), kind, out.device)
@@ -57,6 +57,22 @@ def to_odd(x: Array, out: Array, scale: float) -> None:
     assert m >= given
     made = empty((*rows, n), kind, out.device)
     into(whole, made, scale, inverse=True)
+    assign(out, real(made))
+
+
+def to_short(x: Array, out: Array, scale: float) -> None:
+    """Transform the first half of a Hermitian row as complex numbers; real parts are kept.
+
+    Doubled, the half stands for its mirror image, too, which the two ends do not have.
+    """
+    kind, n = x.dtype, out.shape[-1]
+    rows, given, middle = out.shape[:-1], x.shape[-1], n // 2
+    half = empty((*rows, given), kind, out.device)
+    assign(half, x)
+    ends = view(half, (*rows, 1 + given // (middle + 1)), (*half.strides[:-1], middle))
+    assign(ends, cast(multiply(real(ends), 0.5), kind))
+    made = empty((*rows, n), kind, out.device)
+    into(half, made, 2.0 * scale, inverse=True)
     assign(out, real(made))
 
 

@@ -18,6 +18,15 @@ RADIX_BITS, PASSES_PER_PARAM = 8, 7
 OWN_RADICES = (1, 2, 3, 4, 5, 7, 8)
 
 
+#: Shorter real rows are transformed as complex ones, which is as fast and more accurate.
+SHORTEST_OF_PAIRS = 200
+
+
+def goes_by_pairs(n: int) -> bool:
+    """Return whether a real row of n numbers is transformed as n / 2 complex ones."""
+    return n % 2 == 0 and n >= SHORTEST_OF_PAIRS
+
+
 @lru_cache(maxsize=4096)
 def radices(n: int) -> tuple[int, ...] | None:
     """Return the radices of the passes for a length n >= 1, in their order.
@@ -93,12 +102,12 @@ ROWS: tuple[Op, ...] = (
         "fft_from_pairs",
         "the first half (..., m + 1) of the transform of 2 m real numbers, from that of m pairs of "
         "them (..., m) and exp(-pi i k / m) for k in (m + 1,); params: half the scale",
-        "chains of fma, times the param",
+        "sums and products in pairs, rounded about once, times the param",
     ),
     _fourier(
         "fft_to_pairs",
         "the transform (..., m) of pairs of real numbers, from the first half of theirs (..., k), "
         "k <= m + 1, which zeros follow, and exp(-pi i k / m) for k in (m + 1,)",
-        "chains of fma",
+        "sums and products in pairs, rounded about once",
     ),
 )

@@ -13,8 +13,12 @@
  * d[j] of x[j] and x[r-j], and for q = 1 .. r/2 two chains of fma over j,
  * m = x[0] + sum cos(2 pi j q / r) s[j] and n = -sum sin(2 pi j q / r) d[j]: X[q], X[r-q] = m +- i n.
  *
- * PHX_FOURIER(F, K, FMA, FNMA) makes the functions for numbers of type F, which may be a vector of C:
- * K(x) is the constant x as F, FMA(a, b, c) is a*b + c and FNMA(a, b, c) is c - a*b, rounded once.
+ * What the last two do is rounded about once: sums come as pairs (Knuth, The Art of Computer Programming, volume 2,
+ * 4.2.2, theorem B), and so do products, by fma.
+ *
+ * PHX_FOURIER(F, K, FMA, FNMA, KNOWN) makes the functions for numbers of type F, which may be a vector of C:
+ * K(x) is the constant x as F, FMA(a, b, c) is a*b + c and FNMA(a, b, c) is c - a*b, rounded once; KNOWN(x) is
+ * x, and 0 for a NaN.
  */
 #ifndef PHX_SCALAR_FOURIER_H
 #define PHX_SCALAR_FOURIER_H
@@ -26,21 +30,38 @@
     re[(r) - (q)] = (mr) + (ni);                        \
     im[(r) - (q)] = (mi) - (nr);
 
-#define PHX_FOURIER(F, K, FMA, FNMA)                                                            \
+#define PHX_FOURIER(F, K, FMA, FNMA, KNOWN)                                                     \
     PHX_FN void phx_fft_twiddle_##F(F *re, F *im, F c, F s) {                                   \
         const F x = *re, y = *im;                                                               \
         *re = FNMA(y, s, x * c);                                                                \
         *im = FMA(y, c, x * s);                                                                 \
     }                                                                                           \
+    PHX_FN F phx_fft_sum_##F(F a, F b, F *low) {                                                \
+        const F sum = a + b, back = sum - a;                                                    \
+        *low = (a - (sum - back)) + (b - back);                                                 \
+        return sum;                                                                             \
+    }                                                                                           \
+    PHX_FN F phx_fft_turned_##F(F e, F x, F y, F c, F s, F low) {                               \
+        const F p = x * c, q = -(y * s);                                                        \
+        F lost, rest;                                                                           \
+        const F turned = phx_fft_sum_##F(p, q, &lost);                                          \
+        const F found = phx_fft_sum_##F(e, turned, &rest);                                      \
+        low = low + (FMA(x, c, -p) + FNMA(y, s, -q));                                           \
+        return found + KNOWN(rest + (lost + low));                                              \
+    }                                                                                           \
     PHX_FN void phx_fft_from_pairs_##F(F *re, F *im, F br, F bi, F c, F s) {                    \
-        const F er = *re + br, ei = *im - bi, dr = *im + bi, di = br - *re;                     \
-        *re = FNMA(di, s, FMA(dr, c, er));                                                      \
-        *im = FMA(dr, s, FMA(di, c, ei));                                                       \
+        F er, ei, xl, yl;                                                                       \
+        const F x = phx_fft_sum_##F(*im, bi, &xl), y = phx_fft_sum_##F(br, -*re, &yl);          \
+        const F sr = phx_fft_sum_##F(*re, br, &er), si = phx_fft_sum_##F(*im, -bi, &ei);        \
+        *re = phx_fft_turned_##F(sr, x, y, c, s, FNMA(yl, s, FMA(xl, c, er)));                  \
+        *im = phx_fft_turned_##F(si, y, -x, c, s, FMA(xl, s, FMA(yl, c, ei)));                  \
     }                                                                                           \
     PHX_FN void phx_fft_to_pairs_##F(F *re, F *im, F br, F bi, F c, F s) {                      \
-        const F er = *re + br, ei = *im - bi, dr = *re - br, di = *im + bi;                     \
-        *re = FNMA(di, c, FMA(dr, s, er));                                                      \
-        *im = FMA(di, s, FMA(dr, c, ei));                                                       \
+        F er, ei, xl, yl;                                                                       \
+        const F x = phx_fft_sum_##F(*re, -br, &xl), y = phx_fft_sum_##F(*im, bi, &yl);          \
+        const F sr = phx_fft_sum_##F(*re, br, &er), si = phx_fft_sum_##F(*im, -bi, &ei);        \
+        *re = phx_fft_turned_##F(sr, x, y, s, c, FNMA(yl, c, FMA(xl, s, er)));                  \
+        *im = phx_fft_turned_##F(si, y, -x, s, c, FMA(xl, c, FMA(yl, s, ei)));                  \
     }                                                                                           \
     PHX_FN void phx_fft2_##F(F *re, F *im) {                                                    \
         const F x = re[0], y = im[0];                                                           \
@@ -145,7 +166,9 @@
 #define PHX_FOURIER_DOUBLE_(x) x
 #define PHX_FOURIER_FNMAF_(a, b, c) phx_fmaf(-(a), b, c)
 #define PHX_FOURIER_FNMA_(a, b, c) phx_fma(-(a), b, c)
-PHX_FOURIER(f32, PHX_FOURIER_SINGLE_, phx_fmaf, PHX_FOURIER_FNMAF_)
-PHX_FOURIER(f64, PHX_FOURIER_DOUBLE_, phx_fma, PHX_FOURIER_FNMA_)
+PHX_FN f32 phx_fft_known_f32(f32 x) { return x == x ? x : 0.0f; }
+PHX_FN f64 phx_fft_known_f64(f64 x) { return x == x ? x : 0.0; }
+PHX_FOURIER(f32, PHX_FOURIER_SINGLE_, phx_fmaf, PHX_FOURIER_FNMAF_, phx_fft_known_f32)
+PHX_FOURIER(f64, PHX_FOURIER_DOUBLE_, phx_fma, PHX_FOURIER_FNMA_, phx_fft_known_f64)
 
 #endif

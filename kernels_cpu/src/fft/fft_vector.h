@@ -4,7 +4,7 @@
  * X_join between it and two vectors of numbers as they lie in memory. The lanes of a cell are not in
  * memory's order: X_split and X_join agree on one that takes few instructions. X_take and X_give move
  * cells: the next X_LEN numbers, numbers that are `step` apart, or only `count` of them; X_reversed has them
- * from the last to the first. The butterflies of core/scalar/fourier.h are there for X_v.
+ * from the last to the first; X_known has 0 for a NaN. The butterflies of core/scalar/fourier.h are there for X_v.
  */
 #ifndef PHX_CPU_FFT_VECTOR_H_
 #define PHX_CPU_FFT_VECTOR_H_
@@ -53,19 +53,22 @@ typedef struct {
     GEMM_INLINE X##_cell X##_join(X##_cell z) {                                      \
         return (X##_cell){(X##_v)__builtin_shuffle(z.re, z.im, (X##_places){LOW}),   \
                           (X##_v)__builtin_shuffle(z.re, z.im, (X##_places){HIGH})}; \
-    }
+    }                                                                                \
+    GEMM_INLINE X##_v X##_known(X##_v x) { return (X##_v)((X##_places)(x == x) & (X##_places)x); }
 
 #if f64_LEN > 1
 FFT_SHUFFLED(f64, int64_t, GEMM_VECTOR_BYTES, FFT_F64_EVEN, FFT_F64_ODD, FFT_F64_EVEN, FFT_F64_ODD)
 #else
 GEMM_INLINE f64_cell f64_split(f64_v a, f64_v b) { return (f64_cell){a, b}; }
 GEMM_INLINE f64_cell f64_join(f64_cell z) { return z; }
+GEMM_INLINE f64_v f64_known(f64_v x) { return phx_fft_known_f64(x); }
 #endif
 #if f32_LEN > 1
 FFT_SHUFFLED(f32, int32_t, GEMM_VECTOR_BYTES, FFT_F32_EVEN, FFT_F32_ODD, FFT_F32_LOW, FFT_F32_HIGH)
 #else
 GEMM_INLINE f32_cell f32_split(f32_v a, f32_v b) { return (f32_cell){a, b}; }
 GEMM_INLINE f32_cell f32_join(f32_cell z) { return z; }
+GEMM_INLINE f32_v f32_known(f32_v x) { return phx_fft_known_f32(x); }
 #endif
 
 /* ---- numbers that are apart ---------------------------------------------------------------------- */
@@ -207,7 +210,7 @@ FFT_REVERSED(f32, 3, 2, 1, 0)
 FFT_ALONE(f32)
 #endif
 
-#define FFT_OF_VECTORS(X, K) PHX_FOURIER(X##_v, K, X##_fma, X##_fnma)
+#define FFT_OF_VECTORS(X, K) PHX_FOURIER(X##_v, K, X##_fma, X##_fnma, X##_known)
 #define FFT_SPLAT_F32(x) f32_set1(x##f)
 #define FFT_SPLAT_F64(x) f64_set1(x)
 FFT_OF_VECTORS(f32, FFT_SPLAT_F32)
