@@ -81,6 +81,16 @@ PHX_FN f64 phx_scale(f64 y, f64 k) {
     return y * phx_pow2(k1) * phx_pow2(k - k1);
 }
 
+/* (hi + lo) * 2^k for |k| <= 2000, hi >= 0, |lo| <= ulp(hi), rounded once, also to a subnormal number: what is
+ * added to the least normal number has the last bit that the result has. */
+PHX_FN f64 phx_scale_pair(phx_dd y, f64 k) {
+    f64 least = phx_pow2(k < -100.0 ? -1022.0 - k : -1022.0);
+    phx_dd s;
+    least = y.hi < least ? least : 0.0;
+    s = phx_fast_two_sum(least, y.hi);
+    return phx_scale((s.hi + (s.lo + y.lo)) - least, k);
+}
+
 /* x clamped to [lo, hi]; a NaN stays a NaN. */
 PHX_FN f64 phx_clamp(f64 x, f64 lo, f64 hi) {
     x = x > hi ? hi : x;

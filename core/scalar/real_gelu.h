@@ -15,6 +15,8 @@
 #define PHX_ROOT_TWO_BY_PI_LO -4.98465440455546e-17
 /* From here |x| / sqrt 2 is above 9/16. */
 #define PHX_GELU_FAR 0.79549513
+/* The same for 0.475, which float64 takes. */
+#define PHX_GELU_FROM 0.672
 
 PHX_FN f32 phx_gelu_f32(f32 a) {
     f64 x = (f64)a, size = phx_fabs(x);
@@ -30,9 +32,10 @@ PHX_FN f32 phx_gelu_f32(f32 a) {
 
 /* x/2 (1 + erf(x / sqrt 2)) for |x| <= 0.7955. */
 PHX_FN f64 phx_gelu_near(f64 x) {
-    f64 s = 0.5 * (x * x);
-    phx_dd p = phx_two_prod(x, PHX_ROOT_TWO_BY_PI), q;
-    p.lo = p.lo + phx_fma(x * PHX_ROOT_HALF * s, phx_erf_poly(s), x * PHX_ROOT_TWO_BY_PI_LO);
+    phx_dd p = phx_two_prod(x, PHX_ROOT_TWO_BY_PI), t = phx_two_prod(x, PHX_ROOT_HALF), q;
+    p.lo = phx_fma(x, PHX_ROOT_TWO_BY_PI_LO, p.lo);
+    t.lo = phx_fma(x, PHX_ROOT_HALF_LO, t.lo);
+    p = phx_erf_sum(p, t, phx_two_prod(x, 0.5 * x));
     q = phx_two_sum(1.0, p.hi);
     q = phx_fast_two_sum(q.hi, q.lo + p.lo);
     x = 0.5 * x;
@@ -40,11 +43,11 @@ PHX_FN f64 phx_gelu_near(f64 x) {
     return p.hi + phx_fma(x, q.lo, p.lo);
 }
 
-/* 0.88 ulp. */
+/* 0.55 ulp. */
 PHX_FN f64 phx_gelu_f64(f64 x) {
     f64 size = phx_fabs(x);
-    f64 near = phx_gelu_near(size < PHX_GELU_FAR ? x : PHX_GELU_FAR);
-    f64 b = phx_clamp(size, PHX_GELU_FAR, 39.5);
+    f64 near = phx_gelu_near(size < PHX_GELU_FROM ? x : PHX_GELU_FROM);
+    f64 b = phx_clamp(size, PHX_GELU_FROM, 39.5);
     phx_dd square = phx_two_prod(b, 0.5 * b), z = phx_two_prod(b, PHX_ROOT_HALF), far;
     phx_erfc_parts erfc;
     f64 left, right;
@@ -52,11 +55,9 @@ PHX_FN f64 phx_gelu_f64(f64 x) {
     erfc = phx_erfc_far_of(square, z);
     far = phx_two_prod(0.5 * b, erfc.hi);
     far.lo = phx_fma(0.5 * b, erfc.lo, far.lo);
-    left = -phx_scale(far.hi + far.lo, erfc.k);
-    far.hi = phx_scale(far.hi, erfc.k);
-    far.lo = phx_scale(far.lo, erfc.k);
-    right = x < 39.0 ? phx_taken_from(x, far) : x;
-    return phx_copysign(size < PHX_GELU_FAR ? near : (x < 0.0 ? left : right), x);
+    left = -phx_scale_pair(far, erfc.k);
+    right = x < 39.0 ? phx_taken_from(x, far.hi, far.lo, erfc.k) : x;
+    return phx_copysign(size < PHX_GELU_FROM ? near : (x < 0.0 ? left : right), x);
 }
 
 #endif

@@ -32,41 +32,44 @@ PHX_FN f32 phx_softplus_f32(f32 a) {
     return phx_nudge((f32)((x < 0.0 ? 0.0 : x) + phx_log1p_wide(e)), up);
 }
 
-/* 0.61 ulp for sigmoid, 0.64 for silu.
+/* 0.52 ulp for sigmoid, 0.53 for silu.
    factor * sigmoid(x): factor / (1 + e) for x >= 0, factor e / (1 + e) below, with e = e^-|x| as a pair. */
 PHX_FN f64 phx_times_sigmoid(f64 factor, f64 x) {
     phx_exp_arg a = phx_exp_reduce(phx_clamp(-phx_fabs(x), -800.0, 0.0), 0.0);
-    phx_dd e = phx_exp_core(a.r, a.rl), d, n;
+    phx_dd e = phx_exp_core(a.r, a.rl), d, n, y;
     f64 s = phx_pow2(a.k < -100.0 ? -100.0 : a.k); /* below that e does not count in 1 + e */
     f64 c, q;
     e = phx_fast_two_sum(e.hi, e.lo);
-    d = phx_two_sum(1.0, s * e.hi);
+    d = phx_fast_two_sum(1.0, s * e.hi);
     n = phx_two_prod(factor, x < 0.0 ? e.hi : 1.0);
     n.lo = x < 0.0 ? phx_fma(factor, e.lo, n.lo) : n.lo;
     d.lo = phx_fma(s, e.lo, d.lo);
     c = 1.0 / d.hi;
     q = n.hi * c;
-    q = phx_fma(phx_fma(-q, d.hi, n.hi) + phx_fma(-q, d.lo, n.lo), c, q);
-    return x < 0.0 ? phx_scale(q, a.k) : q;
+    y = phx_fast_two_sum(q, (phx_fma(-q, d.hi, n.hi) + phx_fma(-q, d.lo, n.lo)) * c);
+    return phx_scale_pair(y, x < 0.0 ? a.k : 0.0);
 }
 
 PHX_FN f64 phx_sigmoid_f64(f64 x) { return phx_times_sigmoid(1.0, x); }
 
 PHX_FN f64 phx_silu_f64(f64 x) {
-    f64 a = phx_clamp(x, -800.0, PHX_INF);
-    f64 y = phx_times_sigmoid(a, x);
+    f64 y = phx_times_sigmoid(phx_clamp(phx_fabs(x), 0.0, 800.0), x);
     return phx_copysign(x > 60.0 ? x : y, x); /* infinity and -0, too */
 }
 
-/* 0.78 ulp. */
+/* 0.52 ulp. Far on the left it is e^x - e^2x / 2. */
 PHX_FN f64 phx_softplus_f64(f64 x) {
     phx_exp_arg g = phx_exp_reduce(phx_clamp(-phx_fabs(x), -800.0, 0.0), 0.0);
     phx_dd e = phx_exp_core(g.r, g.rl);
     phx_dd f = phx_fast_two_sum(e.hi, e.lo);
-    phx_dd u = phx_two_sum(1.0, phx_scale(f.hi, g.k));
+    f64 z = phx_scale(f.hi, g.k);
+    phx_dd u = phx_fast_two_sum(1.0, z);
     phx_dd y = phx_log_pair(u.hi, u.lo + phx_scale(f.lo, g.k), 0.0);
     phx_dd s = phx_two_sum(x > 0.0 ? x : 0.0, y.hi);
-    return x < PHX_INF ? s.hi + (s.lo + y.lo) : x;
+    f64 near = s.hi + (s.lo + y.lo);
+    f.lo = phx_fma(-0.5 * z, f.hi, f.lo);
+    near = (x < 0.0) & (z < PHX_LINEAR) ? phx_scale_pair(f, g.k) : near;
+    return x < PHX_INF ? near : x;
 }
 
 #endif
