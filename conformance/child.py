@@ -17,7 +17,7 @@ from .outcome import FAILURES
 CASE_LIMIT = 60.0
 #: Seconds for the whole run.
 RUN_LIMIT = 1800.0
-_HERE = Path(__file__).parent
+HERE = Path(__file__).parent
 _STARTED = re.compile(r"^(\S*groups/\S+\.py::\w+(?:\[.*?\])?)(?:\s|$)", re.M)
 _SUMMARY = re.compile(r"^=*.* in [\d.]+s", re.M)
 _NO_TESTS = 5
@@ -37,8 +37,8 @@ def first_failure(
     with tempfile.TemporaryDirectory(prefix="phalanx-") as folder:
         results, log = Path(folder, "results"), Path(folder, "log")
         # -P: with -m alone, Python would import modules from the current directory first.
-        command = [sys.executable, "-P", "-m", "pytest", "--pyargs", str(_HERE / "groups" / group)]
-        command += ["-c", str(_HERE / "pytest.ini"), "-x", "-v", "--no-header", "--tb=no"]
+        command = [sys.executable, "-P", "-m", "pytest", "--pyargs", str(HERE / "groups" / group)]
+        command += ["-c", str(HERE / "pytest.ini"), "-x", "-v", "--no-header", "--tb=no"]
         command += ["-p", "phalanx.conformance.plugin", f"--phalanx-timeout={case_limit:g}"]
         command += [f"--phalanx-results={results}", *options]
         with log.open("wb") as file:
@@ -47,7 +47,7 @@ def first_failure(
                     command,
                     stdout=file,
                     stderr=subprocess.STDOUT,
-                    env=_environment(),
+                    env=environment(),
                     timeout=run_limit,
                     check=False,
                 ).returncode
@@ -56,7 +56,7 @@ def first_failure(
         return _verdict(code, results, log.read_text("utf-8", "replace"))
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     """Keep other plugins of pytest out, and its output complete if the process dies."""
     kept = {k: v for k, v in os.environ.items() if k not in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")}
     return {**kept, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONUNBUFFERED": "1"}

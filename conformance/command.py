@@ -116,8 +116,20 @@ def _level(_context: click.Context, _option: click.Parameter, value: str) -> Lev
     is_flag=False,
     flag_value=_SAMPLE,
     metavar="[N]",
-    help="With --self-test: against kernels with one small change each, compiled by --device: N of "
-    f"them ({_SAMPLE} if not said), 'all', or their names.",
+    help="With --self-test: against kernels with one small change each, compiled by --device, or "
+    f"for cpu:0: N of them ({_SAMPLE} if not said), 'all', 'survived', or their names.",
+)
+@click.option(
+    "--mutants-folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help="With --mutants: keep the trials there; a further run goes on from them.",
+)
+@click.option(
+    "--mutants-of",
+    multiple=True,
+    metavar="PATTERN",
+    help="With --mutants: only of these files, such as 'core/scalar/*'; repeatable.",
 )
 @click.option(
     "--fault",
@@ -145,6 +157,8 @@ def conformance(
     sign: Path | None,
     self_test: bool,
     mutants: str | None,
+    mutants_folder: Path | None,
+    mutants_of: tuple[str, ...],
     faults: tuple[str, ...],
 ) -> None:
     """Prove that a device computes the right thing, or show where it does not."""
@@ -152,12 +166,30 @@ def conformance(
     signer = _signer(sign, certificate)
     writers = _writers(json_file, junit_xml, html, certificate, signer)
     _check_writable([path for path, _ in writers])
+    if (mutants_folder is not None or mutants_of) and mutants is None:
+        fail("--mutants-folder and --mutants-of belong to --mutants: give it, too", USAGE)
     if mutants is not None and not self_test:
         fail("--mutants is a form of --self-test: give both", USAGE)
     if self_test:
         other = junit_xml or html or certificate
         if mutants is not None:
-            _mutants(mutants, device, quick, seed, json_file, faults, other)
+            if faults:
+                fail("--mutants and --fault are two self-tests: give one of them", USAGE)
+            if other:
+                fail("--self-test writes no other report than --json", USAGE)
+            from .mutants.report import run_and_show
+
+            raise SystemExit(
+                run_and_show(
+                    mutants,
+                    device,
+                    quick=quick,
+                    seed=seed,
+                    json_file=json_file,
+                    folder=mutants_folder,
+                    of=mutants_of,
+                )
+            )
         _self_test(quick, seed, faults, json_file, other)
     if len(faults) > 1:
         fail("several --fault need --self-test: a run is on one device", USAGE)
@@ -207,25 +239,6 @@ def _self_test(
     from .selftest_report import run_and_show
 
     raise SystemExit(run_and_show(quick=quick, seed=seed, names=names, json_file=json_file))
-
-
-def _mutants(
-    text: str,
-    device: str | None,
-    quick: bool,
-    seed: int,
-    json_file: Path | None,
-    faults: tuple[str, ...],
-    other: object,
-) -> None:
-    """Test the suite with changed kernels; exits."""
-    if faults:
-        fail("--mutants and --fault are two self-tests: give one of them", USAGE)
-    if other:
-        fail("--self-test writes no other report than --json", USAGE)
-    from .mutants.report import run_and_show
-
-    raise SystemExit(run_and_show(text, device, quick=quick, seed=seed, json_file=json_file))
 
 
 def _exit_code(results: Results, *, complete: bool) -> int:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
+from typing import ClassVar
 
 from phalanx.conformance.naming import case_name, overload_of
 from phalanx.conformance.overloads import Overload
 
+from .crew import Change
 from .hook import CASES as ALL
 from .hook import LIST
 from .mutant import WRITTEN, Mutant, bodies, of_file, of_program
@@ -51,10 +53,35 @@ class Noted:
 
 @dataclass
 class Choice:
-    """A mutant, and the cases whose programs it changes."""
+    """A mutant, the cases that it can change, and how it is put in place.
+
+    ``message`` is the compiler's where it does not compile.
+    """
 
     mutant: Mutant
     cases: tuple[str, ...]
+    change: Change
+    message: str = ""
+
+
+def evenly(lists: Sequence[Sequence[Mutant]], seed: int) -> Iterator[Mutant]:
+    """Yield mutants in an order of the seed: of each list one, then of each another, ...
+
+    Within a list, the operators take turns.
+    """
+    rows = []
+    for number, mutants in enumerate(lists):
+        order = random.Random(seed * 1000 + number)  # noqa: S311 - the same at each run
+        by_operator: dict[str, list[Mutant]] = {}
+        for mutant in mutants:
+            by_operator.setdefault(mutant.operator, []).append(mutant)
+        turns = list(by_operator.values())
+        order.shuffle(turns)
+        for turn in turns:
+            order.shuffle(turn)
+        rows.append([m for row in zip_longest(*turns) for m in row if m is not None])
+    for row in zip_longest(*rows):
+        yield from (m for m in row if m is not None)
 
 
 @dataclass
@@ -63,13 +90,14 @@ class Chooser:
 
     Attributes:
         same: all cases of each overload: the first one compiles, and all run the programs.
-        unused: how many mutants were drawn that change no program, as far as was looked.
     """
 
     programs: list[Noted]
     seed: int
     same: dict[Overload, list[str]] = field(default_factory=dict)
-    unused: int = 0
+    compares_bits: ClassVar[bool] = True
+    #: The device compiles a program in it, or several.
+    case_limit: ClassVar[float] = 60.0
     _of: dict[str, list[Noted]] = field(default_factory=dict)
 
     @classmethod
@@ -108,10 +136,7 @@ class Chooser:
         # Python writes as much as a few files have.
         every = list(written)
         lists += [every[i::_SHARES] for i in range(_SHARES)]
-        for number, mutants in enumerate(lists):
-            random.Random(self.seed * 1000 + number).shuffle(mutants)  # noqa: S311
-        for row in zip_longest(*lists):
-            yield from filter(None, row)
+        yield from evenly(lists, self.seed)
 
     def cases_of(self, mutant: Mutant) -> tuple[str, ...]:
         """Return some cases whose programs a mutant changes; empty if it changes none."""
@@ -151,14 +176,10 @@ class Chooser:
         others = self.same.get(overload, []) if overload else []
         return [case, *(other for other in others if other != case)]
 
-    def draw(self) -> Iterator[Choice]:
-        """Yield the mutants that change a program, with the cases that need it."""
-        for mutant in self.candidates():
-            cases = self.cases_of(mutant)
-            if cases:
-                yield Choice(mutant, cases)
-            else:
-                self.unused += 1
+    def choice(self, mutant: Mutant) -> Choice | None:
+        """Return the cases whose programs a mutant changes, ``None`` if it changes none."""
+        cases = self.cases_of(mutant)
+        return Choice(mutant, cases, Change(mutant.to_dict())) if cases else None
 
 
 _SHARES = 6

@@ -1,7 +1,8 @@
-"""The pytest plugin that changes kernels' texts on their way to the compiler, or notes them.
+"""The pytest plugin that puts changed kernels in the place of the right ones, or notes programs.
 
-It is loaded by the self-test alone, with one option: ``--phalanx-mutant`` names a file that has a
-`Mutant`, ``--phalanx-programs`` the folder where the programs of each case are noted.
+It is loaded by the self-test alone, with one option: ``--phalanx-answers`` is a descriptor where
+a `Server` answers orders, ``--phalanx-programs`` the folder where the programs of each case are
+noted.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from phalanx.device_code.dialect import Dialect
     from phalanx.device_code.recipe import Program, Traits
 
+    from .mutant import Mutant
+
     Text = Callable[[Program, Dialect, Traits], str]
 #: The files of a folder of programs that list them, and the cases that were run.
 LIST, CASES = "programs.jsonl", "cases.txt"
@@ -27,17 +30,19 @@ LIST, CASES = "programs.jsonl", "cases.txt"
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options."""
     group = parser.getgroup("phalanx-mutants", "Phalanx conformance suite: mutants")
-    group.addoption("--phalanx-mutant", metavar="FILE", default="")
+    group.addoption("--phalanx-answers", metavar="DESCRIPTOR", default="")
     group.addoption("--phalanx-programs", metavar="FOLDER", default="")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Put the change between the programs and the compiler."""
-    mutant, folder = (config.getoption(f"phalanx_{name}") for name in ("mutant", "programs"))
-    if mutant:
-        _wrap(lambda right: changed(right, Path(mutant)))
+    """Start to serve, or to note."""
+    answers, folder = (config.getoption(f"phalanx_{name}") for name in ("answers", "programs"))
+    if answers:
+        from .serving import Server
+
+        config.pluginmanager.register(Server(int(answers)), "phalanx-mutants-server")
     if folder:
-        _wrap(lambda right: noted(right, Path(folder)))
+        wrap(lambda right: noted(right, Path(folder)))
 
 
 @pytest.hookimpl(trylast=True)
@@ -49,19 +54,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         path.write_text("".join(f"{item.nodeid}\n" for item in items), "utf-8")
 
 
-def _wrap(around: Callable[[Text], Text]) -> None:
+def wrap(around: Callable[[Text], Text]) -> None:
+    """Put something around what makes all texts of programs."""
     from phalanx.device_code import programs, source
 
     # The one name through which every store of programs makes its texts.
     programs.__dict__["full_text"] = around(source.full_text)
 
 
-def changed(right: Text, path: Path) -> Text:
-    """Return what makes texts with the change of a mutant's file."""
-    from .mutant import Mutant
-
-    data = json.loads(path.read_text("utf-8"))
-    mutant = Mutant(*(data[key] for key in ("text", "line", "operator", "before", "after")))
+def changed(right: Text, mutant: Mutant) -> Text:
+    """Return what makes texts with the change of a mutant."""
 
     def text(program: Program, dialect: Dialect, traits: Traits) -> str:
         return mutant.applied(right(program, dialect, traits))

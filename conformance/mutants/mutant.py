@@ -9,12 +9,15 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 
 from .operators import changes
 
 #: Texts that are no file: what Python writes for single programs.
 WRITTEN = "written"
+#: Where the sources of the CPU library are.
+LIBRARY, SCALAR = "kernels_cpu/src", "core/scalar"
 _FOLDERS = (
     *(("phalanx", "scalar", ".h"), ("phalanx", "device_code", ".h")),
     *(("phalanx.kernels_opencl", "", ".cl"), ("phalanx.kernels_cuda", "", ".cuh")),
@@ -24,7 +27,7 @@ _INCLUDE = re.compile(r'^#include "\w+\.h"\n', re.MULTILINE)
 
 
 @cache
-def _texts() -> dict[str, str]:
+def _kernels() -> dict[str, str]:
     found = {}
     for package, folder, suffix in _FOLDERS:
         for file in sorted(files(package).joinpath(folder).iterdir(), key=lambda f: f.name):
@@ -34,10 +37,43 @@ def _texts() -> dict[str, str]:
     return found
 
 
+def checkout() -> Path | None:
+    """Return the root of the sources of this installation, ``None`` if only a wheel is here."""
+    root = Path(str(files("phalanx.kernels_cpu"))).parent
+    return root if (root / "setup.py").exists() and (root / LIBRARY).is_dir() else None
+
+
+@cache
+def library_files() -> tuple[str, ...]:
+    """Return the names of the CPU library's sources, with those that programs have, too.
+
+    There are none where only a wheel is here.
+    """
+    root = checkout()
+    if root is None:
+        return ()
+    found = [path for folder in (LIBRARY, SCALAR) for path in (root / folder).rglob("*.[ch]")]
+    return tuple(sorted(path.relative_to(root).as_posix() for path in found))
+
+
+@cache
+def _text(name: str) -> str:
+    root = checkout()
+    if name in _kernels() or root is None:
+        return _kernels()[name]
+    return (root / name).read_text("utf-8")
+
+
+@cache
+def body(name: str) -> str:
+    """Return a file as programs contain it: without the lines that include others of its folder."""
+    return _INCLUDE.sub("", _text(name))
+
+
 @cache
 def bodies() -> dict[str, str]:
     """Return the texts of the core and of the kernels by name, as programs contain them."""
-    return {name: _INCLUDE.sub("", text) for name, text in _texts().items()}
+    return {name: body(name) for name in _kernels()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +81,7 @@ class Mutant:
     """A line that is changed.
 
     Attributes:
-        text: the name of a file of `bodies`, or `WRITTEN`.
+        text: the name of a file of `bodies` or of the library's, or `WRITTEN`.
         line: its number in the body of the file from 0; of a written program, which of the lines
             that read the same.
         operator: the name of the change.
@@ -70,16 +106,28 @@ class Mutant:
         """Which of the lines of the text that read the same it is."""
         if self.text == WRITTEN:
             return self.line
-        return bodies()[self.text].splitlines()[: self.line].count(self.before)
+        return body(self.text).splitlines()[: self.line].count(self.before)
 
     @property
     def place(self) -> str:
         """Where the line is, for people."""
         if self.text == WRITTEN:
             return self.text
-        lines = _texts()[self.text].splitlines(keepends=True)
+        return f"{self.text}:{self._number}"
+
+    @property
+    def _number(self) -> int:
+        """The number of the line in the file, from 1."""
+        lines = _text(self.text).splitlines(keepends=True)
         kept = [number for number, line in enumerate(lines, 1) if not _INCLUDE.match(line)]
-        return f"{self.text}:{kept[self.line]}"
+        return kept[self.line]
+
+    @property
+    def file(self) -> str:
+        """The whole text of the file with the change."""
+        lines = _text(self.text).splitlines(keepends=True)
+        lines[self._number - 1] = self.after + "\n"
+        return "".join(lines)
 
     @property
     def difference(self) -> str:
@@ -109,12 +157,17 @@ class Mutant:
         """Return plain data for JSON."""
         return {"name": self.name, **asdict(self)}
 
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Return the one that was made plain."""
+        return cls(*(data[key] for key in ("text", "line", "operator", "before", "after")))
+
 
 def of_file(name: str) -> list[Mutant]:
-    """Return all mutants of a file of `bodies`."""
+    """Return all mutants of a file of `bodies`, or of the library's."""
     return [
         Mutant(name, number, operator, line, after)
-        for number, line in enumerate(bodies()[name].splitlines())
+        for number, line in enumerate(body(name).splitlines())
         for operator, after in changes(line)
     ]
 

@@ -8,7 +8,7 @@ import subprocess
 
 #: As the compilers of OpenCL see it.
 _OPTIONS = ("-E", "-P", "-undef", "-w", "-x", "c", "-D__clang__=1", "-D__OPENCL_VERSION__=120", "-")
-_NAME = re.compile(r"[A-Za-z_]\w*")
+NAME = re.compile(r"[A-Za-z_]\w*")
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _ATTRIBUTE = re.compile(r"__attribute__\s*\(\([^()]*(?:\([^()]*\))*[^()]*\)\)")
 _FUNCTION = re.compile(r"([A-Za-z_]\w*)\s*\((?:[^()]|\([^()]*\))*\)\s*$")
@@ -32,14 +32,14 @@ def used(text: str) -> str:
 
 def reached(text: str) -> str:
     """Return the kernels of a preprocessed text and whatever they name, directly or not."""
-    items = list(_items(text))
+    items = list(parts(text))
     makers: dict[str, list[int]] = {}
-    names = [set(_NAME.findall(item)) for item in items]
+    names = [set(NAME.findall(item)) for item in items]
     todo = []
     for number, item in enumerate(items):
         if _KERNEL.search(item) and "{" in item:
             todo.append(number)
-        for name in _defined(item, names[number]):
+        for name in defined(item, names[number]):
             makers.setdefault(name, []).append(number)
     kept = set(todo)
     while todo:
@@ -51,7 +51,7 @@ def reached(text: str) -> str:
     return "\n".join(" ".join(items[number].split()) for number in sorted(kept))
 
 
-def _items(text: str) -> list[str]:
+def parts(text: str) -> list[str]:
     """Cut a text into definitions and declarations."""
     items, begin, depth = [], 0, 0
     for found in re.finditer(r"[{}();]", text):
@@ -65,13 +65,13 @@ def _items(text: str) -> list[str]:
     return [*items, text[begin:]]
 
 
-def _defined(item: str, names: set[str]) -> set[str]:
+def defined(item: str, names: set[str]) -> set[str]:
     """Return the names that an item may define: its own, or if that is not certain, all it has."""
     head = _ATTRIBUTE.sub(" ", item.partition("{")[0])
     function = _FUNCTION.search(head) if "{" in item and "=" not in head else None
     if function:
         return {function[1]}
     if head.lstrip().startswith("typedef"):
-        return set(_NAME.findall(item)[-1:])
+        return set(NAME.findall(item)[-1:])
     table = _TABLE.search(head)
     return {table[1]} if table else names

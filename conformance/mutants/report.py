@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +17,11 @@ from phalanx.conformance.report_json import write_data
 from phalanx.conformance.results import versions
 from rich.markup import escape
 
-from .trials import MutantTrial, MutationTest, run_mutants
+from .trial import MutantTrial, MutationTest
+from .trials import SURVIVED, run_mutants
 
 #: The part of the mutants that the suite must catch.
-RATE, QUICK_RATE = 0.95, 0.85
+RATE, QUICK_RATE = 0.97, 0.9
 _STDOUT = Path("-")
 _USAGE, _INTERRUPTED = 2, 130
 _NAME = re.compile(r"m[0-9a-f]{10}")
@@ -33,24 +38,36 @@ def parse(text: str) -> tuple[int | None, tuple[str, ...]]:
     if text.isascii() and text.isdigit() and int(text):
         return int(text), ()
     names = tuple(text.split(","))
+    if names == (SURVIVED,):
+        return None, names
     if all(_NAME.fullmatch(name) for name in names):
         return len(names), names
     raise ValueError(
-        f"--mutants takes a number from 1 up, 'all', or names such as m0123456789, not {text!r}"
+        f"--mutants takes a number from 1 up, 'all', 'survived', or names such as m0123456789, "
+        f"not {text!r}"
     )
 
 
 def run_and_show(
-    text: str, device: str | None, *, quick: bool, seed: int, json_file: Path | None = None
+    text: str,
+    device: str | None,
+    *,
+    quick: bool,
+    seed: int,
+    json_file: Path | None = None,
+    folder: Path | None = None,
+    of: tuple[str, ...] = (),
 ) -> int:
     """Run the suite against mutants and print what it found, as JSON if asked.
 
     Args:
-        text: how many, ``all``, or their names with commas between.
+        text: how many, ``all``, ``survived``, or their names with commas between.
         device: compiles and runs them; the first that compiles programs if ``None``.
         quick: run the quick form of the suite alone.
         seed: of the choice and of the suite's random values.
         json_file: where to write JSON; ``-`` for stdout, then nothing else is printed.
+        folder: keeps the trials; what is there is not done again.
+        of: patterns of files, whose mutants alone are tried.
 
     Returns:
         0 if enough of them are caught, 1 if not, 2 for wrong usage, 130 after Ctrl-C.
@@ -74,6 +91,8 @@ def run_and_show(
                 seed=seed,
                 count=count,
                 names=names,
+                of=of,
+                folder=folder,
                 observe=observe,
                 noted=lambda: bar.begin("mutants", count),
             )
@@ -109,15 +128,30 @@ def to_dict(found: MutationTest) -> dict[str, Any]:
     """Return plain data for JSON."""
     return {
         **versions(),
+        "date": datetime.now(UTC).date().isoformat(),
+        **_where(found.device),
         "device": found.device,
         "quick": found.quick,
         "seed": found.seed,
         "seconds": round(found.seconds, 3),
         "kill_rate": found.kill_rate,
+        "quick_rate": found.quick_rate,
         "holds": holds(found),
         **counts(found),
-        "mutants": [_trial(trial) for trial in found.trials],
+        "mutants": [trial.to_dict() for trial in found.trials],
     }
+
+
+def _where(device: str) -> dict[str, str]:
+    import phalanx as px
+
+    hardware = {str(one): one.info.name for one in px.devices()}.get(device, "")
+    compiler = shutil.which(os.environ.get("CC", "cc"))
+    lines = [""]
+    if compiler is not None:
+        done = subprocess.run([compiler, "--version"], capture_output=True, check=False)
+        lines = done.stdout.decode("utf-8", "replace").splitlines() or lines
+    return {"machine": f"{hardware}, {os.cpu_count()} processors", "compiler": lines[0]}
 
 
 def counts(found: MutationTest) -> dict[str, Any]:
@@ -133,28 +167,6 @@ def counts(found: MutationTest) -> dict[str, Any]:
     }
 
 
-def _trial(trial: MutantTrial) -> dict[str, Any]:
-    return {
-        **trial.mutant.to_dict(),
-        "place": trial.mutant.place,
-        "tried": list(trial.tried),
-        "stage": trial.stage,
-        "case": trial.case,
-        "message": trial.message,
-        "seconds": round(trial.seconds, 3),
-        "verdict": _verdict(trial),
-        "reason": trial.reason,
-    }
-
-
-def _verdict(trial: MutantTrial) -> str:
-    if not trial.compiled:
-        return "does not compile"
-    if trial.killed:
-        return "killed"
-    return "equivalent" if trial.reason else "survived"
-
-
 def _show(found: MutationTest) -> None:
     out = console()
     rows = [
@@ -162,7 +174,7 @@ def _show(found: MutationTest) -> None:
             trial.mutant.name,
             escape(trial.mutant.place),
             trial.mutant.operator,
-            escape(trial.case) or _verdict(trial),
+            escape(trial.case) or trial.verdict,
             trial.stage,
             f"{trial.seconds:.1f}",
         )
@@ -185,7 +197,7 @@ def _show(found: MutationTest) -> None:
     out.print(
         f"\n{n['tried']} mutants on {found.device}: {n['not_compiled']} do not compile, "
         f"{n['equivalent']} equivalent, killed: {killed}, {n['survived']} survived; "
-        f"{n['unused']} more changed no program\n"
+        f"{n['unused']} more changed nothing that runs\n"
         f"kill rate: [{colour}]{100 * found.kill_rate:.1f} %[/] ({found.seconds:.0f} s; "
         f"{'quick' if found.quick else 'full'} run, seed {found.seed})",
         soft_wrap=True,

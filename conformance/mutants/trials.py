@@ -2,93 +2,50 @@
 
 from __future__ import annotations
 
-import json
+import os
 import tempfile
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from importlib.resources import files
-from itertools import islice
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import ClassVar, Protocol
 
 from phalanx.conformance.child import first_failure
 from phalanx.conformance.naming import overload_of
-from phalanx.conformance.settings import Level
 
 from .choice import Choice, Chooser
+from .crew import Crew, Order
+from .journal import Journal
+from .library_choice import LibraryChooser
 from .mutant import Mutant
+from .trial import SHOWN, MutantTrial, MutationTest, equivalents
 
-#: Seconds for one case, for all cases of a mutant, and for all cases without one.
-CASE_LIMIT, RUN_LIMIT, NOTE_LIMIT = 60.0, 300.0, 3000.0
 #: Stages in their order: what a mutant is tried with until it is caught.
 QUICK, FULL, BITS = "quick", "full", "bits"
+#: Seconds for one case and for all of them without a mutant; for those of a mutant in each stage,
+#: and of one that is named, which gets the time that it needs.
+NOTE_CASE_LIMIT, NOTE_LIMIT = 300.0, 3000.0
+RUN_LIMITS, NAMED_LIMIT = {QUICK: 20.0, FULL: 60.0, BITS: 60.0}, 1800.0
+#: A name for all that survived so far in a folder.
+SURVIVED = "survived"
 _HOOK = ("-p", "phalanx.conformance.mutants.hook")
 _NOT_COMPILED = "does not compile"
-#: A mutant that computes the same, in words.
-EQUIVALENT = "equivalent"
 
 
-@dataclass(frozen=True, slots=True)
-class MutantTrial:
-    """What the suite found of a mutant.
+class Source(Protocol):
+    """Where mutants of a kind come from, in the order of a seed."""
 
-    ``stage`` tells in which run it was caught, empty if in none; ``case`` is the first that failed.
-    ``reason`` says why it computes the same as the original, where that is known.
-    """
+    #: Seconds for one case, beyond which it hangs.
+    case_limit: ClassVar[float]
+    #: Whether the last stage compares bits with ``cpu:0``.
+    compares_bits: ClassVar[bool]
 
-    mutant: Mutant
-    tried: tuple[str, ...]
-    stage: str
-    case: str
-    message: str
-    seconds: float
-    compiled: bool = True
-    reason: str = ""
+    def candidates(self) -> Iterator[Mutant]:
+        """Yield all of them."""
 
-    @property
-    def killed(self) -> bool:
-        """Whether the suite caught it."""
-        return bool(self.stage)
-
-    @property
-    def counts(self) -> bool:
-        """Whether it could be caught: it compiles and is not known to compute the same."""
-        return self.compiled and (self.killed or not self.reason)
-
-
-@dataclass(slots=True)
-class MutationTest:
-    """Mutants of the programs of a device. ``unused`` were drawn, but changed no program."""
-
-    device: str
-    quick: bool
-    seed: int
-    trials: list[MutantTrial] = field(default_factory=list)
-    unused: int = 0
-    seconds: float = 0.0
-
-    @property
-    def counted(self) -> list[MutantTrial]:
-        """The trials that count."""
-        return [trial for trial in self.trials if trial.counts]
-
-    @property
-    def survivors(self) -> list[MutantTrial]:
-        """The trials of mutants that should have been caught and were not."""
-        return [trial for trial in self.counted if not trial.killed]
-
-    @property
-    def kill_rate(self) -> float:
-        """The part of the mutants that count that was caught, from 0 to 1."""
-        counted = self.counted
-        return sum(t.killed for t in counted) / len(counted) if counted else 0.0
-
-
-def equivalents() -> dict[str, str]:
-    """Return why a mutant computes the same, by its name."""
-    text = files(__package__).joinpath("equivalents.json").read_text("utf-8")
-    return {entry["name"]: entry["reason"] for entry in json.loads(text)}
+    def choice(self, mutant: Mutant) -> Choice | None:
+        """Return the cases that can see one, ``None`` if it changes nothing that runs."""
 
 
 def run_mutants(
@@ -98,46 +55,101 @@ def run_mutants(
     seed: int,
     count: int | None,
     names: tuple[str, ...] = (),
+    of: tuple[str, ...] = (),
+    folder: Path | None = None,
     observe: Callable[[MutantTrial], None] = lambda _: None,
     noted: Callable[[], None] = lambda: None,
 ) -> MutationTest:
     """Run the suite against mutants; blocks until all are done.
 
     Args:
-        device: the device that compiles and runs them.
+        device: the device that runs them: one that compiles kernels from texts, whose texts are
+            changed, or ``cpu:0``, for which the sources of its library are.
         quick: run the quick form of the suite alone; else what survives is tried with the full one.
         seed: of the choice, and of the suite's random values.
         count: how many mutants, ``None`` for all.
-        names: of mutants; these alone if there are any.
+        names: of mutants; these alone if there are any, with all the time that they need.
+            `SURVIVED` stands for those that survived in the folder.
+        of: patterns of files, such as ``core/scalar/*``; their mutants alone if there are any.
+        folder: keeps what was noted and the trials; what is there is not done again.
         observe: called with each trial as it ends.
-        noted: called when the programs are noted, before the first mutant.
+        noted: called when all is noted, before the first mutant.
 
     Raises:
-        ValueError: the device compiles no such programs, fails without a mutant, or there is no
-            mutant of a name.
+        ValueError: the device compiles no such programs, fails without a mutant, has no sources or
+            compiler here, or there is no mutant of a name.
     """
     result = MutationTest(device, quick, seed)
     begin = time.perf_counter()
-    with tempfile.TemporaryDirectory(prefix="phalanx-mutants-") as name:
-        folder = Path(name)
-        chooser = note(device, seed, folder)
+    with _place(folder) as place, _crew(device, seed) as crew:
+        source = source_of(device, seed, place, crew)
         noted()
-        for choice in _named(chooser, names) if names else islice(chooser.draw(), count):
-            trial = try_mutant(device, choice, quick=quick, seed=seed, folder=folder)
+        journal = Journal(place / "trials.jsonl")
+        if SURVIVED in names:
+            names = journal.survived()
+        for mutant in _named(source, names) if names else source.candidates():
+            if count is not None and len(result.trials) >= count and not names:
+                break
+            if of and not any(fnmatchcase(mutant.text, pattern) for pattern in of):
+                continue
+            if names or mutant not in journal:
+                choice = source.choice(mutant)
+                tried = None
+                if choice is not None:
+                    tried = try_mutant(crew, source, choice, quick=quick, patient=bool(names))
+                journal.add(mutant, tried)
+            trial = journal[mutant]
+            if trial is None:
+                result.unused += 1
+                continue
             result.trials.append(trial)
-            result.unused = chooser.unused
             observe(trial)
     result.seconds = time.perf_counter() - begin
     return result
 
 
+@contextmanager
+def _place(folder: Path | None) -> Iterator[Path]:
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield folder.resolve()
+        return
+    with tempfile.TemporaryDirectory(prefix="phalanx-mutants-") as name:
+        yield Path(name)
+
+
+@contextmanager
+def _crew(device: str, seed: int) -> Iterator[Crew]:
+    if not hasattr(os, "fork"):
+        raise ValueError("mutants are tried in processes that fork, which this system has not")
+    try:
+        with Crew(device, seed) as crew:
+            yield crew
+    except RuntimeError as error:
+        raise ValueError(f"{device} cannot be tested: {error}") from error
+
+
+def source_of(device: str, seed: int, folder: Path, crew: Crew) -> Source:
+    """Return the mutants of the library or of the programs of a device; raises ``ValueError``."""
+    import phalanx as px
+    from phalanx.device_plugins.cpu import best_library
+
+    if device in map(str, px.devices("cpu")[:1]):
+        isa = best_library().path.name.partition(".")[0].removeprefix("_cpu_")
+        return LibraryChooser.of_folder(folder, isa, seed, crew)
+    return note(device, seed, folder)
+
+
 def note(device: str, seed: int, folder: Path) -> Chooser:
     """Run the quick suite without a change, and note the programs; raises ``ValueError``."""
+    done = folder / "noted"
+    if done.exists():
+        return Chooser.of_folder(folder, seed)
     options = [*_HOOK, f"--phalanx-programs={folder}", f"--phalanx-device={device}"]
     options += ["--phalanx-quick", f"--phalanx-seed={seed}"]
     try:
         case, message = first_failure(
-            *options, group="ops", case_limit=CASE_LIMIT * 5, run_limit=NOTE_LIMIT
+            *options, group="ops", case_limit=NOTE_CASE_LIMIT, run_limit=NOTE_LIMIT
         )
     except RuntimeError as error:
         raise ValueError(f"{device} cannot be tested: {error}") from error
@@ -147,54 +159,53 @@ def note(device: str, seed: int, folder: Path) -> Chooser:
     if not chooser.programs:
         raise ValueError(
             f"{device} compiles no program from a text that could be changed; name a device whose "
-            "driver does, such as opencl:0 (`phalanx devices` lists what there is)"
+            "driver does, such as opencl:0, or cpu:0 (`phalanx devices` lists what there is)"
         )
+    done.touch()
     return chooser
 
 
-def _named(chooser: Chooser, names: tuple[str, ...]) -> list[Choice]:
+def _named(source: Source, names: tuple[str, ...]) -> list[Mutant]:
     wanted = set(names)
-    found = [Choice(m, chooser.cases_of(m)) for m in chooser.candidates() if m.name in wanted]
-    lost = wanted - {choice.mutant.name for choice in found}
+    found = [mutant for mutant in source.candidates() if mutant.name in wanted]
+    lost = wanted - {mutant.name for mutant in found}
     if lost:
         raise ValueError(f"no mutant of these texts is named {min(lost)!r}")
     return found
 
 
-def try_mutant(device: str, choice: Choice, *, quick: bool, seed: int, folder: Path) -> MutantTrial:
+def try_mutant(
+    crew: Crew, source: Source, choice: Choice, *, quick: bool, patient: bool = False
+) -> MutantTrial:
     """Run the cases of a mutant: quick, then full, then against the bits of ``cpu:0``."""
     begin = time.perf_counter()
-    path = folder / "mutant.json"
-    path.write_text(json.dumps(choice.mutant.to_dict()), "utf-8")
-    reason = equivalents().get(choice.mutant.name, "")
-    stage = case = message = ""
-    for stage in (QUICK,) if quick else (QUICK, FULL, BITS):
-        case, message = _run(device, choice.cases, stage, seed, path)
-        if case or reason:
+    known = choice.mutant.name in equivalents()
+    stage = case = ""
+    message, partial = choice.message, False
+    stages = (QUICK,) if quick else (QUICK, FULL, BITS) if source.compares_bits else (QUICK, FULL)
+    for stage in stages if choice.cases else ():
+        limit = NAMED_LIMIT if patient else RUN_LIMITS[stage]
+        answer = crew.run(_order(choice, stage, source.case_limit, limit))
+        case, message, partial = answer.case, answer.message, answer.partial
+        if case or known:
             break
     compiled = _NOT_COMPILED not in message
     return MutantTrial(
         choice.mutant,
-        choice.cases,
+        choice.cases[:SHOWN],
         stage if case and compiled else "",
         case if compiled else "",
         message,
         time.perf_counter() - begin,
         compiled,
-        reason,
+        len(choice.cases),
+        partial,
     )
 
 
-def _run(device: str, cases: tuple[str, ...], stage: str, seed: int, path: Path) -> tuple[str, str]:
-    group = "bitwise" if stage == BITS else "ops"
+def _order(choice: Choice, stage: str, case_limit: float, run_limit: float) -> Order:
+    cases = choice.cases
     if stage == BITS:
-        cases = tuple(f"bitwise/bits[{overload}]" for c in cases if (overload := overload_of(c)))
-    told: list[Any] = [*_HOOK, f"--phalanx-mutant={path}", f"--phalanx-device={device}"]
-    told += [f"--phalanx-seed={seed}", f"--phalanx-level={Level.BITWISE.title}"]
-    told += [f"--phalanx-case={case}" for case in dict.fromkeys(cases)]
-    told += ["--phalanx-quick"] if stage == QUICK else []
-    try:
-        return first_failure(*told, group=group, case_limit=CASE_LIMIT, run_limit=RUN_LIMIT)
-    except RuntimeError as error:
-        # A device looks at its compiler when it is opened, and refuses one that errs.
-        return f"{group}/(before the first case)", str(error)
+        overloads = filter(None, map(overload_of, cases))
+        cases = tuple(dict.fromkeys(f"bitwise/bits[{overload}]" for overload in overloads))
+    return Order(choice.change, cases, stage == QUICK, case_limit, run_limit)

@@ -13,7 +13,7 @@ from phalanx.conformance.mutants.hook import LIST, changed, noted
 from phalanx.conformance.mutants.mutant import WRITTEN, Mutant, bodies, of_file, of_program
 from phalanx.conformance.mutants.operators import OPERATORS, changes
 from phalanx.conformance.mutants.reach import reached, used
-from phalanx.conformance.mutants.trials import equivalents
+from phalanx.conformance.mutants.trial import equivalents
 from phalanx.device_code import programs
 from phalanx.device_code.recipe import Program
 
@@ -135,7 +135,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_the_choice_is_that_of_the_seed(folder: Path) -> None:
     drawn = [
-        [c.mutant.name for c in Chooser.of_folder(folder, seed).draw()] for seed in (20, 20, 21)
+        [m.name for m in Chooser.of_folder(folder, seed).candidates()] for seed in (20, 20, 21)
     ]
     assert drawn[0] == drawn[1]
     assert drawn[0] != drawn[2]
@@ -144,28 +144,27 @@ def test_the_choice_is_that_of_the_seed(folder: Path) -> None:
 
 def test_mutants_have_the_cases_whose_programs_they_change(folder: Path) -> None:
     chooser = Chooser.of_folder(folder, 20)
-    cases = {c.mutant.before.strip(): c.cases for c in chooser.draw()}
+    choices = [chooser.choice(mutant) for mutant in chooser.candidates()]
+    cases = {c.mutant.before.strip(): c.cases for c in choices if c}
     assert cases["if (n < 4) o[0] = help(n);"] == ("ops/elementwise[abs(int8)->int8]",)
     assert set(cases["#define TWICE(x) ((x) + (x))"]) == {
         "ops/elementwise[abs(int8)->int8]",
         "ops/elementwise[sign(int8)->int8]",
     }
     assert not any("a - 1" in line for line in cases)
-    assert chooser.unused
+    assert None in choices
 
 
 def test_the_hook_changes_texts_and_notes_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mutant = Mutant(WRITTEN, 0, "sum", "x = a + b;", "x = a - b;")
-    path = tmp_path / "mutant.json"
-    path.write_text(json.dumps(mutant.to_dict()))
 
     def right(program: Program, *_: object) -> str:
         return f"head\n{program.source}"
 
     program = Program("x = a + b;\n", ())
-    assert changed(right, path)(program, None, None) == "head\nx = a - b;\n"  # type: ignore[arg-type]
+    assert changed(right, mutant)(program, None, None) == "head\nx = a - b;\n"  # type: ignore[arg-type]
     monkeypatch.setenv("PYTEST_CURRENT_TEST", "groups/ops/test_x.py::test_x[1] (call)")
     assert noted(right, tmp_path)(program, None, None) == "head\nx = a + b;\n"  # type: ignore[arg-type]
     line = json.loads((tmp_path / LIST).read_text())
@@ -173,7 +172,7 @@ def test_the_hook_changes_texts_and_notes_them(
     assert (tmp_path / line["head"]).read_text() == "head\n"
     before = programs.full_text
     try:
-        hook._wrap(lambda whole: lambda *args: whole(*args) + "more")
+        hook.wrap(lambda whole: lambda *args: whole(*args) + "more")
         assert programs.full_text is not before
     finally:
         programs.__dict__["full_text"] = before

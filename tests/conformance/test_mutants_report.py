@@ -11,19 +11,30 @@ import pytest
 from click.testing import CliRunner
 from phalanx.conformance import command
 from phalanx.conformance.mutants import report, trials
+from phalanx.conformance.mutants import trial as trial_module
 from phalanx.conformance.mutants.choice import Choice, Chooser
+from phalanx.conformance.mutants.crew import Answer, Change, Crew, Order
+from phalanx.conformance.mutants.journal import Journal
 from phalanx.conformance.mutants.mutant import WRITTEN, Mutant
 from phalanx.conformance.mutants.report import counts, holds, parse, run_and_show
-from phalanx.conformance.mutants.trials import MutantTrial, MutationTest, try_mutant
+from phalanx.conformance.mutants.trial import MutantTrial, MutationTest
+from phalanx.conformance.mutants.trials import try_mutant
 
 MUTANT = Mutant(WRITTEN, 0, "sum", "x = a + b;", "x = a - b;")
+EQUIVALENT = Mutant(WRITTEN, 0, "sum", "x = a + 0;", "x = a - 0;")
 
 
-def trial(stage: str = "quick", *, compiled: bool = True, reason: str = "") -> MutantTrial:
+@pytest.fixture(autouse=True)
+def known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One mutant computes the same, and why is known."""
+    reasons = {EQUIVALENT.name: "nothing is added"}
+    monkeypatch.setattr(trial_module, "equivalents", lambda: reasons)
+    monkeypatch.setattr(trials, "equivalents", lambda: reasons)
+
+
+def trial(stage: str = "quick", *, compiled: bool = True, mutant: Mutant = MUTANT) -> MutantTrial:
     case = "ops/elementwise[add(int8,int8)->int8]"
-    return MutantTrial(
-        MUTANT, (case,), stage, case if stage else "", "wrong", 1.25, compiled, reason
-    )
+    return MutantTrial(mutant, (case,), stage, case if stage else "", "wrong", 1.25, compiled)
 
 
 def found(*rows: MutantTrial, quick: bool = False) -> MutationTest:
@@ -41,7 +52,7 @@ def test_how_many() -> None:
 
 def test_what_counts() -> None:
     test = found(
-        trial(), trial("full"), trial(""), trial("", compiled=False), trial("", reason="so")
+        trial(), trial("full"), trial(""), trial("", compiled=False), trial("", mutant=EQUIVALENT)
     )
     assert counts(test) == {
         "tried": 5, "unused": 3, "not_compiled": 1, "equivalent": 1,
@@ -49,8 +60,11 @@ def test_what_counts() -> None:
     }  # fmt: skip
     assert test.kill_rate == pytest.approx(2 / 3)
     assert not holds(test)
-    assert holds(found(*[trial()] * 19, trial("")))
+    assert holds(found(*[trial()] * 39, trial("")))
+    assert not holds(found(*[trial()] * 19, trial("")))
     assert not holds(found())
+    test = found(*[trial()] * 9, trial("full"))
+    assert (test.kill_rate, test.quick_rate) == (1.0, 0.9)
 
 
 @pytest.fixture
@@ -126,30 +140,76 @@ def test_a_device_without_texts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         trials.note("cpu:0", 20, tmp_path)
 
 
+class PretendCrew(Crew):
+    """Gives answers that were thought of before, and keeps the orders."""
+
+    def __init__(self, *answers: Answer) -> None:
+        self.answers = list(answers)
+        self.orders: list[Order] = []
+
+    def run(self, order: Order, seen: Any = None) -> Answer:
+        self.orders.append(order)
+        return self.answers.pop(0)
+
+
+PASSED = Answer("", "", 1, False)
+FAILED = Answer("ops/x[1]", "Mismatch", 1, False)
+CASE = "ops/elementwise[add(int8,int8)->int8]"
+
+
 @pytest.mark.parametrize(
     ("answers", "stage", "compiled"),
     [
-        ([("ops/x[1]", "Mismatch")], "quick", True),
-        ([("", ""), ("ops/x[1]", "Mismatch")], "full", True),
-        ([("", ""), ("", ""), ("bitwise/x[1]", "Mismatch")], "bits", True),
-        ([("", "")] * 3, "", True),
-        ([("ops/x[1]", "CompileError: exp does not compile: error")], "", False),
+        ([FAILED], "quick", True),
+        ([PASSED, FAILED], "full", True),
+        ([PASSED, PASSED, FAILED], "bits", True),
+        ([PASSED] * 3, "", True),
+        ([Answer("ops/x[1]", "CompileError: exp does not compile: x", 1, False)], "", False),
     ],
 )
-def test_stages(
-    answers: list[tuple[str, str]],
-    stage: str,
-    compiled: bool,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-) -> None:
-    given = iter(answers)
-    monkeypatch.setattr(trials, "first_failure", lambda *_, **__: next(given))
-    choice = Choice(MUTANT, ("ops/elementwise[add(int8,int8)->int8]",))
-    tried = try_mutant("opencl:1", choice, quick=False, seed=20, folder=tmp_path)
+def test_stages(answers: list[Answer], stage: str, compiled: bool) -> None:
+    crew = PretendCrew(*answers)
+    choice = Choice(MUTANT, (CASE,), Change(MUTANT.to_dict()))
+    tried = try_mutant(crew, Chooser([], 20), choice, quick=False)
     assert (tried.stage, tried.compiled) == (stage, compiled)
+    assert not crew.answers
+    assert [order.quick for order in crew.orders] == [True, False, False][: len(answers)]
+    if stage == "bits":
+        assert crew.orders[-1].cases == ("bitwise/bits[add(int8,int8)->int8]",)
 
 
-def test_an_unknown_mutant(tmp_path: Path) -> None:
+def test_a_known_equivalent_is_tried_quick_alone() -> None:
+    choice = Choice(EQUIVALENT, (CASE,), Change(EQUIVALENT.to_dict()))
+    tried = try_mutant(PretendCrew(PASSED), Chooser([], 20), choice, quick=False)
+    assert (tried.verdict, tried.reason, tried.counts) == ("equivalent", "nothing is added", False)
+
+
+def test_what_does_not_compile_or_is_not_reached_runs_nothing() -> None:
+    for message, verdict in (
+        ("does not compile: x.c:1: error", "does not compile"),
+        ("", "survived"),
+    ):
+        choice = Choice(MUTANT, (), Change(), message)
+        assert try_mutant(PretendCrew(), Chooser([], 20), choice, quick=False).verdict == verdict
+
+
+def test_an_unknown_mutant() -> None:
     with pytest.raises(ValueError, match="named 'm0123456789'"):
         trials._named(Chooser([], 20), ("m0123456789",))
+
+
+def test_a_journal_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "trials.jsonl"
+    journal = Journal(path)
+    other = Mutant(WRITTEN, 0, "sum", "y = a + b;", "y = a - b;")
+    journal.add(MUTANT, trial(""))
+    journal.add(EQUIVALENT, trial("", mutant=EQUIVALENT))
+    journal.add(other, None)
+    with path.open("a") as file:
+        file.write('{"name": "m01')  # the run was ended here
+    again = Journal(path)
+    assert again[MUTANT] == trial("")
+    assert other in again
+    assert again[other] is None
+    assert again.survived() == (MUTANT.name,)
+    assert Mutant(WRITTEN, 1, "sum", "y = a + b;", "y = a - b;") not in again

@@ -1,0 +1,106 @@
+"""The functions of a preprocessed text, and which of them another text changes."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+
+from .reach import NAME, defined, parts
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    begin: int
+    end: int
+    text: str
+
+    @property
+    def is_function(self) -> bool:
+        return "{" in self.text and self.text.rstrip().endswith("}")
+
+
+class Functions:
+    """The functions of a text; ``changed`` compares it with another one, line by line."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._lines = text.splitlines(keepends=True)
+
+    @cached_property
+    def _items(self) -> list[_Item]:
+        found, begin = [], 0
+        for text in parts(self.text):
+            found.append(_Item(begin, begin + len(text), text))
+            begin += len(text)
+        return found
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [item.begin for item in self._items]
+
+    @cached_property
+    def _users(self) -> dict[str, list[int]]:
+        """The items that have a name, by it."""
+        found: dict[str, list[int]] = {}
+        for number, item in enumerate(self._items):
+            for name in set(NAME.findall(item.text)):
+                found.setdefault(name, []).append(number)
+        return found
+
+    def changed(self, other: str) -> set[str]:
+        """Return the functions that another text has otherwise, and those that use other items."""
+        todo = {number for begin, end in self._spans(other) for number in self._at(begin, end)}
+        found: set[str] = set()
+        known = set(todo)
+        for _ in range(_STEPS):
+            names = [(self._items[i].is_function, self._names(i)) for i in todo]
+            found |= {name for is_function, own in names if is_function for name in own}
+            others = {name for is_function, own in names if not is_function for name in own}
+            todo = {number for name in others for number in self._users.get(name, ())} - known
+            known |= todo
+        return found
+
+    def callers(self, names: set[str]) -> set[str]:
+        """Return the functions that have one of some names in them."""
+        found: set[str] = set()
+        for name in names:
+            for number in self._users.get(name, ()):
+                item = self._items[number]
+                if item.is_function:
+                    found |= self._names(number)
+        return found - names
+
+    def _names(self, number: int) -> set[str]:
+        """Return the names that an item defines; none if that is not certain."""
+        return defined(self._items[number].text, set())
+
+    def _spans(self, other: str) -> list[tuple[int, int]]:
+        """Return where the text differs: from the first to the last character of each line."""
+        theirs = other.splitlines(keepends=True)
+        if len(theirs) != len(self._lines):
+            first, last = _ends(self.text, other)
+            return [(first, last)]
+        spans, at = [], 0
+        for ours, line in zip(self._lines, theirs, strict=True):
+            if ours != line:
+                first, last = _ends(ours, line)
+                spans.append((at + first, at + last))
+            at += len(ours)
+        return spans
+
+    def _at(self, begin: int, end: int) -> range:
+        first = bisect_right(self._starts, begin) - 1
+        return range(max(0, first), bisect_right(self._starts, max(begin, end - 1)))
+
+
+#: From a table or a type to what uses it, and on from there if that is another of these.
+_STEPS = 3
+
+
+def _ends(one: str, other: str) -> tuple[int, int]:
+    """Return where one text differs from another: the first place, and that behind the last."""
+    size = min(len(one), len(other))
+    first = next((i for i in range(size) if one[i] != other[i]), size)
+    last = next((i for i in range(size - first) if one[-1 - i] != other[-1 - i]), size - first)
+    return first, len(one) - last

@@ -1,0 +1,47 @@
+"""The trials of a folder: what was tried before is not tried again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from .mutant import Mutant
+from .trial import MutantTrial
+
+_UNUSED = "unused"
+
+
+class Journal:
+    """A file with a line of JSON for each trial; the last line of a mutant counts."""
+
+    def __init__(self, path: Path) -> None:
+        """Read what is there."""
+        self._path = path
+        self._known: dict[str, MutantTrial | None] = {}
+        for line in path.read_text("utf-8").splitlines() if path.exists() else ():
+            try:
+                data = json.loads(line)
+            except ValueError:
+                continue  # the last line of a run that was ended
+            self._known[data["name"]] = None if _UNUSED in data else MutantTrial.from_dict(data)
+
+    def __contains__(self, mutant: Mutant) -> bool:
+        return mutant.name in self._known
+
+    def __getitem__(self, mutant: Mutant) -> MutantTrial | None:
+        return self._known[mutant.name]
+
+    def survived(self) -> tuple[str, ...]:
+        """Return the names of the mutants that were not caught."""
+        trials = (trial for trial in self._known.values() if trial is not None)
+        return tuple(t.mutant.name for t in trials if t.counts and not t.killed)
+
+    def add(self, mutant: Mutant, trial: MutantTrial | None) -> None:
+        """Append a trial; ``None`` says that the mutant changes nothing."""
+        self._known[mutant.name] = trial
+        data: dict[str, Any] = {"name": mutant.name, _UNUSED: True}
+        if trial is not None:
+            data = trial.to_dict()
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(data) + "\n")
