@@ -126,6 +126,13 @@ def _level(_context: click.Context, _option: click.Parameter, value: str) -> Lev
     help="With --mutants: keep the trials there; a further run goes on from them.",
 )
 @click.option(
+    "--mutants-time",
+    type=click.FloatRange(min=0, min_open=True),
+    default=60.0,
+    metavar="SECONDS",
+    help="With --mutants: how long cases of a mutant are begun in each form of the suite (60).",
+)
+@click.option(
     "--mutants-of",
     multiple=True,
     metavar="PATTERN",
@@ -158,6 +165,7 @@ def conformance(
     self_test: bool,
     mutants: str | None,
     mutants_folder: Path | None,
+    mutants_time: float,
     mutants_of: tuple[str, ...],
     faults: tuple[str, ...],
 ) -> None:
@@ -188,6 +196,7 @@ def conformance(
                     json_file=json_file,
                     folder=mutants_folder,
                     of=mutants_of,
+                    run_limit=mutants_time,
                 )
             )
         _self_test(quick, seed, faults, json_file, other)

@@ -29,11 +29,11 @@ _OWNER = re.compile(r"^\w[^#;]*?(\w+)\(")
 
 @dataclass(eq=False)
 class Noted:
-    """A program that a device compiled, and the first case that needed it."""
+    """A program that a device compiled, and a case of each op that needed it."""
 
-    case: str
     head: Path
     source: Path
+    cases: dict[str, str] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
@@ -110,7 +110,9 @@ class Chooser:
             if data["node"]:
                 case = case_name(data["node"])
                 paths = folder / data["head"], folder / data["source"]
-                found.setdefault((data["head"], data["source"]), Noted(case, *paths))
+                program = found.setdefault((data["head"], data["source"]), Noted(*paths))
+                overload = overload_of(case)
+                program.cases.setdefault(overload.op if overload else case, case)
         same: dict[Overload, list[str]] = {}
         names = folder / ALL
         for node in names.read_text("utf-8").splitlines() if names.exists() else ():
@@ -143,7 +145,8 @@ class Chooser:
         programs = self._of[mutant.text] if mutant.text != WRITTEN else self.programs
         programs = list(programs)
         random.Random(self.seed).shuffle(programs)  # noqa: S311 - the same at each run
-        programs.sort(key=lambda p: "complex" in p.case)  # they have fewer operands
+        # complex numbers have fewer operands
+        programs.sort(key=lambda p: any("complex" in case for case in p.cases.values()))
         owner = _owner(mutant)
         found: dict[str, str] = {}
         others: list[str] = []
@@ -154,20 +157,16 @@ class Chooser:
                 continue
             if owner and owner not in program.names:
                 continue
-            overload = overload_of(program.case)
-            op = overload.op if overload else program.case
-            if len(others) >= CASES and op in found:
+            if len(others) >= CASES and found.keys() >= program.cases.keys():
                 continue
             looked += 1
             changed = mutant.applied(text)
             if changed != text and used(changed) != program.used:
-                if op in found:
-                    others.append(program.case)
-                else:
-                    found[op] = program.case
+                others += [case for op, case in program.cases.items() if op in found]
+                found = {**program.cases, **found}
             if len(found) >= CASES or looked >= LOOKED_AT:
                 break
-        cases = list(dict.fromkeys([*found.values(), *others]))[:CASES]
+        cases = list(dict.fromkeys([*found.values(), *others]))[: max(CASES, len(found))]
         return tuple(same for case in cases for same in self._all_of(case))
 
     def _all_of(self, case: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -70,6 +71,20 @@ class Functions:
                 if item.is_function:
                     found |= self._names(number)
         return found - names
+
+    def live(self, roots: Iterable[str]) -> frozenset[str]:
+        """Return the functions that some functions need, directly or not, with these."""
+        defining: dict[str, list[int]] = {}
+        for number in range(len(self._items)):
+            for name in self._names(number):
+                defining.setdefault(name, []).append(number)
+        found, todo = set(roots), list(roots)
+        while todo:
+            for number in defining.get(todo.pop(), ()):
+                new = set(NAME.findall(self._items[number].text)) & defining.keys() - found
+                found |= new
+                todo += new
+        return frozenset(found)
 
     def _names(self, number: int) -> set[str]:
         """Return the names that an item defines; none if that is not certain."""

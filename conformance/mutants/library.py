@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import runpy
 import shutil
 import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from .functions import Functions
 from .mutant import Mutant, checkout
-from .tracing import TRACER
+from .tracing import TRACER, functions_of
 
 #: As fast to compile as it gets with kernels that take no longer than the suite can wait.
 _OPTIMISATION = "-O1"
@@ -89,12 +91,13 @@ class Workshop:
             *(flag for flag in build["FLAGS"] if flag != "-O3"),
             *(_OPTIMISATION, "-w", "-fPIC", "-DPHX_FLOAT_QUOTIENT=1", '-DPHX_CPU_VERSION="0"'),
             *(f"-DPHX_CPU_LEVEL={build['ISAS'][isa].level}", *build["ISAS"][isa].flags),
-            *(f"-I{folder / include.relative_to(root)}" for include in build["INCLUDES"]),
+            *(f"-I{include.relative_to(root)}" for include in build["INCLUDES"]),
         ]
         self._link = list(build["LINK_FLAGS"])
         self.units = {path.stem: Unit(self, path.relative_to(root)) for path in sources}
         stamp = folder / "stamp"
-        wanted = repr((self._flags, [unit.text for unit in self.units.values()]))
+        texts = repr((self._flags, [unit.text for unit in self.units.values()]))
+        wanted = hashlib.sha256(texts.encode()).hexdigest()
         fresh = stamp.exists() and stamp.read_text("utf-8") == wanted
         stamp.unlink(missing_ok=True)
         for unit in self.units.values():
@@ -157,12 +160,15 @@ class Workshop:
                 text = unit.preprocess()
                 if text == unit.text:
                     continue
+                here = unit.functions.changed(text)
+                if here and not here & unit.live:
+                    continue
                 other = unit.compile(ending=".mutant")
             except ValueError as error:
                 return Built(None, message=str(error))
             if other.read_bytes() != unit.object.read_bytes():
                 changed[name] = other
-                functions |= unit.functions.changed(text)
+                functions |= here
         if not changed:
             return Built(None)
         objects = [changed.get(name, unit.object) for name, unit in self.units.items()]
@@ -187,6 +193,11 @@ class Unit:
         #: The names of the files that it consists of.
         self.files = frozenset(p.relative_to(folder).as_posix() for p in paths)
 
+    @cached_property
+    def live(self) -> frozenset[str]:
+        """The functions that the object has, by themselves or in others."""
+        return self.functions.live(functions_of(self.object).values())
+
     def compile(self, *options: str, ending: str = "") -> Path:
         """Compile and return the object; raises ``ValueError`` with the first error."""
         path = self.object.with_suffix(f"{ending}.o") if ending else self.object
@@ -196,11 +207,21 @@ class Unit:
         return path
 
     def preprocess(self) -> str:
-        """Return the text behind the macros; raises ``ValueError`` with the first error."""
+        """Return the text behind the macros, without the system's; raises ``ValueError``."""
         done = self._shop.run("-E", str(self._source))
         if done.returncode:
             raise ValueError(_first_error(done.stderr))
-        return done.stdout.decode("utf-8", "replace")
+        ours, lines = True, []
+        for line in done.stdout.decode("utf-8", "replace").splitlines(keepends=True):
+            if line.startswith("# "):
+                ours = not line.endswith(_SYSTEM)
+            elif ours:
+                lines.append(line)
+        return "".join(lines)
+
+
+#: How the mark of a line of a system's header ends.
+_SYSTEM = (" 3\n", " 3 4\n")
 
 
 def _first_error(text: bytes) -> str:

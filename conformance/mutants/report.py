@@ -18,7 +18,7 @@ from phalanx.conformance.results import versions
 from rich.markup import escape
 
 from .trial import MutantTrial, MutationTest
-from .trials import SURVIVED, run_mutants
+from .trials import RUN_LIMIT, SURVIVED, run_mutants
 
 #: The part of the mutants that the suite must catch.
 RATE, QUICK_RATE = 0.97, 0.9
@@ -57,6 +57,7 @@ def run_and_show(
     json_file: Path | None = None,
     folder: Path | None = None,
     of: tuple[str, ...] = (),
+    run_limit: float = RUN_LIMIT,
 ) -> int:
     """Run the suite against mutants and print what it found, as JSON if asked.
 
@@ -68,6 +69,7 @@ def run_and_show(
         json_file: where to write JSON; ``-`` for stdout, then nothing else is printed.
         folder: keeps the trials; what is there is not done again.
         of: patterns of files, whose mutants alone are tried.
+        run_limit: seconds for the cases of a mutant in each form of the suite.
 
     Returns:
         0 if enough of them are caught, 1 if not, 2 for wrong usage, 130 after Ctrl-C.
@@ -92,6 +94,7 @@ def run_and_show(
                 count=count,
                 names=names,
                 of=of,
+                run_limit=run_limit,
                 folder=folder,
                 observe=observe,
                 noted=lambda: bar.begin("mutants", count),

@@ -23,10 +23,9 @@ from .trial import SHOWN, MutantTrial, MutationTest, equivalents
 
 #: Stages in their order: what a mutant is tried with until it is caught.
 QUICK, FULL, BITS = "quick", "full", "bits"
-#: Seconds for one case and for all of them without a mutant; for those of a mutant in each stage,
-#: and of one that is named, which gets the time that it needs.
+#: Seconds for one case and for all of them without a mutant, and in each stage of one.
 NOTE_CASE_LIMIT, NOTE_LIMIT = 300.0, 3000.0
-RUN_LIMITS, NAMED_LIMIT = {QUICK: 20.0, FULL: 60.0, BITS: 60.0}, 1800.0
+RUN_LIMIT = 60.0
 #: A name for all that survived so far in a folder.
 SURVIVED = "survived"
 _HOOK = ("-p", "phalanx.conformance.mutants.hook")
@@ -57,6 +56,7 @@ def run_mutants(
     names: tuple[str, ...] = (),
     of: tuple[str, ...] = (),
     folder: Path | None = None,
+    run_limit: float = RUN_LIMIT,
     observe: Callable[[MutantTrial], None] = lambda _: None,
     noted: Callable[[], None] = lambda: None,
 ) -> MutationTest:
@@ -68,10 +68,11 @@ def run_mutants(
         quick: run the quick form of the suite alone; else what survives is tried with the full one.
         seed: of the choice, and of the suite's random values.
         count: how many mutants, ``None`` for all.
-        names: of mutants; these alone if there are any, with all the time that they need.
+        names: of mutants; these alone if there are any, and again if the folder knows them.
             `SURVIVED` stands for those that survived in the folder.
         of: patterns of files, such as ``core/scalar/*``; their mutants alone if there are any.
         folder: keeps what was noted and the trials; what is there is not done again.
+        run_limit: seconds for the cases of a mutant in each stage; then no further case is begun.
         observe: called with each trial as it ends.
         noted: called when all is noted, before the first mutant.
 
@@ -96,7 +97,7 @@ def run_mutants(
                 choice = source.choice(mutant)
                 tried = None
                 if choice is not None:
-                    tried = try_mutant(crew, source, choice, quick=quick, patient=bool(names))
+                    tried = try_mutant(crew, source, choice, quick=quick, run_limit=run_limit)
                 journal.add(mutant, tried)
             trial = journal[mutant]
             if trial is None:
@@ -175,7 +176,7 @@ def _named(source: Source, names: tuple[str, ...]) -> list[Mutant]:
 
 
 def try_mutant(
-    crew: Crew, source: Source, choice: Choice, *, quick: bool, patient: bool = False
+    crew: Crew, source: Source, choice: Choice, *, quick: bool, run_limit: float = RUN_LIMIT
 ) -> MutantTrial:
     """Run the cases of a mutant: quick, then full, then against the bits of ``cpu:0``."""
     begin = time.perf_counter()
@@ -184,8 +185,7 @@ def try_mutant(
     message, partial = choice.message, False
     stages = (QUICK,) if quick else (QUICK, FULL, BITS) if source.compares_bits else (QUICK, FULL)
     for stage in stages if choice.cases else ():
-        limit = NAMED_LIMIT if patient else RUN_LIMITS[stage]
-        answer = crew.run(_order(choice, stage, source.case_limit, limit))
+        answer = crew.run(_order(choice, stage, source.case_limit, run_limit))
         case, message, partial = answer.case, answer.message, answer.partial
         if case or known:
             break

@@ -43,6 +43,10 @@ def test_the_functions_that_a_change_reaches(old: str, new: str, changed: set[st
     assert Functions(TEXT).changed(TEXT.replace(old, new)) == changed
 
 
+def test_what_an_object_has() -> None:
+    assert Functions(TEXT).live({"four"}) == {"four", "two", "one", "table"}
+
+
 def test_who_calls() -> None:
     assert Functions(TEXT).callers({"one"}) == {"two"}
     assert Functions(TEXT).callers({"four"}) == set()

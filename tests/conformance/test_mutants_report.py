@@ -108,6 +108,7 @@ def test_json(show: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> N
     [
         (["--mutants", "3"], "is a form of --self-test"),
         (["--self-test", "--mutants", "x"], "a number from 1 up"),
+        (["--self-test", "--mutants-of", "core/*"], "belong to --mutants"),
         (["--self-test", "--mutants", "3", "--fault", "none"], "two self-tests"),
         (["--self-test", "--mutants", "3", "--html", "x.html"], "no other report"),
     ],
