@@ -117,7 +117,8 @@ def _level(_context: click.Context, _option: click.Parameter, value: str) -> Lev
     flag_value=_SAMPLE,
     metavar="[N]",
     help="With --self-test: against kernels with one small change each, compiled by --device, or "
-    f"for cpu:0: N of them ({_SAMPLE} if not said), 'all', 'survived', or their names.",
+    f"for cpu:0: N of them ({_SAMPLE} if not said), 'all', 'survived' or 'tried' of the folder, or "
+    "their names.",
 )
 @click.option(
     "--mutants-folder",

@@ -32,10 +32,18 @@ class Journal:
     def __getitem__(self, mutant: Mutant) -> MutantTrial | None:
         return self._known[mutant.name]
 
+    def trials(self) -> list[MutantTrial]:
+        """Return all of mutants that change something."""
+        return [trial for trial in self._known.values() if trial is not None]
+
+    @property
+    def unused(self) -> int:
+        """How many mutants change nothing."""
+        return sum(trial is None for trial in self._known.values())
+
     def survived(self) -> tuple[str, ...]:
         """Return the names of the mutants that were not caught."""
-        trials = (trial for trial in self._known.values() if trial is not None)
-        return tuple(t.mutant.name for t in trials if t.counts and not t.killed)
+        return tuple(t.mutant.name for t in self.trials() if t.counts and not t.killed)
 
     def add(self, mutant: Mutant, trial: MutantTrial | None) -> None:
         """Append a trial; ``None`` says that the mutant changes nothing."""

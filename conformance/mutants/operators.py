@@ -82,6 +82,8 @@ def _ulp(line: str) -> Iterator[str]:
         dtype = np.float32 if found[2] else np.float64
         text = found[1]
         value = dtype(float.fromhex(text) if text.lower().startswith("0x") else float(text))
+        if value == 0:
+            continue  # what follows is compared with numbers that are far from it
         following = float(np.nextafter(value, dtype(np.inf)))
         yield line[: found.start()] + f"{following!r}{found[2]}" + line[found.end() :]
     yield from _each(line, _HEX.pattern, lambda m: f"0x{int(m[1], 16) ^ 1:0{len(m[1])}x}")

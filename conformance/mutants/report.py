@@ -18,7 +18,7 @@ from phalanx.conformance.results import versions
 from rich.markup import escape
 
 from .trial import MutantTrial, MutationTest
-from .trials import RUN_LIMIT, SURVIVED, run_mutants
+from .trials import RUN_LIMIT, SURVIVED, TRIED, run_mutants
 
 #: The part of the mutants that the suite must catch.
 RATE, QUICK_RATE = 0.97, 0.9
@@ -38,13 +38,13 @@ def parse(text: str) -> tuple[int | None, tuple[str, ...]]:
     if text.isascii() and text.isdigit() and int(text):
         return int(text), ()
     names = tuple(text.split(","))
-    if names == (SURVIVED,):
+    if names in ((SURVIVED,), (TRIED,)):
         return None, names
     if all(_NAME.fullmatch(name) for name in names):
         return len(names), names
     raise ValueError(
-        f"--mutants takes a number from 1 up, 'all', 'survived', or names such as m0123456789, "
-        f"not {text!r}"
+        "--mutants takes a number from 1 up, 'all', 'survived', 'tried', or names such as "
+        f"m0123456789, not {text!r}"
     )
 
 
@@ -62,7 +62,7 @@ def run_and_show(
     """Run the suite against mutants and print what it found, as JSON if asked.
 
     Args:
-        text: how many, ``all``, ``survived``, or their names with commas between.
+        text: how many, ``all``, ``survived``, ``tried``, or their names with commas between.
         device: compiles and runs them; the first that compiles programs if ``None``.
         quick: run the quick form of the suite alone.
         seed: of the choice and of the suite's random values.

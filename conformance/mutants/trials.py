@@ -26,8 +26,10 @@ QUICK, FULL, BITS = "quick", "full", "bits"
 #: Seconds for one case and for all of them without a mutant, and in each stage of one.
 NOTE_CASE_LIMIT, NOTE_LIMIT = 300.0, 3000.0
 RUN_LIMIT = 60.0
-#: A name for all that survived so far in a folder.
-SURVIVED = "survived"
+#: Names for all that survived so far in a folder, which are tried again, and for all that were
+#: tried, which are not.
+SURVIVED, TRIED = "survived", "tried"
+_TRIALS = "trials.jsonl"
 _HOOK = ("-p", "phalanx.conformance.mutants.hook")
 _NOT_COMPILED = "does not compile"
 
@@ -69,7 +71,8 @@ def run_mutants(
         seed: of the choice, and of the suite's random values.
         count: how many mutants, ``None`` for all.
         names: of mutants; these alone if there are any, and again if the folder knows them.
-            `SURVIVED` stands for those that survived in the folder.
+            `SURVIVED` stands for those that survived in the folder; `TRIED` for all that it has,
+            and then nothing is run.
         of: patterns of files, such as ``core/scalar/*``; their mutants alone if there are any.
         folder: keeps what was noted and the trials; what is there is not done again.
         run_limit: seconds for the cases of a mutant in each stage; then no further case is begun.
@@ -82,10 +85,15 @@ def run_mutants(
     """
     result = MutationTest(device, quick, seed)
     begin = time.perf_counter()
+    if TRIED in names:
+        if folder is None or not (folder / _TRIALS).exists():
+            raise ValueError("there is no folder with trials: name it with --mutants-folder")
+        journal = Journal(folder / _TRIALS)
+        return MutationTest(device, quick, seed, journal.trials(), journal.unused)
     with _place(folder) as place, _crew(device, seed) as crew:
         source = source_of(device, seed, place, crew)
         noted()
-        journal = Journal(place / "trials.jsonl")
+        journal = Journal(place / _TRIALS)
         if SURVIVED in names:
             names = journal.survived()
         for mutant in _named(source, names) if names else source.candidates():

@@ -44,6 +44,7 @@ def found(*rows: MutantTrial, quick: bool = False) -> MutationTest:
 def test_how_many() -> None:
     assert parse("12") == (12, ())
     assert parse("all") == (None, ())
+    assert parse("survived") == (None, ("survived",))
     assert parse("m0123456789,mabcdefabcd") == (2, ("m0123456789", "mabcdefabcd"))
     for wrong in ("0", "-3", "many", "1.5", "m12", ""):
         with pytest.raises(ValueError, match="number from 1 up"):
@@ -213,4 +214,9 @@ def test_a_journal_goes_on(tmp_path: Path) -> None:
     assert other in again
     assert again[other] is None
     assert again.survived() == (MUTANT.name,)
+    told = {"quick": False, "seed": 20, "count": None, "names": ("tried",)}
+    test = trials.run_mutants("cpu:0", folder=tmp_path, **told)  # type: ignore[arg-type]
+    assert (len(test.trials), test.unused) == (2, 1)
+    with pytest.raises(ValueError, match="no folder with trials"):
+        trials.run_mutants("cpu:0", **told)  # type: ignore[arg-type]
     assert Mutant(WRITTEN, 1, "sum", "y = a + b;", "y = a - b;") not in again
