@@ -15,7 +15,7 @@ from typing import Any
 
 from .functions import Functions
 from .mutant import Mutant, checkout
-from .tracing import TRACER, functions_of
+from .tracing import TRACER, functions_of, qualified
 
 #: As fast to compile as it gets with kernels that take no longer than the suite can wait.
 _OPTIMISATION = "-O1"
@@ -31,7 +31,7 @@ _TRACED = (
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What became of a mutant: ``path`` is its library, ``functions`` are those that differ.
+    """What became of a mutant: its library, and the functions that differ, with their sources.
 
     Without a path, it does not compile, and ``message`` is the compiler's first error; or, without
     a message too, every object is the same, byte by byte.
@@ -168,7 +168,7 @@ class Workshop:
                 return Built(None, message=str(error))
             if other.read_bytes() != unit.object.read_bytes():
                 changed[name] = other
-                functions |= here
+                functions |= {qualified(name, function) for function in here}
         if not changed:
             return Built(None)
         objects = [changed.get(name, unit.object) for name, unit in self.units.items()]
@@ -196,7 +196,7 @@ class Unit:
     @cached_property
     def live(self) -> frozenset[str]:
         """The functions that the object has, by themselves or in others."""
-        return self.functions.live(functions_of(self.object).values())
+        return self.functions.live(name for _, name in functions_of(self.object).values())
 
     def compile(self, *options: str, ending: str = "") -> Path:
         """Compile and return the object; raises ``ValueError`` with the first error."""

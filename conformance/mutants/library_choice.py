@@ -12,6 +12,7 @@ from .choice import Choice, evenly
 from .crew import Change, Crew
 from .library import Workshop
 from .mutant import Mutant, library_files, of_file
+from .tracing import qualified
 
 _CALLING = "calling.json"
 
@@ -58,17 +59,18 @@ class LibraryChooser:
         return Choice(mutant, cases, Change(library=str(built.path)))
 
     def _called(self, functions: set[str]) -> set[str]:
-        """Return those functions that cases call; instead of others, those that call them."""
+        """Return those functions that cases call; instead of others, those that have them."""
         called = self.calling.called
         found, todo, known = set[str](), set(functions), set(functions)
         while todo:
-            found |= todo & called
-            lost = todo - called
-            todo = (
-                set[str]().union(
-                    *(unit.functions.callers(lost) for unit in self.shop.units.values() if lost)
-                )
-                - known
-            )
-            known |= todo
+            unit, _, name = todo.pop().partition(":")
+            if qualified(unit, name) in called:
+                found.add(qualified(unit, name))
+            elif name in called:
+                found.add(name)
+            else:
+                callers = self.shop.units[unit].functions.callers({name})
+                new = {qualified(unit, caller) for caller in callers} - known
+                known |= new
+                todo |= new
         return found

@@ -45,23 +45,39 @@ _TAKE = "phx_trace_take"
 _SIZE = 1 << 16
 
 
-def functions_of(library: Path) -> dict[int, str]:
-    """Return the names of a library's functions by their places, without compilers' endings."""
-    done = subprocess.run(["nm", str(library)], capture_output=True, text=True, check=True)
-    found = {}
+def functions_of(binary: Path) -> dict[int, tuple[str, str]]:
+    """Return the source and the name of each function of a library or object by its place.
+
+    The source is empty for what several sources share; names are without compilers' endings.
+    """
+    done = subprocess.run(
+        ["readelf", "--symbols", "--wide", str(binary)], capture_output=True, text=True, check=True
+    )
+    found, source = {}, ""
     for line in done.stdout.splitlines():
-        place, _, rest = line.partition(" ")
-        kind, _, name = rest.strip().partition(" ")
-        if place and kind in "tTwW":
-            found[int(place, 16)] = name.partition(".")[0]
+        words = line.split()
+        if len(words) > _KIND and words[_KIND] == "FILE":
+            source = Path(words[_NAME]).stem if len(words) > _NAME else ""
+        elif len(words) > _NAME and words[_KIND] == "FUNC" and words[_PLACE] != "UND":
+            name = words[_NAME].partition(".")[0]
+            found[int(words[1], 16)] = (source if words[_BINDING] == "LOCAL" else "", name)
     return found
+
+
+#: The columns of readelf's table of symbols.
+_KIND, _BINDING, _PLACE, _NAME = 3, 4, 6, 7
+
+
+def qualified(source: str, name: str) -> str:
+    """Return a function's name with that of its source, as many sources have one ``run``."""
+    return f"{source}:{name}" if source else name
 
 
 class Trace:
     """The functions that run in a library of this process."""
 
     def __init__(self, library: Path) -> None:
-        self._names = functions_of(library)
+        self._names = {place: qualified(*one) for place, one in functions_of(library).items()}
         (offset,) = (place for place, name in self._names.items() if name == _TAKE)
         # the same library that the driver opens: the process has it once
         self._take = getattr(ctypes.CDLL(str(library)), _TAKE)

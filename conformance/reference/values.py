@@ -376,22 +376,31 @@ def _turned(op: str, name: str, count: int, rng: Rng) -> HostArray:
 
 
 #: Complex functions that take their operands apart, so that nothing overflows between.
-_SCALED = ("multiply", "divide", "square", "reciprocal", "abs", "sqrt")
+_SCALED = ("multiply", "divide", "square", "reciprocal", "abs", "sqrt", "sign")
+#: Those with formulas of their own for operands that are far out, where both parts matter; 2**90 is
+#: as far as the reference has bits for the smaller part of the result.
+_FAR = (
+    *("log", "log1p", "log2", "log10"),
+    *("asin", "acos", "atan", "asinh", "acosh", "atanh"),
+)
+_FARTHEST = 90.0
 
 
 def _complex_values(op: str, inputs: tuple[str, ...], count: int, rng: Rng) -> list[HostArray]:
     if op in _TURNING:
         return [_turned(op, inputs[0], count, rng)]
-    kind = _scaled if op in _SCALED else _plane
-    return [kind(name, count, rng) for name in inputs]
+    if op in _SCALED or op in _FAR:
+        most = _FARTHEST if op in _FAR else np.inf
+        return [_scaled(name, count, rng, most) for name in inputs]
+    return [_plane(name, count, rng) for name in inputs]
 
 
-def _scaled(name: str, count: int, rng: Rng) -> HostArray:
-    """As `_plane`; every third is of any size that the square root of the largest number has."""
+def _scaled(name: str, count: int, rng: Rng, most: float) -> HostArray:
+    """As `_plane`; every third is of any size up to the root of the largest number, or 2**most."""
     plane = _plane(name, count, rng)
     if name not in PARTS:
         return plane
-    top = 0.49 * np.log2(np.finfo(host_dtype(name)).max)
+    top = min(0.49 * np.log2(np.finfo(host_dtype(name)).max), most)
     scale = 2.0 ** np.rint(rng.uniform(-top, top, count))
     return np.where(np.arange(count) % 3 == 0, (plane * scale).astype(plane.dtype), plane)
 

@@ -69,7 +69,7 @@ def test_a_trace(tmp_path: Path) -> None:
     opened.run(0)
     assert trace.taken() == ["run"]
     opened.run(3)
-    assert trace.taken() == ["help", "run"]
+    assert trace.taken() == ["run", "text:help"]
 
 
 def test_the_cases_that_call_a_function(tmp_path: Path) -> None:
