@@ -78,7 +78,8 @@ class Functions:
         for number in range(len(self._items)):
             for name in self._names(number):
                 defining.setdefault(name, []).append(number)
-        found, todo = set(roots), list(roots)
+        found = set(roots)
+        todo = list(found)
         while todo:
             for number in defining.get(todo.pop(), ()):
                 new = set(NAME.findall(self._items[number].text)) & defining.keys() - found

@@ -19,9 +19,9 @@ from .tracing import TRACER, functions_of, qualified
 
 #: As fast to compile as it gets with kernels that take no longer than the suite can wait.
 _OPTIMISATION = "-O1"
-#: A file that many objects have is changed in so many of them, the smallest: the others would take
+#: A file that many objects have is changed in so many of them, the smallest: others would take
 #: long to compile, and the suite has to see this, too.
-_CHANGED = 2
+_CHANGED = 1
 #: Calls at the beginnings of functions, but not in those of single numbers: intrinsics, scalars.
 _TRACED = (
     "-finstrument-functions",

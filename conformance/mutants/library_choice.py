@@ -36,7 +36,7 @@ class LibraryChooser:
             ValueError: there are no sources or no compiler here, or a case fails.
         """
         shop = Workshop(folder / "library", isa)
-        path, number = folder / _CALLING, digest()
+        path, number = folder / _CALLING, digest(crew.cases)
         calling = Calling.load(path, number)
         if calling is None:
             calling = note(crew, shop.traced())

@@ -415,7 +415,9 @@ def _plane(name: str, count: int, rng: Rng) -> HostArray:
         1 + spread(rng, count, -6, -1) + 1j * spread(rng, count, -6, 0),
         spread(rng, count, -6, 0) + 1j * (1 + spread(rng, count, -6, -1)),
     ]
-    turned = np.choose(rng.integers(0, len(kinds), count), kinds)
-    axis = rng.integers(0, 8, count)  # one part is zero for every fourth
+    # in turns, as a quick run has few of them: each kind, and of each kind some on either axis
+    turn = rng.permutation(count)
+    turned = np.choose(turn % len(kinds), kinds)
+    axis = turn // len(kinds) % 8  # one part is zero for every fourth
     turned.real[axis == 0], turned.imag[axis == 1] = 0.0, 0.0
     return np.asarray((turned * rng.choice([1, -1], count)).astype(host_dtype(name)))
