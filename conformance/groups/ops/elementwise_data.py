@@ -65,6 +65,8 @@ def data_of(overload: Overload, rng: np.random.Generator, quick: bool, flush: bo
     kinds = (ordinary_values,) if _is_costly(overload) else (any_bits, wild_values, ordinary_values)
     sections += [[kind(name, count, rng) for name in overload.inputs] for kind in kinds]
     sections.append(hard_values(overload.op, overload.inputs, 2 * count, rng))
+    if overload.op in ("multiply", "divide") and _is_costly(overload):
+        sections.append(_mixed(overload, rng, 300 if quick else 1200))
     if overload.inputs[0] in FORMATS and overload.op == "divide":
         sections.append(hard_quotients(overload.inputs[0], count, rng))
     if overload.inputs[0] in FORMATS and overload.op == "sqrt":
@@ -131,6 +133,13 @@ def _equal(overload: Overload, rng: np.random.Generator) -> list[HostArray]:
         shared if name == overload.inputs[-1] else kind(name, count, rng)
         for name in overload.inputs
     ]
+
+
+def _mixed(overload: Overload, rng: np.random.Generator, count: int) -> list[HostArray]:
+    """Return some of all pairs of special values: infinities with a NaN, and zeros."""
+    pairs = combined([special_values(name) for name in overload.inputs])
+    chosen = rng.permutation(pairs[0].size)[:count]
+    return [column[chosen] for column in pairs]
 
 
 def _corners(overload: Overload, quick: bool) -> list[HostArray]:
