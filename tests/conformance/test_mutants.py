@@ -179,9 +179,11 @@ def test_the_hook_changes_texts_and_notes_them(
 
 
 def test_each_equivalent_mutant_is_one_of_these_texts() -> None:
-    names = {m.name for name in bodies() for m in of_file(name)}
     path = Path(hook.__file__).with_name("equivalents.json")
-    for entry in json.loads(path.read_text("utf-8")):
+    entries = json.loads(path.read_text("utf-8"))
+    texts = {entry["text"] for entry in entries} - {WRITTEN}
+    names = {m.name for name in texts for m in of_file(name)}
+    for entry in entries:
         assert entry["reason"].strip()
         assert entry["text"] == WRITTEN or entry["name"] in names, entry
     assert all(equivalents().values())
