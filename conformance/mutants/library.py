@@ -99,12 +99,13 @@ class Workshop:
         texts = repr((self._flags, [unit.text for unit in self.units.values()]))
         wanted = hashlib.sha256(texts.encode()).hexdigest()
         fresh = stamp.exists() and stamp.read_text("utf-8") == wanted
-        stamp.unlink(missing_ok=True)
-        for unit in self.units.values():
-            if not fresh:
+        if not fresh:
+            stamp.unlink(missing_ok=True)
+            for unit in self.units.values():
                 unit.compile()
+            stamp.write_text(wanted, "utf-8")
+        for unit in self.units.values():
             unit.size = unit.object.stat().st_size
-        stamp.write_text(wanted, "utf-8")
 
     def run(self, *options: str) -> subprocess.CompletedProcess[bytes]:
         """Run the compiler."""

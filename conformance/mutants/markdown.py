@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .operators import OPERATORS
+from .trial import QUICK_RATE, RATE
 
 _Trial = dict[str, Any]
 _Test = dict[str, Any]
@@ -39,13 +40,34 @@ for a mutant was over before the last case that calls it.
 
 def page(tests: Sequence[_Test]) -> str:
     """Return the page for the data of some self-tests, a device each."""
-    parts = [_HEAD, "## The runs\n", _RATES, _runs(tests)]
+    parts = [_HEAD, "## The runs\n", _RATES, _goal(tests), _runs(tests)]
     for test in tests:
         parts += [f"## `{test['device']}`: killed of those that count\n", _table(test["mutants"])]
     trials = [trial for test in tests for trial in test["mutants"]]
     parts += ["## Open\n", _OPEN, _survivors(trials)]
     parts += ["## Equivalent\n", _equivalents(trials)]
     return "\n".join(parts)
+
+
+def _goal(tests: Sequence[_Test]) -> str:
+    """Say what is wanted, and whether this is it."""
+    counted = [trial for test in tests for trial in _counted(test["mutants"])]
+    tried = sum(len(test["mutants"]) for test in tests)
+    killed = [trial["stage"] for trial in counted if trial["verdict"] == "killed"]
+    reached = (
+        tried >= _WANTED
+        and len(killed) >= RATE * len(counted)
+        and killed.count("quick") >= QUICK_RATE * len(counted)
+    )
+    return (
+        f"At least {_WANTED:,} are to be tried, {100 * RATE:.0f} % of those that count killed, and "
+        f"{100 * QUICK_RATE:.0f} % by the quick run. {tried:,} were tried: "
+        f"{'this holds' if reached else 'this does not hold yet'}.\n"
+    )
+
+
+#: How many mutants say something of the whole suite.
+_WANTED = 1500
 
 
 def _runs(tests: Sequence[_Test]) -> str:

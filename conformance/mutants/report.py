@@ -17,11 +17,9 @@ from phalanx.conformance.report_json import write_data
 from phalanx.conformance.results import versions
 from rich.markup import escape
 
-from .trial import MutantTrial, MutationTest
+from .trial import QUICK_RATE, RATE, MutantTrial, MutationTest
 from .trials import RUN_LIMIT, SURVIVED, TRIED, run_mutants
 
-#: The part of the mutants that the suite must catch.
-RATE, QUICK_RATE = 0.97, 0.9
 _STDOUT = Path("-")
 _USAGE, _INTERRUPTED = 2, 130
 _NAME = re.compile(r"m[0-9a-f]{10}")

@@ -10,6 +10,8 @@ from typing import Any, Self
 
 from .mutant import Mutant
 
+#: The part of the mutants that the suite must catch, and that its quick form must.
+RATE, QUICK_RATE = 0.97, 0.9
 #: How many of the cases that can see a mutant are named.
 SHOWN = 8
 

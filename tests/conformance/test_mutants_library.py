@@ -158,6 +158,7 @@ def test_the_page() -> None:
     ]
     test = {"device": "cpu:0", "unused": 7, "seed": 20, "date": "today", "mutants": trials}
     text = page([test, {**test, "device": "opencl:0", "mutants": trials[:1]}])
+    assert "5 were tried: this does not hold yet." in text
     assert "| **count** | 3 | 1 | 4 |" in text
     assert "| **killed by the full run** | 66.7 % | 100.0 % | 75.0 % |" in text
     assert "| `core/scalar/order.h` | 2/3 | 2/3 |" in text
