@@ -13,6 +13,8 @@ _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _ATTRIBUTE = re.compile(r"__attribute__\s*\(\([^()]*(?:\([^()]*\))*[^()]*\)\)")
 _FUNCTION = re.compile(r"([A-Za-z_]\w*)\s*\((?:[^()]|\([^()]*\))*\)\s*$")
 _TABLE = re.compile(r"([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)+=\s*$")
+#: What cuts a text into parts, and what may have such marks in it that are none.
+_MARKS = re.compile(r"""[{}();]|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""")
 _KERNEL = re.compile(r"\b(?:__kernel|__global__|kernel)\b")
 
 
@@ -54,8 +56,10 @@ def reached(text: str) -> str:
 def parts(text: str) -> list[str]:
     """Cut a text into definitions and declarations."""
     items, begin, depth = [], 0, 0
-    for found in re.finditer(r"[{}();]", text):
+    for found in _MARKS.finditer(text):
         mark = found[0]
+        if mark[0] in "\"'":
+            continue
         depth += {"{": 1, "(": 1, "}": -1, ")": -1}.get(mark, 0)
         rest = text[found.end() : found.end() + 40].lstrip()
         of_function = mark == "}" and "(" in text[begin : text.find("{", begin)]

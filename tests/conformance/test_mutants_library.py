@@ -43,6 +43,11 @@ def test_the_functions_that_a_change_reaches(old: str, new: str, changed: set[st
     assert Functions(TEXT).changed(TEXT.replace(old, new)) == changed
 
 
+def test_marks_in_literals_are_none() -> None:
+    text = 'void say(void) { tell("{(", \'(\', "\\"{"); }\n' + TEXT
+    assert Functions(text).changed(text.replace("x + 1", "x - 1")) == {"one"}
+
+
 def test_what_an_object_has() -> None:
     assert Functions(TEXT).live(iter(["four"])) == {"four", "two", "one", "table"}
 
