@@ -15,6 +15,9 @@ from phalanx.optable import Structure
 
 _LARGE = {("sort", "float32"), ("sort", "int16"), ("argsort", "float64"), ("argsort", "uint8")}
 
+#: More than 2**18 elements of 16 bits, which are sorted by counting each value.
+_COUNTED = (1 << 18) + 5
+
 
 @pytest.mark.parametrize("overload", overloads(Structure.SORT), ids=str)
 def test_sort(case: Case, overload: Overload) -> None:
@@ -29,6 +32,11 @@ def test_sort(case: Case, overload: Overload) -> None:
         check.run("special values", (shuffled,), params)
     if (overload.op, overload.inputs[0]) in _LARGE:
         along.large()
+    if (overload.op, overload.inputs[0]) == ("sort", "int16"):
+        few = rng.integers(-32768, 32768, 50)
+        many = rng.choice(few, _COUNTED).astype(np.int16)
+        for params in ((0,), (1,)):
+            check.run("few values, each thousands of times", (many[None],), params)
     case.finish()
 
 
