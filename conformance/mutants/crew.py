@@ -14,6 +14,8 @@ from typing import Any, Self
 
 from phalanx.conformance.child import HERE, environment
 
+#: The name of a case that stands for what comes before all.
+BEFORE = "(before the first case)"
 _HOOK = "phalanx.conformance.mutants.hook"
 
 

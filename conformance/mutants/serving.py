@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 from phalanx.conformance.naming import case_name
 
+from .crew import BEFORE
 from .hook import changed, wrap
 from .mutant import Mutant, bodies
 from .tracing import Trace
@@ -27,7 +28,6 @@ from .tracing import Trace
 #: Bytes of address space that a child may have: a changed size asks for more than there is.
 _MEMORY = 12 << 30
 _SESSION = "phalanx-conformance-session"
-_BEFORE = "(before the first case)"
 
 
 class Server:
@@ -82,7 +82,7 @@ def _watched(reader: int, pid: int, order: dict[str, Any], tell: Any) -> dict[st
         data = os.read(reader, 1 << 16) if ready else b""
         if not data:
             how = "died" if ready else f"did not end within {limit:g} s"
-            where = case or _BEFORE
+            where = case or BEFORE
             answer = {"case": where, "message": f"the process {how} in this case"}
         *lines, rest = (rest + data).split(b"\n")
         for told in map(json.loads, lines):
@@ -145,7 +145,7 @@ def _run(
                 os._exit(0)
     except BaseException as error:  # noqa: BLE001 - whatever the change has done
         message = ours.lost or f"{type(error).__name__}: {error}"
-        tell(case=_BEFORE, message=message.partition("\n")[0])
+        tell(case=BEFORE, message=message.partition("\n")[0])
         os._exit(0)
     tell(case="", message="")
     os._exit(0)

@@ -15,7 +15,7 @@ from phalanx.conformance.child import first_failure
 from phalanx.conformance.naming import overload_of
 
 from .choice import Choice, Chooser
-from .crew import Crew, Order
+from .crew import BEFORE, Change, Crew, Order
 from .journal import Journal
 from .library_choice import LibraryChooser
 from .mutant import Mutant
@@ -26,6 +26,7 @@ QUICK, FULL, BITS = "quick", "full", "bits"
 #: Seconds for one case and for all of them without a mutant, and in each stage of one.
 NOTE_CASE_LIMIT, NOTE_LIMIT = 300.0, 3000.0
 RUN_LIMIT = 60.0
+_SOUND = (300.0, 300.0)
 #: Names for all that survived so far in a folder, which are tried again, and for all that were
 #: tried, which are not.
 SURVIVED, TRIED = "survived", "tried"
@@ -94,9 +95,11 @@ def run_mutants(
         source = source_of(device, seed, place, crew)
         noted()
         journal = Journal(place / _TRIALS)
-        if SURVIVED in names:
-            names = journal.survived()
-        for mutant in _named(source, names) if names else source.candidates():
+        again = SURVIVED in names
+        if again:
+            known = set(journal.survived())
+            names = tuple(m.name for m in source.candidates() if m.name in known)
+        for mutant in _named(source, names) if names or again else source.candidates():
             if count is not None and len(result.trials) >= count and not names:
                 break
             if of and not any(fnmatchcase(mutant.text, pattern) for pattern in of):
@@ -195,6 +198,8 @@ def try_mutant(
     for stage in stages if choice.cases else ():
         answer = crew.run(_order(choice, stage, source.case_limit, run_limit))
         case, message, partial = answer.case, answer.message, answer.partial
+        if case == BEFORE and crew.run(Order(Change(), choice.cases[:1], True, *_SOUND)).case:
+            raise ValueError(f"the suite does not run without a mutant either: {message}")
         if case or known:
             break
     compiled = _NOT_COMPILED not in message
