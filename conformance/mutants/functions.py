@@ -50,9 +50,13 @@ class Functions:
         return found
 
     def changed(self, other: str) -> set[str]:
-        """Return the functions that another text has otherwise, and those that use other items."""
-        todo = {number for begin, end in self._spans(other) for number in self._at(begin, end)}
-        found: set[str] = set()
+        """Return the functions that another text has otherwise, and those that use other items.
+
+        With a line of a table, the functions that it names are others, too.
+        """
+        spans = self._spans(other)
+        todo = {number for begin, end in spans for number in self._at(begin, end)}
+        found = set[str]().union(*(self._listed(begin, end) for begin, end in spans))
         known = set(todo)
         for _ in range(_STEPS):
             names = [(self._items[i].is_function, self._names(i)) for i in todo]
@@ -61,6 +65,19 @@ class Functions:
             todo = {number for name in others for number in self._users.get(name, ())} - known
             known |= todo
         return found
+
+    def _listed(self, begin: int, end: int) -> set[str]:
+        """Return the functions that the lines of a span name, if it is in no function."""
+        if any(self._items[number].is_function for number in self._at(begin, end)):
+            return set()
+        first, last = self.text.rfind("\n", 0, begin) + 1, self.text.find("\n", end)
+        names = set(NAME.findall(self.text[first : last if last >= 0 else None]))
+        return {
+            n
+            for n in names
+            for i in self._users[n]
+            if self._items[i].is_function and n in self._names(i)
+        }
 
     def callers(self, names: set[str]) -> set[str]:
         """Return the functions that have one of some names in them."""

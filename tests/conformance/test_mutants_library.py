@@ -43,6 +43,12 @@ def test_the_functions_that_a_change_reaches(old: str, new: str, changed: set[st
     assert Functions(TEXT).changed(TEXT.replace(old, new)) == changed
 
 
+def test_the_functions_of_a_line_of_a_table() -> None:
+    text = TEXT + "static const row rows[] = {\n{1.0, one},\n{2.0, two},\n};\n"
+    text += "int offer(void) { return use(rows); }\n"
+    assert Functions(text).changed(text.replace("{2.0", "{3.0")) == {"two", "offer"}
+
+
 def test_marks_in_literals_are_none() -> None:
     text = 'void say(void) { tell("{(", \'(\', "\\"{"); }\n' + TEXT
     assert Functions(text).changed(text.replace("x + 1", "x - 1")) == {"one"}
