@@ -16,6 +16,8 @@ from phalanx.conformance.child import HERE, environment
 
 #: The name of a case that stands for what comes before all.
 BEFORE = "(before the first case)"
+#: How the message of a case begins that does not end.
+HUNG = "the process did not end"
 _HOOK = "phalanx.conformance.mutants.hook"
 
 
@@ -59,6 +61,11 @@ class Answer:
     message: str
     ran: int
     partial: bool
+
+    @property
+    def hung(self) -> bool:
+        """Whether the case did not end in its time."""
+        return self.message.startswith(HUNG)
 
 
 class Crew:

@@ -26,7 +26,7 @@ class LibraryChooser:
     seed: int
     #: It is the device with which the bits of others are compared.
     compares_bits: ClassVar[bool] = False
-    case_limit: ClassVar[float] = 20.0
+    case_limit: ClassVar[float] = 30.0
 
     @classmethod
     def of_folder(cls, folder: Path, isa: str, seed: int, crew: Crew) -> LibraryChooser:

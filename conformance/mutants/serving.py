@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 from phalanx.conformance.naming import case_name
 
-from .crew import BEFORE
+from .crew import BEFORE, HUNG
 from .hook import changed, wrap
 from .mutant import Mutant, bodies
 from .tracing import Trace
@@ -81,9 +81,8 @@ def _watched(reader: int, pid: int, order: dict[str, Any], tell: Any) -> dict[st
         ready, _, _ = select.select([reader], [], [], limit)
         data = os.read(reader, 1 << 16) if ready else b""
         if not data:
-            how = "died" if ready else f"did not end within {limit:g} s"
-            where = case or BEFORE
-            answer = {"case": where, "message": f"the process {how} in this case"}
+            how = "the process died" if ready else f"{HUNG} within {limit:g} s"
+            answer = {"case": case or BEFORE, "message": f"{how} in this case"}
         *lines, rest = (rest + data).split(b"\n")
         for told in map(json.loads, lines):
             if "seen" in told:

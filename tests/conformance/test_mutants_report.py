@@ -180,6 +180,16 @@ def test_stages(answers: list[Answer], stage: str, compiled: bool) -> None:
         assert crew.orders[-1].cases == ("bitwise/bits[add(int8,int8)->int8]",)
 
 
+HUNG = Answer("ops/x[1]", "the process did not end within 60 s in this case", 1, False)
+
+
+@pytest.mark.parametrize(("without", "stage"), [(PASSED, "quick"), (HUNG, "")])
+def test_a_case_that_hangs_without_a_mutant_too(without: Answer, stage: str) -> None:
+    choice = Choice(MUTANT, (CASE,), Change(MUTANT.to_dict()))
+    tried = try_mutant(PretendCrew(HUNG, without), Chooser([], 20), choice, quick=True)
+    assert (tried.stage, tried.partial) == (stage, not stage)
+
+
 def test_a_known_equivalent_is_tried_quick_alone() -> None:
     choice = Choice(EQUIVALENT, (CASE,), Change(EQUIVALENT.to_dict()))
     tried = try_mutant(PretendCrew(PASSED), Chooser([], 20), choice, quick=False)
