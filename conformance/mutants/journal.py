@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,10 @@ _UNUSED = "unused"
 
 
 class Journal:
-    """A file with a line of JSON for each trial; the last line of a mutant counts."""
+    """A file with a line of JSON for each trial; the last line of a mutant counts.
+
+    Trials of lines that the texts have no longer are passed over.
+    """
 
     def __init__(self, path: Path) -> None:
         """Read what is there."""
@@ -24,7 +28,13 @@ class Journal:
                 data = json.loads(line)
             except ValueError:
                 continue  # the last line of a run that was ended
-            self._known[data["name"]] = None if _UNUSED in data else MutantTrial.from_dict(data)
+            if _UNUSED in data:
+                self._known[data["name"]] = None
+                continue
+            trial = MutantTrial.from_dict(data)
+            mutant = trial.mutant.found()
+            if mutant is not None:
+                self._known[mutant.name] = replace(trial, mutant=mutant)
 
     def __contains__(self, mutant: Mutant) -> bool:
         return mutant.name in self._known

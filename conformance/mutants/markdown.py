@@ -79,6 +79,7 @@ def _runs(tests: Sequence[_Test]) -> str:
         ("**count**", lambda t: len(_counted(t["mutants"]))),
         *((f"killed: {stage}", lambda t, stage=stage: _stage(t, stage)) for stage in _STAGES),
         ("open", lambda t: _count(t, "survived")),
+        ("of these tried with the quick run alone", _hurried),
         ("killed by the quick run", lambda t: _rate(t, ("quick",))),
         ("**killed by the full run**", lambda t: _rate(t, ("quick", "full"))),
         ("with the bits", lambda t: _rate(t, _STAGES)),
@@ -99,6 +100,10 @@ _STAGES = ("quick", "full", "bits")
 
 def _count(test: _Test, verdict: str) -> int:
     return sum(trial["verdict"] == verdict for trial in test["mutants"])
+
+
+def _hurried(test: _Test) -> int:
+    return sum(t["verdict"] == "survived" and not t.get("full") for t in test["mutants"])
 
 
 def _stage(test: _Test, stage: str) -> int:

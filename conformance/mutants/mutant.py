@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -156,6 +156,18 @@ class Mutant:
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
         return {"name": self.name, **asdict(self)}
+
+    def found(self) -> Self | None:
+        """Return it where its line is by now, ``None`` if the text has no such line any more."""
+        if self.text == WRITTEN:
+            return self
+        if self.text not in _kernels() and self.text not in library_files():
+            return None
+        lines = body(self.text).splitlines()
+        if self.line < len(lines) and lines[self.line] == self.before:
+            return self
+        places = [number for number, line in enumerate(lines) if line == self.before]
+        return replace(self, line=places[0]) if len(places) == 1 else None
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:

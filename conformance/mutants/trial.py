@@ -29,7 +29,8 @@ class MutantTrial:
 
     ``stage`` tells in which run it was caught, empty if in none; ``case`` is the first that failed.
     ``tried`` are the first of the cases that can see it, ``reached`` tells how many there are, and
-    ``partial`` that the time was over before all had been run.
+    ``partial`` that the time was over before all had been run. ``full`` tells whether it was tried
+    with the full form of the suite.
     """
 
     mutant: Mutant
@@ -41,6 +42,7 @@ class MutantTrial:
     compiled: bool = True
     reached: int = 0
     partial: bool = False
+    full: bool = False
 
     @property
     def reason(self) -> str:
@@ -74,6 +76,7 @@ class MutantTrial:
             "tried": list(self.tried),
             "reached": self.reached,
             "partial": self.partial,
+            "full": self.full,
             "stage": self.stage,
             "case": self.case,
             "message": self.message,
@@ -86,8 +89,12 @@ class MutantTrial:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """Return the one that was made plain."""
-        keys = ("stage", "case", "message", "seconds", "compiled", "reached", "partial")
-        return cls(Mutant.from_dict(data), tuple(data["tried"]), **{key: data[key] for key in keys})
+        keys = ("stage", "case", "message", "seconds", "compiled", "reached", "partial", "full")
+        return cls(
+            Mutant.from_dict(data),
+            tuple(data["tried"]),
+            **{key: data[key] for key in keys if key in data},
+        )
 
 
 @dataclass(slots=True)

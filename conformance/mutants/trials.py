@@ -215,6 +215,7 @@ def try_mutant(
         compiled,
         len(choice.cases),
         partial,
+        full=bool(choice.cases) and stage not in ("", QUICK),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -120,6 +121,16 @@ def test_a_mutant_of_a_source_is_a_file_with_one_other_line() -> None:
             lines = [i for i, (a, b) in enumerate(zip(right, wrong, strict=True), 1) if a != b]
             assert one.place == f"{name}:{lines[0]}"
             assert len(lines) == 1
+
+
+def test_a_mutant_whose_line_moves() -> None:
+    name = "kernels_cpu/src/sort/sort.c"
+    lines = Path(mutant.checkout() or "", name).read_text("utf-8").splitlines()
+    one = next(m for m in of_file(name) if lines.count(m.before) == 1)
+    assert one.found() == one
+    assert replace(one, line=one.line + 1).found() == one
+    assert replace(one, before="no such line").found() is None
+    assert replace(one, text="kernels_cpu/src/no_such_file.c").found() is None
 
 
 def test_there_are_sources_of_the_library() -> None:
