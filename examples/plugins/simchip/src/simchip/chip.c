@@ -4,10 +4,8 @@
  * the other, behind the calls. What follows a command that failed is passed over until a wait has told the failure,
  * and a queue that waits for such work fails too. Calls return a code; `chip_text` then says what it is about.
  * The dials are environment variables, read by chip_open: see README.md. */
-#include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,21 +14,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CHIP_OK,
-       CHIP_NO_MEMORY,
-       CHIP_BAD_ARGUMENT,
-       CHIP_BAD_ACCESS,
-       CHIP_BAD_INDEX,
-       CHIP_FAULT,
-       CHIP_LOST,
-       CHIP_LATE };
-enum { AXES = 64,
-       OPERANDS = 4,
-       ALIGNMENT = 256,
-       BLOCKS = 4096,
-       SECOND = 1000000000,
-       WATCHDOG = 2 };
+// clang-format off: it gives each name a line
+enum { CHIP_OK, CHIP_NO_MEMORY, CHIP_BAD_ARGUMENT, CHIP_BAD_ACCESS, CHIP_BAD_INDEX, CHIP_FAULT, CHIP_LOST, CHIP_LATE };
+enum { FAIL_COPY, FAIL_LAUNCH, FAIL_ALLOC, HANG, LOSE, LATENCY, DIALS }; /* what can be dialled */
+enum { AXES = 64, OPERANDS = 4, ALIGNMENT = 256, BLOCKS = 4096, WATCHDOG = 2000 /* ms */ };
+// clang-format on
 static const uint64_t MEMORY = 1 << 28, LARGEST = 1 << 26; /* bytes of the chip, and of one block */
+static const uint64_t SECOND = 1000000000, YEARS = UINT64_MAX / 16; /* ns */
+static const uint64_t CHIP_ALL = UINT64_MAX;               /* the number of an event behind all so far */
 
 typedef struct chip_queue chip_queue; /* NULL stands for the default queue */
 typedef struct {
@@ -38,30 +29,19 @@ typedef struct {
     uint64_t number; /* of a command in it; 0 is always done */
 } chip_event;
 typedef struct {
-    uint64_t token, offset; /* without a token, `offset` is an address of the host */
-} chip_place;
-typedef struct {
-    chip_place place; /* without a token, the only element is `number` */
-    int32_t ndim, itemsize;
+    uint64_t token, offset;             /* bytes of a block; without a token, an address of the host, or 0: */
+    unsigned char number[16];           /* the only element */
     int64_t shape[AXES], strides[AXES]; /* elements */
-    unsigned char number[16];
+    int32_t ndim, itemsize;
 } chip_operand;
-typedef struct chip_call {
-    int (*run)(struct chip_call *call);
-    const void *kernel; /* for `run` */
-    const char *name;
-    int64_t params[8];
-    int32_t count;
-    chip_operand operands[OPERANDS];
-} chip_call;
 typedef struct chip_command {
-    enum { CHIP_COPY,
-           CHIP_RUN,
-           CHIP_WAIT } kind;
-    chip_place to, from; /* of a copy; memory of the host must stay until it is done */
-    uint64_t size;
-    chip_call *call;           /* of a run, which frees it */
-    chip_event event;          /* of a wait */
+    int (*run)(struct chip_command *self); /* NULL: wait for `event` */
+    const void *kernel;                    /* for `run` */
+    const char *name;
+    chip_event event;
+    chip_operand operands[OPERANDS]; /* memory of the host must stay until the command is done */
+    int64_t params[8];
+    int32_t count;             /* of operands */
     struct chip_command *next; /* this and the rest are the chip's own */
     uint64_t number;
     bool fails, hangs, loses;
@@ -71,25 +51,26 @@ struct chip_queue {
     chip_command *first, *last;
     uint64_t put, done;        /* commands, counted over all lives of the queue */
     uint64_t bad_from, bad_to; /* commands without a result */
-    uint64_t failed;           /* the command whose failure is kept until it is told */
-    int failure;
+    uint64_t untold;           /* the command whose failure nobody was told yet, or 0 */
+    int failure;               /* of the last that failed, with its text */
     char text[120];
-    bool is_told, is_used;
+    bool is_used;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for all that follows */
 static pthread_cond_t moved;                             /* a queue went on, or shall */
-static struct {
+static struct block {
     char *memory;
     uint64_t token, size;
 } blocks[BLOCKS];
 static uint64_t used, serial;
 static chip_queue *queues, *base; /* `base` is the default one; none is ever freed, for events refer to them */
-static atomic_bool is_open, is_lost;
+static _Atomic bool is_open, is_lost;
 static pid_t owner;
 static void (*warn_host)(const char *text);
-
+static uint64_t dials[DIALS], counts[DIALS]; /* a dial acts when its count is there */
 static _Thread_local char chip_text[120];
+
 __attribute__((format(printf, 2, 3))) static int chip_fail(int code, const char *format, ...) {
     va_list args;
     va_start(args, format);
@@ -98,23 +79,7 @@ __attribute__((format(printf, 2, 3))) static int chip_fail(int code, const char 
     return code;
 }
 
-enum { ALLOC,
-       COPY,
-       LAUNCH,
-       HANG,
-       LOSE,
-       LATENCY,
-       DIALS };
-static const char *const dial_names[] = {"FAIL_ALLOC", "FAIL_COPY", "FAIL_LAUNCH", "HANG", "LOSE", "LATENCY"};
-static struct {
-    uint64_t at, count; /* it acts on the at-th one, or on those behind it as well */
-    bool goes_on;
-} dials[DIALS];
-
-static bool due(int dial) {
-    const uint64_t count = ++dials[dial].count, at = dials[dial].at;
-    return at != 0 && (dials[dial].goes_on ? count >= at : count == at);
-}
+static bool due(int dial) { return ++counts[dial] == dials[dial]; }
 
 /* Calls on the open chip stand between these two. In a forked child the lock may be held for ever. */
 static int enter(void) {
@@ -124,15 +89,10 @@ static int enter(void) {
     pthread_mutex_lock(&lock);
     return CHIP_OK;
 }
-static int leave(int code) {
-    pthread_mutex_unlock(&lock);
-    return code;
-}
+static int leave(int code) { return pthread_mutex_unlock(&lock), code; }
 #define ENTER                  \
     const int state = enter(); \
     if (state != CHIP_OK) return state
-
-/* --- Memory --- */
 
 static int chip_free_memory(uint64_t *out) {
     ENTER;
@@ -145,13 +105,12 @@ static int chip_alloc(uint64_t size, uint64_t *out_token) {
     const uint64_t room = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     uint64_t slot = 0;
     while (slot < BLOCKS && blocks[slot].memory != NULL) slot++;
-    const bool fits = !due(ALLOC) && slot < BLOCKS && size <= LARGEST && room <= MEMORY - used;
+    const bool fits = !due(FAIL_ALLOC) && slot < BLOCKS && size <= LARGEST && room <= MEMORY - used;
     char *memory = fits ? aligned_alloc(ALIGNMENT, room) : NULL;
     if (memory == NULL) return leave(chip_fail(CHIP_NO_MEMORY, "no block of %lld bytes", (long long)size));
     memset(memory, 0xDB, room); /* nobody shall count on zeros */
-    blocks[slot].memory = memory;
-    blocks[slot].size = room;
-    blocks[slot].token = *out_token = ++serial * BLOCKS + slot;
+    *out_token = ++serial * BLOCKS + slot;
+    blocks[slot] = (struct block){memory, *out_token, room};
     used += room;
     return leave(CHIP_OK);
 }
@@ -167,215 +126,181 @@ static int chip_free(uint64_t token) {
     return leave(CHIP_OK);
 }
 
-/* Where bytes of a block lie, NULL if they do not. */
-static char *bytes(chip_place place, int64_t from, int64_t to) {
-    const uint64_t slot = place.token % BLOCKS;
-    if (place.token == 0) return (char *)(uintptr_t)place.offset;
-    pthread_mutex_lock(&lock);
-    const bool is_inside = blocks[slot].token == place.token && from >= 0 && (uint64_t)to <= blocks[slot].size;
-    char *found = is_inside ? blocks[slot].memory + from : NULL;
-    pthread_mutex_unlock(&lock);
-    return found;
-}
-
-/* For kernels: an operand's first element; NULL if any is outside of its block. */
+/* An operand's first element; NULL if any is outside of its block. */
 static char *chip_reach(const chip_operand *x) {
-    int64_t low = (int64_t)x->place.offset, high = low + x->itemsize;
-    if (x->place.token == 0) return (char *)x->number;
+    const uint64_t slot = x->token % BLOCKS;
+    int64_t low = (int64_t)x->offset, high = low + x->itemsize;
+    if (x->token == 0) return x->offset == 0 ? (char *)x->number : (char *)(uintptr_t)x->offset;
     for (int32_t axis = 0; axis < x->ndim; axis++) {
+        if (x->shape[axis] == 0) return (char *)x->number; /* nobody looks there */
         const int64_t span = (x->shape[axis] - 1) * x->strides[axis] * x->itemsize;
         *(span < 0 ? &low : &high) += span;
     }
-    char *lowest = bytes(x->place, low, high);
-    return lowest == NULL ? NULL : lowest + ((int64_t)x->place.offset - low);
+    pthread_mutex_lock(&lock);
+    const bool is_inside = blocks[slot].token == x->token && low >= 0 && (uint64_t)high <= blocks[slot].size;
+    char *first = is_inside ? blocks[slot].memory + x->offset : NULL;
+    pthread_mutex_unlock(&lock);
+    return first;
 }
 
-/* --- The thread of a queue --- */
-
-static int copy_now(const chip_command *c) {
-    char *to = bytes(c->to, (int64_t)c->to.offset, (int64_t)(c->to.offset + c->size));
-    char *from = bytes(c->from, (int64_t)c->from.offset, (int64_t)(c->from.offset + c->size));
-    if (to == NULL || from == NULL)
-        return chip_fail(CHIP_BAD_ACCESS, "copy %lld leaves its block", (long long)c->number);
-    memcpy(to, from, c->size);
+static int copy_bytes(chip_command *c) {
+    char *to = chip_reach(&c->operands[0]), *from = chip_reach(&c->operands[1]);
+    if (to == NULL || from == NULL) return chip_fail(CHIP_BAD_ACCESS, "a copy leaves its block");
+    memcpy(to, from, (size_t)c->operands[0].shape[0]);
     return CHIP_OK;
-}
-
-static struct timespec after(uint64_t ns) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    const uint64_t end = (uint64_t)now.tv_nsec + ns % SECOND;
-    return (struct timespec){now.tv_sec + (time_t)(ns / SECOND + end / SECOND), (long)(end % SECOND)};
-}
-
-static void lose(const char *why) {
-    is_lost = true;
-    warn_host(why);
 }
 
 /* Do one command. The lock is held, but not while it works. */
 static int execute(chip_command *c) {
-    const struct timespec pause = {(time_t)(dials[LATENCY].at / 1000000), (long)(dials[LATENCY].at % 1000000 * 1000)};
-    const struct timespec end = after((uint64_t)WATCHDOG * SECOND);
-    const chip_queue *other = c->event.queue;
-    while (c->kind == CHIP_WAIT && other->done < c->event.number && !is_lost) pthread_cond_wait(&moved, &lock);
-    if (c->kind == CHIP_WAIT) {
-        const bool is_bad = other->bad_from <= c->event.number && c->event.number <= other->bad_to;
-        return is_bad ? chip_fail(other->failure, "%s", other->text) : CHIP_OK;
-    }
-    while (c->hangs && !is_lost)
-        if (pthread_cond_timedwait(&moved, &lock, &end) == ETIMEDOUT) lose("a command hung: the watchdog stopped it");
-    if (c->loses) lose("the chip fell off the bus");
-    if (is_lost) return CHIP_OK; /* every call says so from now on */
+    const chip_queue *other = c->event.queue; /* of a wait */
+    const uint64_t number = c->event.number;
+    while (c->run == NULL && other->done < number && !is_lost) pthread_cond_wait(&moved, &lock);
+    if (c->run == NULL && (number < other->bad_from || other->bad_to < number)) return CHIP_OK;
+    if (c->run == NULL) return chip_fail(other->failure, "%s", other->text);
     pthread_mutex_unlock(&lock);
-    nanosleep(&pause, NULL);
-    const char *name = c->kind == CHIP_COPY ? "copy" : c->call->name;
+    for (int ms = 0; c->hangs && ms < WATCHDOG && !is_lost; ms++) usleep(1000);
+    if (c->hangs || c->loses) {
+        is_lost = true; /* every call says so from now on */
+        warn_host(c->hangs ? "a command hung: the watchdog stopped it" : "the chip fell off the bus");
+    }
+    usleep((useconds_t)dials[LATENCY]);
     int code = CHIP_OK;
-    if (c->fails) code = chip_fail(CHIP_FAULT, "the chip stopped in %s, number %lld", name, (long long)c->number);
-    else code = c->kind == CHIP_COPY ? copy_now(c) : c->call->run(c->call);
+    if (c->fails) code = chip_fail(CHIP_FAULT, "the chip stopped in %s, number %lld", c->name, (long long)c->number);
+    else if (!is_lost) code = c->run(c);
     pthread_mutex_lock(&lock);
     return code;
 }
 
+/* The thread of a queue. */
 static void *work(void *self) {
     chip_queue *q = self;
-    pthread_mutex_lock(&lock);
-    for (;;) {
+    for (pthread_mutex_lock(&lock);; pthread_cond_broadcast(&moved)) {
+        while (q->first == NULL) pthread_cond_wait(&moved, &lock);
         chip_command *c = q->first;
         const uint64_t number = q->done + 1;
-        if (c == NULL) {
-            pthread_cond_wait(&moved, &lock);
-            continue;
-        }
         const int code = q->bad_from <= number && number <= q->bad_to ? CHIP_OK : execute(c);
-        if (code != CHIP_OK && (q->is_told || q->failure == CHIP_OK)) { /* the first is kept */
+        if (code != CHIP_OK && q->untold == 0) { /* the first is kept */
             q->failure = code;
+            q->untold = number;
             memcpy(q->text, chip_text, sizeof chip_text);
-            q->failed = number;
-            q->is_told = false;
         }
-        if (code != CHIP_OK && code != CHIP_BAD_INDEX) { /* an index that is wrong stops nothing */
-            q->bad_from = number;
-            q->bad_to = UINT64_MAX;
-        }
+        const bool stops = code != CHIP_OK && code != CHIP_BAD_INDEX; /* a mistake in data stops nothing */
+        if (stops) q->bad_from = number, q->bad_to = UINT64_MAX;
         q->first = c->next;
         q->done = number;
-        free(c->call);
         free(c);
-        pthread_cond_broadcast(&moved);
     }
     return NULL;
 }
-
-/* --- Queues and events --- */
 
 static int chip_queue_make(chip_queue **out) {
     ENTER;
     pthread_t thread;
     chip_queue *q = queues;
     while (q != NULL && q->is_used) q = q->next;
-    if (q == NULL && (q = calloc(1, sizeof *q)) != NULL) {
+    if (q == NULL) {
+        q = calloc(1, sizeof *q);
+        if (q == NULL || pthread_create(&thread, NULL, work, q) != 0)
+            return leave(chip_fail(CHIP_NO_MEMORY, "no memory or no thread for a queue"));
         q->bad_from = UINT64_MAX;
         q->next = queues;
-        if (pthread_create(&thread, NULL, work, q) != 0)
-            return leave(chip_fail(CHIP_NO_MEMORY, "no thread for a queue"));
         queues = q;
     }
-    if (q == NULL) return leave(chip_fail(CHIP_NO_MEMORY, "no memory for a queue"));
     q->is_used = true;
     *out = q;
     return leave(CHIP_OK);
 }
 
-static int chip_put(chip_queue *queue, chip_command c) {
-    const int state = enter();
-    chip_command *own = state == CHIP_OK ? malloc(sizeof c) : NULL;
-    if (own == NULL) {
-        free(c.call);
-        return state != CHIP_OK ? state : leave(chip_fail(CHIP_NO_MEMORY, "no memory for a command"));
-    }
-    if (c.kind != CHIP_WAIT) {
-        const int dial = c.kind == CHIP_COPY ? COPY : LAUNCH;
-        c.fails = due(dial), c.hangs = due(HANG), c.loses = due(LOSE);
-        c.number = dials[dial].count;
-    }
-    *own = c;
+/* The queue and the number of an event. The lock is held. */
+static chip_event found(chip_event e) {
+    chip_queue *q = e.queue == NULL ? base : e.queue;
+    return (chip_event){q, e.number == CHIP_ALL ? q->put : e.number};
+}
+
+/* A command to be filled and put; NULL without memory, which chip_put tells. */
+static chip_command *chip_command_make(const char *name, int (*run)(chip_command *self)) {
+    chip_command *c = calloc(1, sizeof *c);
+    if (c != NULL) c->name = name, c->run = run;
+    return c;
+}
+
+/* The command becomes the queue's. */
+static int chip_put(chip_queue *queue, chip_command *c) {
+    const int state = c == NULL ? chip_fail(CHIP_NO_MEMORY, "no memory for a command") : enter();
+    if (state != CHIP_OK) return free(c), state;
+    c->event = found(c->event);
+    const int dial = c->run == copy_bytes ? FAIL_COPY : FAIL_LAUNCH;
+    if (c->run != NULL) c->fails = due(dial), c->hangs = due(HANG), c->loses = due(LOSE);
+    c->number = counts[dial];
     chip_queue *q = queue == NULL ? base : queue;
-    *(q->first == NULL ? &q->first : &q->last->next) = own;
-    q->last = own;
+    *(q->first == NULL ? &q->first : &q->last->next) = c;
+    q->last = c;
     q->put++;
     pthread_cond_broadcast(&moved);
     return leave(CHIP_OK);
 }
 
-/* Behind all commands so far. */
 static int chip_record(chip_queue *queue, chip_event *out) {
     ENTER;
-    out->queue = queue == NULL ? base : queue;
-    out->number = out->queue->put;
+    *out = found((chip_event){queue, CHIP_ALL});
     return leave(CHIP_OK);
 }
 
-/* Tells no failure. */
+/* Whether it has passed; tells no failure. */
 static int chip_ask(chip_event event, int32_t *out_passed) {
     ENTER;
-    *out_passed = event.number == 0 || event.queue->done >= event.number;
+    const chip_event e = found(event);
+    *out_passed = e.queue->done >= e.number;
     return leave(CHIP_OK);
 }
 
 static int chip_finish(chip_event event, uint64_t timeout_ns) {
     ENTER;
-    chip_queue *q = event.queue == NULL ? base : event.queue;
-    const bool is_endless = timeout_ns > UINT64_MAX / 4;
-    const struct timespec end = after(is_endless ? 0 : timeout_ns);
-    for (bool is_late = false; q->done < event.number && !is_lost && !is_late;) {
-        if (is_endless) pthread_cond_wait(&moved, &lock);
-        else is_late = pthread_cond_timedwait(&moved, &lock, &end) == ETIMEDOUT;
-    }
+    const chip_event e = found(event);
+    chip_queue *q = e.queue;
+    struct timespec end;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    const uint64_t ns = (uint64_t)end.tv_nsec + (timeout_ns < YEARS ? timeout_ns : YEARS);
+    end.tv_sec += (time_t)(ns / SECOND);
+    end.tv_nsec = (long)(ns % SECOND);
+    for (bool is_late = false; q->done < e.number && !is_lost && !is_late;)
+        is_late = pthread_cond_timedwait(&moved, &lock, &end) != 0;
     if (is_lost) return leave(chip_fail(CHIP_LOST, "the chip does not answer any more"));
-    if (q->done < event.number) return leave(chip_fail(CHIP_LATE, "command %lld is not done", (long long)event.number));
-    if (q->is_told || q->failure == CHIP_OK || event.number < q->failed) return leave(CHIP_OK);
-    q->is_told = true;
+    if (q->done < e.number) return leave(chip_fail(CHIP_LATE, "command %lld is not done", (long long)e.number));
+    if (q->untold == 0 || e.number < q->untold) return leave(CHIP_OK);
+    q->untold = 0;
     if (q->bad_to == UINT64_MAX) q->bad_to = q->put; /* what was put before it is told is not done any more */
     return leave(chip_fail(q->failure, "%s", q->text));
 }
 
 static int chip_finish_all(uint64_t timeout_ns) {
     int code = CHIP_OK;
-    for (chip_queue *q = queues; q != NULL && code == CHIP_OK; q = q->next) {
-        chip_event end = {NULL, 0};
-        code = chip_record(q, &end);
-        if (code == CHIP_OK) code = chip_finish(end, timeout_ns);
-    }
+    for (chip_queue *q = queues; q != NULL && code == CHIP_OK; q = q->next)
+        code = chip_finish((chip_event){q, CHIP_ALL}, timeout_ns);
     return code;
 }
 
 static int chip_queue_end(chip_queue *q) {
-    chip_event end = {NULL, 0};
-    int code = chip_record(q, &end);
-    if (code == CHIP_OK) code = chip_finish(end, UINT64_MAX);
+    const int code = chip_finish((chip_event){q, CHIP_ALL}, UINT64_MAX);
     q->is_used = false; /* the next one takes it over, with its thread */
     return is_open && getpid() == owner ? code : CHIP_OK;
 }
 
-/* --- The chip --- */
-
 static int chip_open(void (*warn)(const char *text)) {
+    static const char *const names[] = {"FAIL_COPY", "FAIL_LAUNCH", "FAIL_ALLOC", "HANG", "LOSE", "LATENCY"};
     pthread_condattr_t clock;
     if (is_open) return chip_fail(CHIP_BAD_ARGUMENT, "the chip is open already");
     for (int i = 0; i < DIALS; i++) {
-        char name[32] = "SIMCHIP_", *end = "", *text = getenv(strcat(name, dial_names[i]));
-        dials[i].at = text == NULL ? 0 : strtoull(text, &end, 10);
-        dials[i].goes_on = *end == '+';
-        dials[i].count = 0;
+        char name[32] = "SIMCHIP_", *text = getenv(strcat(name, names[i]));
+        dials[i] = text == NULL ? 0 : strtoull(text, NULL, 10);
+        counts[i] = 0;
     }
     pthread_condattr_init(&clock);
     pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
     if (base == NULL) pthread_cond_init(&moved, &clock);
     is_open = true;
     is_lost = false;
-    owner = getpid();
-    warn_host = warn;
+    owner = getpid(), warn_host = warn;
     return base != NULL ? CHIP_OK : chip_queue_make(&base);
 }
 
