@@ -117,8 +117,11 @@ cdef inline int depend_on_all(Timeline t, void **arrays, int n_inputs, int n_out
             continue
         if not is_own(t, arrays[i]):
             depend_on(t, (<Array>arrays[i]).buffer, i >= n_inputs)
-        elif i < n_inputs and t.doubts is not None:
-            t.check_value((<Array>arrays[i]).buffer.write_seq)
+        elif i < n_inputs:
+            if t.doubts is not None:
+                t.check_value((<Array>arrays[i]).buffer.write_seq)
+            if _has_checks and (<Array>arrays[i]).buffer.places is not None:
+                check_places((<Array>arrays[i]).buffer)
     return 0
 
 
@@ -134,6 +137,8 @@ cdef inline int note_uses(Timeline t, void **arrays, int n_inputs, int n_outputs
             (<Array>arrays[i]).buffer.read_seq = t.seq
         else:
             (<Array>arrays[i]).buffer.write_seq = t.seq
+    if _has_checks:
+        note_places(arrays, n_inputs, n_outputs)
     return 0
 
 
@@ -334,6 +339,8 @@ cdef int launch_with_driver(Device device, Kernel kernel, list inputs, list outp
         s, [(<Array>x).buffer for x in inputs if isinstance(x, Array)],
         [(<Array>x).buffer for x in outputs],
         device.calls().launch, (kernel, inputs, outputs, params))
+    if _has_checks:
+        note_places_of(inputs, outputs)
     return 0
 
 
@@ -366,6 +373,9 @@ def launch(str op not None, tuple inputs not None, tuple outputs not None, tuple
                 f'with x.to_device("{device}")')
     if len(arrays) > 8 or len(params) > 8:
         raise ValueError(f"{op}: at most 8 operands and 8 params")
+    if op == "scatter":  # by a wrong index it writes nothing: what is there has its value
+        uses_of((<Array>inputs[1]).buffer).is_places = False
+        uses_of((<Array>inputs[1]).buffer).places = None
     key = (op, *[(<Array>x).dtype for x in arrays])
     kernel = kernel_at(device, key)
     if kernel is None:
@@ -375,6 +385,8 @@ def launch(str op not None, tuple inputs not None, tuple outputs not None, tuple
         launch_arrays(device, kernel, list(inputs), list(outputs), params, s)
     else:
         launch_natively(s, kernel, inputs, outputs, params)
+    if op == "wrap_index":
+        note_check(<Array>outputs[0])
 
 
 cdef int launch_natively(Stream s, Kernel kernel, tuple inputs, tuple outputs, tuple params) except -1:

@@ -30,14 +30,19 @@ cdef class Doubts:
         self.failures.append(again(failure))
         return True
 
-    cdef int check(self, uint64_t seq) except -1:
-        """Raise the failure again if a launch has no result because of it."""
+    cdef object find(self, uint64_t seq):
+        """The failure whose range has a launch, or ``None``."""
         from bisect import bisect_right
 
         cdef Py_ssize_t place = bisect_right(self.firsts, seq) - 1
-        if place < 0 or self.lasts[place] < seq:
+        return None if place < 0 or self.lasts[place] < seq else self.failures[place]
+
+    cdef int check(self, uint64_t seq) except -1:
+        """Raise the failure again if a launch has no result because of it."""
+        failure = self.find(seq)
+        if failure is None:
             return 0
-        failure = again(self.failures[place])
+        failure = again(failure)
         failure.add_note("this array was to come from the work that failed, or from work behind it: "
                          "it has no value; compute it anew")
         raise failure

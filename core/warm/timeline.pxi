@@ -107,6 +107,7 @@ cdef class Timeline:
     cdef Mark marker      # the newest mark
     cdef object failure   # of work that a wait on somebody else's behalf has met
     cdef Doubts doubts    # launches that failures left without a result, if there were any
+    cdef Doubts wrong     # launches among which one had an index that was out of range
     cdef object owner     # kept as long as the queue
     cdef object stream    # weak reference to the Stream
 
@@ -264,9 +265,14 @@ cdef class Timeline:
     cdef int doubt(self, object failure, uint64_t last) except -1:
         """Note that a failure was told: what was enqueued behind the work that failed has no value.
 
-        A wrong index stops nothing, and spoils only what is taken by it.
+        A wrong index stops nothing, and spoils only what is taken by it: see `check_places`.
         """
-        if isinstance(failure, (TimeoutError, IndexError, errors.ClosedError)):
+        if isinstance(failure, (TimeoutError, errors.ClosedError)):
+            return 0
+        if isinstance(failure, IndexError):
+            if self.wrong is None:
+                self.wrong = new_doubts()
+            self.wrong.add(self.told + 1, last, failure)
             return 0
         return self.note_doubt(failure, self.told + 1, last)
 

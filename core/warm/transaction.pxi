@@ -47,6 +47,8 @@ def enqueue_copy(Stream stream not None, target, source, size):
     dst = place_of(target, device, written)
     src = place_of(source, device, read)
     run_transaction(stream, read, written, device.calls().copy, (dst, src, size))
+    if _has_checks:
+        note_places_of([source], [target])
 
 
 def begin_use(Stream stream not None, Buffer read, Buffer written):
@@ -83,7 +85,11 @@ def wait_for_host(Buffer buffer not None, bint write=False):
 def wait_for_others(Buffer buffer not None, Stream stream not None):
     """Block until what another stream than this one wrote is there; raises what failed of it.
 
-    A copy that merely waits for the other stream's event would bring what failed work left.
+    A copy that merely waits for the other stream's event would bring what failed work left, or what
+    was taken by an index that another stream has checked.
     """
-    if uses_of(buffer).timeline is not stream.timeline:
+    cdef Buffer b = uses_of(buffer)
+    if b.timeline is not stream.timeline:
         wait_on_host(buffer, False)
+    elif b.places is not None:
+        settle_places(b, 0)

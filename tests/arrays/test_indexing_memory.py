@@ -150,9 +150,10 @@ def test_bad_index_on_a_stream_stays_inside(
         found = x[key]
         with pytest.raises(IndexError, match=r"extent 4; valid indices are in \[-4, 4\)"):
             stream.synchronize()
-        want = np.zeros(found.shape, dtype)
-        same(found, want)
-        values = (1 + np.arange(want.size).reshape(want.shape) % 50).astype(dtype)
+        for _ in range(2):
+            with pytest.raises(IndexError, match="extent 4"):
+                px.asnumpy(found)
+        values = (1 + np.arange(found.size).reshape(found.shape) % 50).astype(dtype)
         zero = np.zeros((), dtype).item()
         for value in (zero, px.asarray(values)):
             x[key] = value
@@ -174,5 +175,6 @@ def test_index_of_an_axis_without_elements_on_a_stream(cpu: px.Device) -> None:
         none[key] = 1.0
         with pytest.raises(IndexError, match="extent 0"):
             stream.synchronize()
-    same(found, np.zeros((3, 3)))
+    with pytest.raises(IndexError, match="extent 0"):
+        px.asnumpy(found)
     same(whole, np.full((4, 3), 7.0))

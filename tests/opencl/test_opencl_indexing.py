@@ -112,9 +112,9 @@ def test_index_out_of_range(where: px.Device, count: int, bad: int) -> None:
     i = px.asarray(index, device=where)
     said = rf"index {bad} at place {count // 2} .* extent 5; valid indices are in \[-5, 5\)"
     taken = x[i]
-    with pytest.raises(IndexError, match=said):
-        host(taken)
-    assert host(taken).tolist() == [0.0] * count
+    for _ in range(2):
+        with pytest.raises(IndexError, match=said):
+            host(taken)
     x[i] = 1.0
     px.flip(x)[i] = 1.0
     with pytest.raises(IndexError, match="out of range") as raised:

@@ -97,6 +97,109 @@ def test_a_wrong_index_spoils_nothing_else(driver: ReferenceDriver) -> None:
     assert px.asnumpy(other)[9] == 10
 
 
+def _add(total: px.Array, x: px.Array, times: int) -> px.Array:
+    """Add what each time another check of indices has passed."""
+    first = px.asarray([0, 1], device="own:0")
+    for _ in range(times):
+        total = total + px.take(x, first)
+    return total
+
+
+class TestAWrongIndex:
+    """What is taken by it is refused at each read, and what comes from that, on any stream."""
+
+    @pytest.fixture
+    def x(self, driver: ReferenceDriver) -> px.Array:
+        return ready()
+
+    @pytest.fixture
+    def bad(self, x: px.Array) -> px.Array:
+        return px.asarray([0, 99], device="own:0")
+
+    def is_refused(self, *arrays: px.Array) -> None:
+        for array in arrays:
+            for _ in range(3):
+                with pytest.raises(IndexError, match="99"):
+                    px.asnumpy(array)
+            with pytest.raises(IndexError, match="99") as caught:
+                array + array
+            assert any("wrap_index on own:0" in note for note in caught.value.__notes__)
+
+    def test_each_read(self, x: px.Array, bad: px.Array) -> None:
+        good = px.asarray([1, 2], device="own:0")
+        px.synchronize("own:0")
+        taken, right = px.take(x, bad), px.take(x, good)
+        both = px.stack([taken, right])
+        derived = (taken * 2.0, px.sum(taken), both, both[1:])
+        self.is_refused(taken, *derived)
+        for _ in range(2):
+            assert px.asnumpy(right).tolist() == [1.0, 2.0]
+            assert px.asnumpy(right + x[:2]).tolist() == [1.0, 3.0]
+
+    def test_told_by_somebody_else(self, x: px.Array, bad: px.Array) -> None:
+        taken = px.take(x, bad)
+        with pytest.raises(IndexError):
+            px.synchronize("own:0")
+        self.is_refused(taken)
+
+    def test_on_another_stream(self, x: px.Array, bad: px.Array) -> None:
+        """The stream that reads has not met the failure: it waits for the check of the indices."""
+        first, second = px.Stream("own:0"), px.Stream("own:0")
+        with first:
+            taken = px.take(x, bad)
+        with second:
+            derived = taken + 1.0
+            other = x + 1.0
+            with pytest.raises(IndexError, match="99"):
+                px.asnumpy(derived)  # told by the stream that reads, though it has met nothing
+        self.is_refused(derived, taken)
+        assert px.asnumpy(other)[9] == 10
+
+    def test_several_axes(self, x: px.Array, bad: px.Array) -> None:
+        square = px.reshape(px.concat([x] * 10), (10, 10))
+        zeros = px.zeros(2, dtype=px.int64, device="own:0")
+        px.synchronize("own:0")
+        self.is_refused(square[zeros, bad])
+        self.is_refused(square[bad, zeros])
+
+    def test_an_assignment_leaves_its_array(self, x: px.Array, bad: px.Array) -> None:
+        x[bad] = 5.0
+        with pytest.raises(IndexError):
+            px.synchronize("own:0")
+        for _ in range(2):
+            assert px.asnumpy(x).tolist() == list(range(10))
+        assert px.asnumpy(x + 1.0)[9] == 10
+
+    def test_what_is_assigned_is_refused(self, x: px.Array, bad: px.Array) -> None:
+        places = px.asarray([3, 4], device="own:0")
+        px.synchronize("own:0")
+        x[places] = px.take(x, bad)
+        self.is_refused(x)
+        x[...] = 7.0
+        assert px.asnumpy(x).tolist() == [7.0] * 10
+
+    def test_a_copy_of_it(self, x: px.Array, bad: px.Array) -> None:
+        self.is_refused(px.asarray(px.take(x, bad), copy=True))
+
+    def test_many(self, x: px.Array, bad: px.Array) -> None:
+        """One wait for many checks, whose memory is given back."""
+        good = px.asarray([1, 2], device="own:0")
+        px.synchronize("own:0")
+        total = px.zeros(2, dtype=px.float64, device="own:0")
+        for _ in range(3 * _warm.MOST_PLACES):
+            total = total + px.take(x, good)
+        before = px.memory_stats("own:0")["allocated"]
+        assert px.asnumpy(total).tolist() == [3 * _warm.MOST_PLACES, 6 * _warm.MOST_PLACES]
+        assert px.memory_stats("own:0")["allocated"] <= before
+        total = px.take(x, bad)
+        for _ in range(_warm.MOST_PLACES - 1):
+            total = total + px.take(x, good)
+        self.is_refused(total)
+        total = px.take(x, bad)
+        with pytest.raises(IndexError, match="99"):
+            _add(total, px.take(x, good), 2 * _warm.MOST_PLACES)
+
+
 def test_an_array_that_is_written_anew_has_a_value(driver: ReferenceDriver) -> None:
     y = fail(driver, ready())
     refused(y)

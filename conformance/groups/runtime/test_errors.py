@@ -87,6 +87,29 @@ def test_a_wrong_index_spoils_nothing_else(case: Case) -> None:
     _works(case)
 
 
+def test_a_wrong_index_is_told_at_each_read(case: Case) -> None:
+    """Who reads what was taken by a wrong index, or what comes from it, is told every time."""
+    x = px.asarray(np.arange(10, dtype=np.float32))
+    good, bad = (px.asarray([0, last], dtype=px.int64) for last in (9, 99))
+    stream = px.Stream(case.device)
+    px.synchronize(case.device)
+    try:
+        right, taken = px.take(x, good), px.take(x, bad)
+    except IndexError:
+        _works(case)  # told at the call: there is no array that could be read
+        return
+    derived = taken + 1.0
+    with stream:
+        elsewhere = derived + right
+    for array in (elsewhere, derived, taken):
+        for _ in range(2):
+            with pytest.raises(IndexError):
+                px.asnumpy(array)
+    for _ in range(2):
+        assert px.asnumpy(right).tolist() == [0.0, 9.0]
+    _works(case)
+
+
 def test_failure_is_told_once(case: Case) -> None:
     """The driver's own call: the wait that tells a failure takes it, and later work is done."""
     device = case.device
