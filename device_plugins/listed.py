@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Generic, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
-from phalanx.errors import DeviceError
+from phalanx.errors import DeviceLostError
 from phalanx.vendor import ForkSafeLock
 
 
@@ -50,7 +50,7 @@ class Listed(Generic[L, D]):
         """Return the devices.
 
         Raises:
-            DeviceError: they were asked for before this process was forked.
+            DeviceLostError: they were asked for before this process was forked.
         """
         if self._forked:
             raise fork_error(self._driver, self._runtime)
@@ -78,9 +78,9 @@ class Listed(Generic[L, D]):
 _kept: list[Any] = []
 
 
-def fork_error(name: str, runtime: str) -> DeviceError:
+def fork_error(name: str, runtime: str) -> DeviceLostError:
     """Return the error of a process that has what its parent opened: a driver, or a device."""
-    return DeviceError(
+    return DeviceLostError(
         f"{name} was used before this process was forked, and {runtime} does not survive a fork",
         remedy="start processes with the method 'spawn' or 'forkserver' of multiprocessing, or use "
         "its devices in the children only",

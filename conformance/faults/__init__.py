@@ -17,6 +17,7 @@ from . import (
     extents,
     factors,
     launches,
+    lifetimes,
     memory,
     networks,
     ordering,
@@ -38,7 +39,7 @@ __all__ = ["FAULTS", "NONE", "UNUSUAL", "Fault", "SoundDriver", "Unusual", "regi
 #: The files whose import fills ``FAULTS``.
 _KINDS = (
     *(arithmetic, capabilities, conversions, eigenvalues, events, extents, factors),
-    *(launches, memory, networks, ordering, prepared, randomness, reductions),
+    *(launches, lifetimes, memory, networks, ordering, prepared, randomness, reductions),
     *(scalars, segments, special, statements, threads, transforms),
 )
 
