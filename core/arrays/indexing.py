@@ -138,7 +138,7 @@ def _is_single(value: Any) -> bool:
 def _store(target: Array, value: Any) -> None:
     """Write a number or an array into a view."""
     if isinstance(value, bool | int | float | complex):
-        _check_number(target, value)
+        need_number(value, target.dtype, "a value")
         fill(target, value)
         return
     source = _as_value(target, value)
@@ -163,14 +163,6 @@ def _check_shape(wanted: tuple[int, ...], source: Array) -> None:
         fits = False
     if not fits:
         raise ValueError(f"a value of shape {source.shape} does not fit into shape {wanted}")
-
-
-def _check_number(x: Array, value: Any) -> None:
-    need_number(value, x.dtype, "a value")
-    if x.dtype.kind == "b" and (isinstance(value, float | complex) or value not in (0, 1)):
-        raise TypeError(
-            f"the number {value} does not go into an array of bool; write True or False"
-        )
 
 
 def _as_value(x: Array, value: Any) -> Array:
@@ -292,7 +284,7 @@ def _fill_where(x: Array, mask: Array, value: Any) -> None:
     if isinstance(value, Array):
         source = cast(_as_value(x, value), x.dtype)
     else:
-        _check_number(x, value)
+        need_number(value, x.dtype, "a value")
         whole = x.dtype.kind in "iu" or (isinstance(value, bool) and x.dtype.kind != "b")
         source = int(value) if whole else value
     ternary("where", mask, source, x, x.dtype, x.device, out=x)
@@ -432,7 +424,7 @@ def _scatter(base: Array, indices: list[Array], front: int, value: Any) -> None:
     whole = (*inner[:front], *shape, *inner[front:])
     offsets = _offsets(base, indices)
     if isinstance(value, bool | int | float | complex):
-        _check_number(base, value)
+        need_number(value, base.dtype, "a value")
         source = empty((), base.dtype, base.device)
         fill(source, value)
     else:

@@ -18,6 +18,7 @@ from phalanx._warm import (
 )
 from phalanx._warm import copy as copy_array
 
+from .refusals import need_unmasked
 from .transfer import contiguous, share_host, to_device
 
 _CPU = (1, 0)
@@ -224,6 +225,7 @@ def from_dlpack(
     """
     from phalanx.discovery.devices import find_device
 
+    need_unmasked(x, "from_dlpack")
     if not hasattr(x, "__dlpack__") or not hasattr(x, "__dlpack_device__"):
         raise TypeError(
             f"{type(x).__name__} has no __dlpack__; use phalanx.asarray for other objects"

@@ -90,7 +90,7 @@ MIXED: dict[tuple[str, str], str] = {k: v for k, v in _mixed_pairs().items() if 
 
 
 def need_kept(values: Array, dtype: DType, what: str) -> None:
-    """Refuse to put values into an array of an earlier kind, which would cut them in silence.
+    """Refuse values for a dtype of an earlier kind, which would cut them in silence.
 
     Raises:
         TypeError: for example floats for an array of integers; ``what`` begins the message.
@@ -112,7 +112,11 @@ def need_number(value: Any, dtype: DType | None, op: str) -> None:
     """
     if not isinstance(value, bool | int | float | complex):
         raise TypeError(f"{op} takes a number or a 0-d array, got {type(value).__name__}")
-    if dtype is None or dtype.kind in "bc":
+    if dtype is None or dtype.kind == "c":
+        return
+    if dtype.kind == "b":
+        if isinstance(value, float | complex) or value not in (0, 1):
+            raise TypeError(f"{op}: the number {value} does not go into bool; write True or False")
         return
     if isinstance(value, complex):
         raise TypeError(f"{op}: the complex number {value} does not go into {dtype}")

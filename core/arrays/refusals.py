@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,28 +10,65 @@ from phalanx._warm import DType
 
 from .data_types import iinfo, int64
 
-_NUMBERS = bool | int | float | complex
+_NUMBERS = (bool, int, float, complex)
 _DEEPEST = 64  # axes that an array can have, and levels of a sequence that holds itself
+
+_AS_FLOAT = "phalanx.asarray(x.astype('float64'))"
+#: What to write for NumPy's dtypes that have none here, by the name without its width.
+_CONVERTED = {
+    "datetime": "phalanx.asarray(x.view('int64')), and keep the unit",
+    "timedelta": "phalanx.asarray(x.view('int64')), and keep the unit",
+    "complex": "phalanx.asarray(x.astype('complex128'))",
+    "void": "an array of each of its fields, such as phalanx.asarray(x[x.dtype.names[0]])",
+    "record": "an array of each of its fields, such as phalanx.asarray(x[x.dtype.names[0]])",
+}
+
+
+def need_unmasked(obj: Any, op: str) -> None:
+    """Raise ``TypeError`` for a masked array of NumPy's, alone or in a sequence.
+
+    By its type and not by its mask: a program that works until the first value is missing would
+    lose that one in silence. So does JAX.
+    """
+    numpy = sys.modules.get("numpy")
+    if numpy is None:
+        return
+    leaves = _leaves(obj) if isinstance(obj, list | tuple) else (obj,)
+    if any(type(x) not in _NUMBERS and isinstance(x, numpy.ma.MaskedArray) for x in leaves):
+        raise TypeError(
+            f"{op}: a masked array of NumPy's, whose mask no phalanx array can hold: write "
+            "phalanx.asarray(x.filled(number)) and keep x.mask"
+        )
 
 
 def odd_message(obj: Any, kind: str) -> str:
     """Return the message for what holds something else than numbers, to NumPy of dtype ``kind``."""
+    got, how = _odd(obj, kind)
+    return f"asarray takes numbers, got {got}" + (f"; {how}" if how else "")
+
+
+def _odd(obj: Any, kind: str) -> tuple[str, str]:
+    """What it was, and what to do."""
+    name = type(obj).__name__
     if type(obj).__module__.partition(".")[0] == "numpy":
-        return f"asarray takes numbers, got a NumPy array of {kind}, for which there is no dtype"
+        how = _CONVERTED.get(kind.partition("[")[0].rstrip("0123456789"), _AS_FLOAT)
+        return f"a NumPy array of {kind}, for which there is no dtype", f"write {how}"
     if isinstance(obj, dict):
-        return "asarray takes numbers, got dict; write phalanx.asarray(list(x.values()))"
+        return name, "write phalanx.asarray(list(x.values()))"
+    if hasattr(obj, "to_numpy"):  # tables of pandas and others, with texts or missing values
+        return f"{name} of {kind}", "write phalanx.asarray(x.to_numpy('float64'))"
     if not isinstance(obj, list | tuple | str | bytes) and hasattr(obj, "__iter__"):
-        return f"asarray takes numbers, got {type(obj).__name__}; write phalanx.asarray(list(x))"
+        return name, "write phalanx.asarray(list(x))"
     odd = next((v for v in _leaves(obj) if not isinstance(v, _NUMBERS)), obj)
+    return _odd_leaf(odd, f" in a {name}" if odd is not obj else "")
+
+
+def _odd_leaf(odd: Any, place: str) -> tuple[str, str]:
     if isinstance(odd, str):
-        return (
-            f"asarray takes numbers, got the text {odd[:40]!r}; convert it with float or int first"
-        )
+        return f"the text {odd[:40]!r}", "convert it with float or int first"
     if isinstance(odd, bytes):
-        return "asarray takes numbers, got bytes; write phalanx.asarray(bytearray(x))"
-    got = "None" if odd is None else type(odd).__name__
-    place = f" in a {type(obj).__name__}" if odd is not obj else ""
-    return f"asarray takes numbers, got {got}{place}"
+        return "bytes", "write phalanx.asarray(bytearray(x))"
+    return ("None" if odd is None else type(odd).__name__) + place, ""
 
 
 def ragged_message(obj: Any) -> str:

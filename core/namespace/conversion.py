@@ -16,9 +16,16 @@ from phalanx._warm import (
 )
 from phalanx._warm import copy as copy_array
 from phalanx.arrays.data_types import as_dtype, astype, default_dtype, iinfo, result_type
-from phalanx.arrays.promotion import need_number
-from phalanx.arrays.refusals import holds_odd, odd_message, ragged_message, range_message
+from phalanx.arrays.promotion import need_kept, need_number
+from phalanx.arrays.refusals import (
+    holds_odd,
+    need_unmasked,
+    odd_message,
+    ragged_message,
+    range_message,
+)
 from phalanx.arrays.transfer import from_numpy, numpy_dtype, scalar_array, to_device
+from phalanx.optable import DTYPES
 
 from .creation import device_or_current
 from .manipulation import stack
@@ -42,10 +49,15 @@ def asarray(
         copy: ``True`` copies always, ``False`` raises if one is needed, ``None`` copies if needed
             (host data are always copied, so that the source may change).
 
+    Nothing is lost in silence: what a dtype would cut is for ``astype`` to say. Host data are
+    looked at value by value, and bool asks whether they are 0; an array is not waited for, and
+    its kind counts (bool, int, float, complex: it goes into the same kind and into later ones).
+
     Raises:
-        TypeError: nothing of the kind.
+        TypeError: nothing of the kind, such as a masked array of NumPy's; values that the dtype
+            would cut, such as fractions for integers; an array of a later kind than the dtype.
         ValueError: ``copy=False`` and a copy is needed; a ragged sequence.
-        OverflowError: a Python int that the dtype cannot hold.
+        OverflowError: an int of the host that the dtype cannot hold.
 
     Examples:
         >>> print(px.asarray([[1, 2.5], [3, 4]]), px.asarray([1, 0, 2], dtype=px.bool))
@@ -100,6 +112,7 @@ def _from_array(
             f"on {device or x.device}"
         )
     if changes and dtype is not None:
+        need_kept(x, dtype, "asarray")
         x = astype(x, dtype)
     if moves and device is not None:
         return to_device(x, device)
@@ -140,6 +153,7 @@ def _from_host(obj: Any, dtype: DType | None, device: Device, copy: bool | None)
     """NumPy parses buffers and what is odd in a sequence; numbers are checked against the dtype."""
     import numpy as np
 
+    need_unmasked(obj, "asarray")
     if copy is False and not _is_numpy(obj) and not isinstance(obj, memoryview | bytearray):
         raise ValueError(f"a {type(obj).__name__} cannot become an array without a copy")
     try:
@@ -152,9 +166,11 @@ def _from_host(obj: Any, dtype: DType | None, device: Device, copy: bool | None)
         if holds_odd(obj):
             raise TypeError(odd_message(obj, "object")) from None
         raise ValueError(ragged_message(obj) or f"asarray: {error}") from error
-    kind = data.dtype.kind
-    if kind not in "biufcV" or (kind == "V" and data.dtype.name.startswith(("void", "record"))):
-        raise TypeError(odd_message(obj, data.dtype.name))
+    kind, name = data.dtype.kind, data.dtype.name
+    if kind not in "biufcV" or (kind == "V" and name.startswith(("void", "record"))):
+        raise TypeError(odd_message(obj, name))
+    if dtype is None and name not in DTYPES:
+        raise TypeError(odd_message(data, name))
     if dtype is not None and data.dtype.name != dtype.name:
         if copy is False:
             raise ValueError(f"copy=False, but {data.dtype} must be converted to {dtype}")

@@ -101,8 +101,10 @@ def plain_array(shape, object value, object dtype, object device):
     if type(dtype) is not DType or (
             value is not None and type(value) not in (int, float, bool)):
         return None
-    if type(value) is float and (<DType>dtype).kind in "iu":
+    if type(value) is float and (<DType>dtype).kind in "iub":
         return None
+    if (<DType>dtype).code == BOOL and value is not None and value not in (0, 1):
+        return None  # refused elsewhere
     n = plain_shape(shape, dims)
     if n < 0:
         return None

@@ -170,11 +170,11 @@ def test_integers_out_of_range(device: px.Device) -> None:
         (lambda: px.asarray(decimal.Decimal(1)), TypeError, "asarray takes numbers, got Decimal"),
         (lambda: px.asarray(np.array(["2020"], "M8[Y]")), TypeError, "datetime64"),
         (lambda: px.asarray(np.zeros(2, [("a", int)])), TypeError, "asarray takes numbers"),
-        (lambda: px.asarray(np.longdouble(1)), TypeError, "unknown dtype '(float128|longdouble)'"),
+        (lambda: px.asarray(np.longdouble(1)), TypeError, r"(float128|longdouble).*'float64'"),
         (lambda: px.asarray(1j, dtype=px.float32), TypeError, "complex number 1j does not go into"),
         (lambda: px.asarray([1j], dtype=px.float32), TypeError, "drops the imaginary part"),
         (lambda: px.asarray(np.array([1j]), dtype=px.int8), TypeError, "drops the imaginary part"),
-        (lambda: px.asarray(px.asarray([1j]), dtype=px.int8), TypeError, "drops the imaginary"),
+        (lambda: px.asarray(px.asarray([1j]), dtype=px.int8), TypeError, "lose imaginary parts"),
         (
             lambda: px.asarray(math.nan, dtype=px.int32),
             TypeError,

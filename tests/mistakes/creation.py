@@ -45,6 +45,16 @@ MISTAKES = (
         "Python integer 300 is out of bounds for int8 (-128 to 127)",
     ),
     Mistake(
+        "px.full(3, 2, dtype=bool)",
+        TypeError,
+        "full: the number 2 does not go into bool; write True or False",
+    ),
+    Mistake(
+        "px.full_like(b, 0.5)",
+        TypeError,
+        "full: the number 0.5 does not go into bool; write True or False",
+    ),
+    Mistake(
         "px.full_like(i, 0.5)",
         TypeError,
         "full: the float 0.5 does not go into int64, as a cast would cut it; convert it first",
@@ -108,12 +118,14 @@ MISTAKES = (
     Mistake(
         "px.asarray(np.array([1, None]))",
         TypeError,
-        "asarray takes numbers, got a NumPy array of object, for which there is no dtype",
+        "asarray takes numbers, got a NumPy array of object, for which there is no dtype; write "
+        "phalanx.asarray(x.astype('float64'))",
     ),
     Mistake(
         'px.asarray(np.array([1, 2], dtype="datetime64[s]"))',
         TypeError,
-        "asarray takes numbers, got a NumPy array of datetime64[s], for which there is no dtype",
+        "asarray takes numbers, got a NumPy array of datetime64[s], for which there is no dtype; "
+        "write phalanx.asarray(x.view('int64')), and keep the unit",
     ),
     Mistake(
         'px.asarray([1.5, 2.0], dtype="int32")',
@@ -153,6 +165,66 @@ MISTAKES = (
         OverflowError,
         "asarray: 300 is out of bounds for int8 (-128 to 127); to cut it, write "
         "phalanx.astype(phalanx.asarray(x), phalanx.int8)",
+    ),
+    Mistake(
+        "px.asarray(x, dtype=int)",
+        TypeError,
+        "asarray of float64 does not go into int64, as a cast would lose what does not fit: write "
+        "phalanx.astype(values, phalanx.int64)",
+    ),
+    Mistake(
+        "px.asarray([x, x], dtype=bool)",
+        TypeError,
+        "asarray of float64 does not go into bool, as a cast would lose what does not fit: write "
+        "phalanx.astype(values, phalanx.bool)",
+    ),
+    Mistake(
+        "px.asarray(c, dtype=float)",
+        TypeError,
+        "asarray of complex128 does not go into float64, as a cast would lose imaginary parts: "
+        "write phalanx.real(values)",
+    ),
+    Mistake(
+        "px.asarray(np.ma.masked_array([1.0, 2.0], mask=[True, False]))",
+        TypeError,
+        "asarray: a masked array of NumPy's, whose mask no phalanx array can hold: write "
+        "phalanx.asarray(x.filled(number)) and keep x.mask",
+    ),
+    Mistake(
+        "px.asarray([1.0, np.ma.masked])",
+        TypeError,
+        "asarray: a masked array of NumPy's, whose mask no phalanx array can hold: write "
+        "phalanx.asarray(x.filled(number)) and keep x.mask",
+    ),
+    Mistake(
+        "px.from_dlpack(np.ma.masked_array([1.0, 2.0]))",
+        TypeError,
+        "from_dlpack: a masked array of NumPy's, whose mask no phalanx array can hold: write "
+        "phalanx.asarray(x.filled(number)) and keep x.mask",
+    ),
+    Mistake(
+        "x[...] = np.ma.masked_array([1.0, 2.0, 3.0], mask=[True, False, False])",
+        TypeError,
+        "asarray: a masked array of NumPy's, whose mask no phalanx array can hold: write "
+        "phalanx.asarray(x.filled(number)) and keep x.mask",
+    ),
+    Mistake(
+        'px.asarray(np.ones(2, dtype="timedelta64[s]"))',
+        TypeError,
+        "asarray takes numbers, got a NumPy array of timedelta64[s], for which there is no dtype; "
+        "write phalanx.asarray(x.view('int64')), and keep the unit",
+    ),
+    Mistake(
+        "i[0] = np.timedelta64(5, 's')",
+        TypeError,
+        "asarray takes numbers, got a NumPy array of timedelta64[s], for which there is no dtype; "
+        "write phalanx.asarray(x.view('int64')), and keep the unit",
+    ),
+    Mistake(
+        'px.asarray(np.zeros(2, dtype=[("a", "i4"), ("b", "f8")]))',
+        TypeError,
+        "asarray takes numbers, got a NumPy array of void96, for which there is no dtype; write an "
+        "array of each of its fields, such as phalanx.asarray(x[x.dtype.names[0]])",
     ),
     Mistake(
         'px.asarray([1j], dtype="float64")',

@@ -150,7 +150,7 @@ MISTAKES = (
     Mistake(
         "b[0] = 2",
         TypeError,
-        "the number 2 does not go into an array of bool; write True or False",
+        "a value: the number 2 does not go into bool; write True or False",
     ),
     Mistake(
         "i[:] = x",

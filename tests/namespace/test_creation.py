@@ -37,7 +37,9 @@ class TestAsarray:
         assert (x.dtype, str(x.device)) == (px.float32, "fake:1")
         assert px.asarray(x) is x
         assert px.asarray(x, copy=True) is not x
-        assert px.asarray(x, dtype=px.int8).dtype is px.int8
+        assert px.asarray(x, dtype=px.complex64).dtype is px.complex64
+        with pytest.raises(TypeError, match="float32 does not go into int8"):
+            px.asarray(x, dtype=px.int8)
         assert str(px.asarray(x, device="fake:0").device) == "fake:0"
         assert px.asarray([1.5], dtype=px.bfloat16).tolist() == [1.5]
         for kind, want in (
