@@ -153,6 +153,7 @@ cpdef int share_uses(Buffer a, Buffer b) except -1:
         both.is_record = True
         both.device = first.device
     both.timeline = first.timeline
+    both.places = (first.places or []) + (second.places or []) or None
     for a in (first, second):
         if a is not both:
             holding_of(a).shared = both

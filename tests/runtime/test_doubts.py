@@ -181,6 +181,20 @@ class TestAWrongIndex:
     def test_a_copy_of_it(self, x: px.Array, bad: px.Array) -> None:
         self.is_refused(px.asarray(px.take(x, bad), copy=True))
 
+    def test_of_memory_that_is_lent(self, cpu: px.Device) -> None:
+        """Who takes the memory over is refused, too, and what was lent before knows as well."""
+        with px.Stream(cpu) as stream:
+            x = px.arange(10.0, device=cpu)
+            taken = px.take(x, px.asarray([0, 99], device=cpu))
+            with pytest.raises(IndexError, match="99"):
+                stream.synchronize()
+            for _ in range(2):
+                with pytest.raises(IndexError, match="99"):
+                    np.from_dlpack(taken)
+            for _ in range(2):
+                with pytest.raises(IndexError, match="99"):
+                    px.asnumpy(taken)
+
     def test_many(self, x: px.Array, bad: px.Array) -> None:
         """One wait for many checks, whose memory is given back."""
         good = px.asarray([1, 2], device="own:0")
