@@ -102,7 +102,7 @@ def logarithm_of_softmax(work: Work, right: Compute) -> None:
 
     def wrong(x: np.ndarray) -> np.ndarray:
         powers = np.exp(x - x.max(axis=-1, keepdims=True))
-        return np.log(powers / powers.sum(axis=-1, keepdims=True))
+        return np.asarray(np.log(powers / powers.sum(axis=-1, keepdims=True)))
 
     if work.x.size:
         _replace(work, right, wrong)
@@ -114,7 +114,7 @@ def largest_of_the_first_lanes(work: Work, right: Compute) -> None:
 
     def wrong(x: np.ndarray) -> np.ndarray:
         shifted = x - x[..., :64].max(axis=-1, keepdims=True)
-        return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+        return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True)))
 
     if work.x.shape[-1] > 64:
         _replace(work, right, wrong)
@@ -125,7 +125,7 @@ def largest_of_the_first_lanes(work: Work, right: Compute) -> None:
 def _normal(work: Work, x: np.ndarray, spread: np.ndarray) -> np.ndarray:
     weight, bias = work.inputs[1:]
     d = x - x.mean(axis=-1, keepdims=True)
-    return (d / np.sqrt(spread) * weight + bias).astype(x.dtype)
+    return np.asarray(d / np.sqrt(spread) * weight + bias, x.dtype)
 
 
 def _eps(work: Work) -> float:

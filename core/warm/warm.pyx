@@ -25,6 +25,7 @@ from .optable import OPS
 
 include "abi.pxi"
 include "types.pxi"
+include "device.pxi"
 include "pool.pxi"
 include "memory.pxi"
 include "borrowed.pxi"
