@@ -119,6 +119,7 @@ test-all: ## all tests, all devices, sanitizers, Oclgrind, the model, all texts 
 	cd tests && ../$(BIN)/python -m device_code.cuda
 	cd tests && ../$(BIN)/python -m opencl.races
 	cd tests && ../$(BIN)/python -m proof.pairs --jobs $(JOBS)
+	cd tests && ../$(BIN)/python -m proof.pairs_of_two
 	$(MAKE) stress MINUTES=60
 
 texts: $(VENV)/.test ## every expression and form of kernels for GPUs: CUDA's compiler, and on emulated work-items

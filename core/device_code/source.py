@@ -26,10 +26,20 @@ _WITHOUT_DOUBLE = (
     "softmax_exp",
 )
 #: Headers whose functions have forms in pairs of float32, for devices where double is slow.
-_BY_PAIRS = ("real_exp", "real_log", "real_sigmoid")
+_BY_PAIRS = (
+    "real_cbrt",
+    "real_erf",
+    "real_exp",
+    "real_gelu",
+    "real_log",
+    "real_pow",
+    "real_sigmoid",
+    "real_trig",
+)
 _INCLUDE = re.compile(r'^#include "(\w+)\.h"\n', re.MULTILINE)
 _DOUBLE = re.compile(r"f64|c128|phx_dd\b|phx_split|phx_parts|phx_scaled")
 _USES = re.compile(r"(PHX_\w+_)\(")
+_BY_NAME = re.compile(r"^PHX_FN f32 (phx_\w+_f32)\(f32 a(?:, f32 b)?\)", re.MULTILINE)
 _DEFINED = re.compile(r"^#define (\w+)")
 _KERNEL = re.compile(r"\bPHX_KERNEL(?:_OF)?\([^()]*(?:\([^()]*\))*[^()]*\)\s+(\w+)\s*\(")
 
@@ -85,7 +95,7 @@ def without_double(text: str) -> str:
 
 def _by_pairs(text: str, pairs: str) -> str:
     """Return a header whose functions that `pairs` defines anew have names of their own."""
-    names = "|".join(re.findall(r"^PHX_FN f32 (phx_\w+_f32)\(f32 a\)", pairs, re.MULTILINE))
+    names = "|".join(_BY_NAME.findall(pairs))
     return re.sub(rf"\b({names})\b", r"\1_by_double", text)
 
 

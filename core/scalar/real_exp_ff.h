@@ -1,11 +1,10 @@
-/* exp, exp2, expm1, tanh of float32 in pairs: see real_ff.h. Polynomials as real_exp.h has them. */
+/* exp, exp2, expm1, tanh, sinh, cosh of float32 in pairs: see real_ff.h. Polynomials as real_exp.h has them. */
 #ifndef PHX_REAL_EXP_FF_H
 #define PHX_REAL_EXP_FF_H
 
 #include "real_exp.h"
 #include "real_ff.h"
 
-#define PHX_MAGICF 12582912.0f /* 1.5 * 2^23; the low bits of a sum with it are those of an integer */
 /* Bounds of the errors, relative. */
 #define PHX_EXP_BOUND 9.09494702e-13f /* 2^-40 */
 #define PHX_EXPM1_BOUND 1.8189894e-12f /* 2^-39, and of tanh */
@@ -110,6 +109,38 @@ PHX_FN f32 phx_tanh_f32(f32 a) {
     i32 tiny = x < 0.00012207031f, large = x > 9.1f;
     if (tiny | large | (y.hi == y.lo)) return tiny ? a : phx_copysignf(large ? 1.0f : y.hi, a);
     return phx_tanh_f32_by_double(a);
+}
+
+/* (w + w / (1 + w)) / 2 with w = e^x - 1, for 0 <= x <= 87. */
+PHX_FN phx_ff phx_sinh_ff(f32 x) {
+    phx_ff w = phx_expm1_ff(x), d = phx_ff_plus(phx_ff_of(1.0f, 0.0f), w);
+    phx_ff y = phx_ff_plus(w, phx_ff_quotient(w, d, phx_dividef(1.0f, d.hi)));
+    return phx_ff_of(0.5f * y.hi, 0.5f * y.lo);
+}
+
+/* x itself below 2^-12: the next term is x^3 / 6. */
+PHX_FN f32 phx_sinh_f32(f32 a) {
+    f32 x = phx_fabsf(a);
+    phx_ff y = phx_ff_rounded(phx_sinh_ff(x > 87.0f ? 87.0f : x), PHX_EXPM1_BOUND);
+    i32 tiny = x < 0.00024414062f;
+    if (tiny | ((x <= 87.0f) & (y.hi == y.lo))) return tiny ? a : phx_copysignf(y.hi, a);
+    if (x > 90.0f) return phx_copysignf(PHX_INFF, a);
+    return phx_sinh_f32_by_double(a);
+}
+
+/* (e^x + e^-x) / 2 for 0 <= x <= 87. */
+PHX_FN phx_ff phx_cosh_ff(f32 x) {
+    phx_ff one = phx_ff_of(1.0f, 0.0f), e = phx_ff_plus(one, phx_expm1_ff(x));
+    phx_ff y = phx_ff_plus(e, phx_ff_quotient(one, e, phx_dividef(1.0f, e.hi)));
+    return phx_ff_of(0.5f * y.hi, 0.5f * y.lo);
+}
+
+PHX_FN f32 phx_cosh_f32(f32 a) {
+    f32 x = phx_fabsf(a);
+    phx_ff y = phx_ff_rounded(phx_cosh_ff(x > 87.0f ? 87.0f : x), PHX_EXPM1_BOUND);
+    if ((x <= 87.0f) & (y.hi == y.lo)) return y.hi;
+    if (x > 90.0f) return PHX_INFF;
+    return phx_cosh_f32_by_double(a);
 }
 
 #endif

@@ -15,6 +15,8 @@
 #ifndef PHX_REAL_FF_H
 #define PHX_REAL_FF_H
 
+#define PHX_MAGICF 12582912.0f /* 1.5 * 2^23; the low bits of a sum with it are those of an integer */
+
 typedef struct {
     f32 hi, lo;
 } phx_ff;
@@ -54,12 +56,53 @@ PHX_FN phx_ff phx_ff_step(f32 a, f32 b, f32 c, f32 rest) {
     return phx_ff_of(s, phx_fmaf(a, b, c - s) + rest);
 }
 
+/* c + a x where |a x| <= |c| / 2; at most 2^-46 of c from it. */
+PHX_FN phx_ff phx_ff_next(phx_ff a, phx_ff x, f32 hi, f32 lo) {
+    return phx_ff_step(a.hi, x.hi, hi, phx_fmaf(a.lo, x.hi, phx_fmaf(a.hi, x.lo, lo)));
+}
+
+/* c + a x whatever the magnitudes, at most 2^-46 of c and of a x from it. */
+PHX_FN phx_ff phx_ff_any_next(phx_ff a, phx_ff x, f32 hi, f32 lo) {
+    phx_ff p = phx_ff_times(a, x), s = phx_ff_exact_sum(hi, p.hi);
+    s.lo = s.lo + (p.lo + lo);
+    return s;
+}
+
+/* a + b, whose high parts are added exactly. */
+PHX_FN phx_ff phx_ff_plus(phx_ff a, phx_ff b) {
+    phx_ff s = phx_ff_exact_sum(a.hi, b.hi);
+    s.lo = s.lo + (a.lo + b.lo);
+    return s;
+}
+
 /* n / d, given 1 / d.hi. */
 PHX_FN phx_ff phx_ff_quotient(phx_ff n, phx_ff d, f32 inverse) {
     f32 q = n.hi * inverse;
     f32 rest = phx_fmaf(-q, d.lo, phx_fmaf(-q, d.hi, n.hi) + n.lo);
     return phx_ff_fast_sum(q, rest * inverse);
 }
+
+/* x = (1 + f) 2^k with 1 + f in [sqrt(1/2), sqrt(2)), for a positive normal x; `unit` is 2^-k, |k| < 127. */
+typedef struct {
+    f32 f, k, unit;
+} phx_ff_split;
+
+PHX_FN phx_ff_split phx_ff_split_normal(f32 x) {
+    phx_ff_split s;
+    u32 v = phx_bits32(x) + (0x3f800000u - 0x3f3504f3u);
+    s.f = phx_from_bits32((v & 0x7fffffu) + 0x3f3504f3u) - 1.0f;
+    s.k = phx_from_bits32((v >> 23) | 0x4b000000u) - 8388735.0f; /* as phx_split_normal */
+    s.unit = phx_from_bits32(0x7f000000u - (v & 0xff800000u));
+    return s;
+}
+
+/* The square root of a pair > 0, at most 2^-46 relative from it. */
+PHX_FN phx_ff phx_ff_root(phx_ff a) {
+    f32 h = phx_sqrtf(a.hi);
+    return phx_ff_of(h, (phx_fmaf(-h, h, a.hi) + a.lo) * phx_dividef(0.5f, h));
+}
+
+PHX_FN i32 phx_is_normal(f32 a) { return (a >= 1.17549435e-38f) & (a < PHX_INFF); }
 
 /* The largest and the smallest number that hi + lo may round to, if it is at most `bound` of hi off. */
 PHX_FN phx_ff phx_ff_rounded(phx_ff a, f32 bound) {

@@ -1,8 +1,9 @@
-/* sigmoid and silu of float32 in pairs: see real_ff.h. */
+/* sigmoid, silu and softplus of float32 in pairs: see real_ff.h. */
 #ifndef PHX_REAL_SIGMOID_FF_H
 #define PHX_REAL_SIGMOID_FF_H
 
 #include "real_exp_ff.h"
+#include "real_log_ff.h"
 #include "real_sigmoid.h"
 
 /* n / (1 + e^-x) for -60 <= x <= 18: the low part of the result is a normal number. */
@@ -29,6 +30,20 @@ PHX_FN f32 phx_silu_f32(f32 a) {
     if (a > 18.0f) return a;
     if (((x <= 1.4901161e-08f) & (x > 7.52316385e-37f)) | (a == 0.0f)) return 0.5f * a; /* 2^-120 */
     return phx_silu_f32_by_double(a);
+}
+
+/* log(1 + e^-|x|) and x above 0, for |x| <= 60. */
+PHX_FN phx_ff phx_softplus_ff(f32 a) {
+    phx_ff y = phx_log1p_exp_ff(phx_ff_of(phx_fabsf(a), 0.0f));
+    return phx_ff_plus(phx_ff_of(a > 0.0f ? a : 0.0f, 0.0f), y);
+}
+
+/* Its operand above 18: e^-18 < 2^-25. */
+PHX_FN f32 phx_softplus_f32(f32 a) {
+    phx_ff y = phx_ff_rounded(phx_softplus_ff(a), PHX_EXPM1_BOUND);
+    if ((a >= -60.0f) & (a <= 18.0f) & (y.hi == y.lo)) return y.hi;
+    if (a > 18.0f) return a;
+    return phx_softplus_f32_by_double(a);
 }
 
 #endif

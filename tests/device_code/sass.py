@@ -62,7 +62,10 @@ TABLE = [
     ("matmul", ("float64",) * 3),
 ]
 #: Functions that are computed in pairs of float32 where double is slow, and cards where it is.
-PAIRS = ("exp", "exp2", "expm1", "tanh", "sigmoid", "silu", "log", "log1p", "log2", "log10")
+PAIRS = ("exp", "exp2", "expm1", "tanh", "sigmoid", "silu", "softplus", "erf", "erfc", "gelu")
+PAIRS += ("log", "log1p", "log2", "log10", "sin", "cos", "tan")
+PAIRS += ("sinh", "cosh", "asinh", "acosh", "atanh", "asin", "acos", "atan", "cbrt")
+PAIRS_OF_TWO = ("pow", "atan2", "hypot", "logaddexp")
 SLOW_CAPABILITIES = ((7, 5), (8, 9), (12, 0))
 SLOW = replace(GPU, double_cost=64)
 
@@ -186,7 +189,8 @@ def rows(
 
 def pair_row(op: str, capability: tuple[int, int]) -> dict[str, int]:
     """Return what the table says of a function in pairs of float32."""
-    (kernel,) = kernels(texts_of(op, ("float32",) * 2)[0].program, capability, SLOW).values()
+    dtypes = ("float32",) * (3 if op in PAIRS_OF_TWO else 2)
+    (kernel,) = kernels(texts_of(op, dtypes)[0].program, capability, SLOW).values()
     way = shortest(kernel.body)
     return {
         "registers": kernel.registers,
@@ -206,7 +210,8 @@ def name_of(op: str, dtypes: tuple[str, ...], capability: tuple[int, int]) -> st
 def main() -> None:
     """Write the table."""
     table = {name_of(*case, cap): rows(*case, cap) for cap in CAPABILITIES for case in TABLE}
-    pairs = {f"{op} for {c[0]}.{c[1]}": pair_row(op, c) for c in SLOW_CAPABILITIES for op in PAIRS}
+    ops = (*PAIRS, *PAIRS_OF_TWO)
+    pairs = {f"{op} for {c[0]}.{c[1]}": pair_row(op, c) for c in SLOW_CAPABILITIES for op in ops}
     found = {"NVRTC": list(compiler().version), "kernels": table, "pairs": pairs}
     GOLDEN.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 

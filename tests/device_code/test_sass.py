@@ -14,6 +14,7 @@ from device_code.sass import (
     CAPABILITIES,
     GOLDEN,
     PAIRS,
+    PAIRS_OF_TWO,
     SLOW_CAPABILITIES,
     TABLE,
     VERSION,
@@ -67,7 +68,7 @@ def test_the_table_is_of_the_compiler_that_the_tests_bring() -> None:
 
 
 @pytest.mark.parametrize("number", some_of(range(len(SLOW_CAPABILITIES)), [1]))
-@pytest.mark.parametrize("op", PAIRS)
+@pytest.mark.parametrize("op", [*PAIRS, *PAIRS_OF_TWO])
 def test_most_operands_of_functions_in_pairs_meet_no_double(op: str, number: int) -> None:
     capability = SLOW_CAPABILITIES[number]
     found = pair_row(op, capability)

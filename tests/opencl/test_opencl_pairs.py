@@ -7,13 +7,14 @@ import phalanx as px
 import pytest
 from along_kit import in_style
 from conftest import real_cpu
+from exhaustive import some_of
 from phalanx.conformance.reference.hard import hardest_values
 from phalanx.conformance.reference.ulp import differing
 from phalanx.namespace.public import public_function
 from proof.pairs import FORMS
 
 
-@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize("name", some_of(FORMS, ["exp", "log1p", "sigmoid", "erfc", "tan", "atan"]))
 def test_same_as_cpu(device: px.Device, name: str) -> None:
     sample = np.arange(0, 1 << 32, 65_521, dtype=np.int64).astype(np.uint32).view(np.float32)
     halves = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
