@@ -35,6 +35,11 @@ class _Serial(Normalize):
         """Return what the kernels need defined besides."""
         return {"WIDTH": str(_WIDTH), "WIDE_F": "float16" if kind == "f32" else "double16"}
 
+    @property
+    def most_held(self) -> int:
+        """The length of rows for one kernel."""
+        return BLOCK
+
     def source(self) -> str:
         """Return the kernels."""
         return template("normalize_serial.cl")

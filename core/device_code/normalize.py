@@ -1,8 +1,10 @@
 """softmax, log_softmax and layer_norm along the last axis.
 
-Rows of one block are done by one kernel. Longer ones, and columns side by side, take the centre
-(the maximum or the mean) and the sum of what is made of the elements as reductions, then one pass
-over the elements.
+Rows that a group holds in registers, which are up to eight blocks of float32, are done by one
+kernel: memory is read once, and each exponential computed once. Longer ones, and columns side by
+side, take the centre (the maximum or the mean) and the sum of what is made of the elements as
+reductions, then one pass over the elements. Those compute exponentials twice: to keep them in
+memory in between would save a few operations and cost one more pass of writes.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import TYPE_CHECKING
 from phalanx.optable.expressions import loaded, stored
 from phalanx.optable.structured import BLOCK, LANES
 
-from .dtypes import HALF, STORAGE, SUFFIX
+from .dtypes import HALF, ITEMSIZE, STORAGE, SUFFIX
 from .recipe import Program, Recipe, Traits, divide_up, group_shape, scalar
 from .reduction import Form, Reducer, SizedLaunch, row_form
 from .reduction_rules import Rules, rules_of, sum_rules, unit_of
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
 
     from .env import Env
 
+#: Bytes of a row in the registers of a group: half of the 65,536 of 4 bytes that a multiprocessor
+#: has (CUDA C++ Programming Guide, 12.9, table of technical specifications).
+_REGISTERS = 2**17
 #: The length of rows up to which few work-items share one, if there are many.
 _SHORT = 256
 
@@ -90,7 +95,7 @@ class Normalize:
         head = defines({**names, **self._steps, **self.macros(kind)}) + template("rows.h")
         self._head = head + template("normalize.h")
         self._headers = headers
-        self._rows: dict[tuple[int, int, int], Program] = {}
+        self._rows: dict[tuple[int, ...], Program] = {}
         self.program = Program(self._head + self.source(), headers)
         self.centre = self.reducer(*self._centre())
         self.sum = self.reducer("", self._sum())
@@ -124,12 +129,19 @@ class Normalize:
 
     @property
     def programs(self) -> tuple[Program, ...]:
-        """The programs for contiguous rows, of one block and of several."""
+        """The programs for contiguous rows, of one block, and of more than a group holds."""
         rows = self.rows_program(1024, Form(by_row=True, slots=1, items=LANES))
         return rows, self.program, *self.centre.programs, *self.sum.programs
 
+    @property
+    def most_held(self) -> int:
+        """The length of the longest rows of which a group holds all."""
+        held = _REGISTERS // (BLOCK * ITEMSIZE[self.unit])
+        blocks = min(held, self.traits.max_work_group // LANES)
+        return BLOCK << (blocks.bit_length() - 1)
+
     def source(self) -> str:
-        """Return the kernels for rows of several blocks, and for columns."""
+        """Return the kernels for rows that are not held, and for columns."""
         return template("normalize_groups.h")
 
     def reducer(self, op: str, rules: Rules) -> Reducer:
@@ -142,32 +154,36 @@ class Normalize:
         if y.size == 0:
             return
         plan = plan_of(x, y.strides[:-1], y.strides[-1])
-        run = self._run_rows if plan.by_row and plan.n <= BLOCK else self._run
+        run = self._run_rows if plan.by_row and plan.n <= self.most_held else self._run
         for piece in pieces(env, plan, x, y):
             run(env, *piece, more)
 
     def _run_rows(self, env: Env, plan: Plan, x: Array, y: Array, more: Sequence[object]) -> None:
-        """Rows of one block."""
+        """Rows of which a group holds all."""
         program, launch = self.plan_rows(plan)
         kernel = env.kernel(program, "normalize_rows")
+        if plan.n > BLOCK and env.group_limit(kernel) < launch.local[0]:
+            self._run(env, plan, x, y, more)
+            return
         env.enqueue(kernel, launch.size, launch.local, x, y, launch.packed, *more)
 
     def plan_rows(self, plan: Plan) -> tuple[Program, SizedLaunch]:
-        """Return the program and the launch where rows are one block."""
+        """Return the program and the launch where a group holds rows."""
         form = row_form(self.traits, plan, _SHORT)
         program = self.rows_program(plan.n, form)
         per = divide_up(plan.rows, form.slots * self.traits.most_groups)
-        local = form.slots * form.items
+        local = form.slots * form.items * _blocks(plan.n)
         size = divide_up(plan.rows, form.slots * per) * local
-        return program, SizedLaunch((size,), (local,), plan.pack(1, 1, plan.rows, per))
+        packed = plan.pack(plan.blocks(BLOCK), 1, plan.rows, per)
+        return program, SizedLaunch((size,), (local,), packed)
 
     def rows_program(self, n: int, form: Form) -> Program:
         """Return the program for rows of n elements."""
-        held = max(divide_up(n, form.items), divide_up(LANES, form.items))
-        key = (form.slots, form.items, 1 << (held - 1).bit_length())
+        held = max(divide_up(min(n, BLOCK), form.items), divide_up(LANES, form.items))
+        key = (form.slots, form.items, 1 << (held - 1).bit_length(), _blocks(n))
         found = self._rows.get(key)
         if found is None:
-            names = dict(zip(("SLOTS", "ITEMS", "HOLD"), map(str, key), strict=True))
+            names = dict(zip(("SLOTS", "ITEMS", "HOLD", "BLOCKS"), map(str, key), strict=True))
             text = self._head + defines(names) + template("normalize_rows.h")
             found = self._rows.setdefault(key, Program(text, self._headers))
         return found
@@ -200,6 +216,11 @@ class Normalize:
         along = min(divide_up(wide, group[0]), max(1, traits.most_groups // across))
         packed = plan.pack(plan.blocks(BLOCK), 1, tasks, 1)
         return (along * group[0], across * group[1]), group, packed
+
+
+def _blocks(n: int) -> int:
+    """Return the power of two of blocks that n elements have, or more."""
+    return 1 << (divide_up(n, BLOCK) - 1).bit_length()
 
 
 def _row_major(plan: Plan) -> Plan:

@@ -41,7 +41,7 @@ def limited(
     def limit(self: Kernel) -> int:
         return 64 if self.name in fixed else _LIMIT
 
-    monkeypatch.setattr(Kernel, "limit", property(limit), raising=False)
+    monkeypatch.setattr(Kernel, "limit", property(limit, lambda *_: None), raising=False)
     monkeypatch.setattr(Kernel, "launch", noted)
     driver = EmulatedDriver("limited", edit=noting)
     host().register_driver(driver)

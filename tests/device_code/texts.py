@@ -160,6 +160,8 @@ def _calls(op: str, layout: Layout, dtypes: tuple[str, ...]) -> Iterator[_Call]:
             ((2000, 40), (40, 1)),
             ((5000, 3), (1, 5000)),
         )
+        if structure is Structure.ROW:  # beyond what a group holds
+            forms += (((3, 40000), (40000, 1)),)
         for shape, strides in forms:
             x, y = (_array(dtype, shape, strides) for dtype in (dtypes[0], dtypes[-1]))
             behind = [_array(dtype, shape[-1:]) for dtype in dtypes[1:-1]]

@@ -77,23 +77,22 @@ class Code:
         view = ctypes.c_void_p.in_dll(self._lib, "phx_now")
         view.value = runtime().phx_scheduler_view()
 
-    def kernel(self, name: str) -> Kernel:
-        """Return a kernel by its name."""
+    def kernel(self, name: str, limit: int) -> Kernel:
+        """Return a kernel by its name, for groups of up to so many work-items."""
         pairs = (ctypes.c_uint64 * 64)()
         count = 2 * getattr(self._lib, f"phx_sizes_{name}")(pairs)
         run = getattr(self._lib, f"phx_run_{name}")
-        return Kernel(name, run, tuple(pairs[:count:2]), tuple(pairs[1:count:2]))
+        return Kernel(name, run, tuple(pairs[:count:2]), tuple(pairs[1:count:2]), limit)
 
 
 class Kernel:
     """A kernel, with sizes and alignments of its parameters in bytes, and its largest group."""
 
-    limit = 64
-
     def __init__(
-        self, name: str, run: Any, sizes: tuple[int, ...], alignments: tuple[int, ...]
+        self, name: str, run: Any, sizes: tuple[int, ...], alignments: tuple[int, ...], limit: int
     ) -> None:
         self.name = name
+        self.limit = limit
         self.sizes = sizes
         self.alignments = alignments
         self._run = run

@@ -178,7 +178,9 @@ class EmulatedDevice(OpenDevice):
             text = self._driver.edit(program_text(program, self.traits))
             options = (*DIALECT.options(self.traits), *self._driver.options)
             code = Code(text, options, f"{what} on {self.name}")
-            found = self.bound.setdefault((program, name), code.kernel(name))
+            found = self.bound.setdefault(
+                (program, name), code.kernel(name, self.traits.max_work_group)
+            )
         return found
 
     def run(

@@ -184,10 +184,10 @@ def _compiled(name: str, edit: Edit) -> tuple[cffi.FFI, Any]:
     )
 
 
-def check(name: str, bits: np.ndarray[Any, Any], edit: Edit = str) -> Found:
+def check(name: str, bits: np.ndarray[Any, Any], edit: Edit = str, *, errors: bool = True) -> Found:
     """Compare a function in pairs with that in double, for inputs (n,) given as their bits.
 
-    ``edit`` changes the text before it is compiled.
+    ``edit`` changes the text before it is compiled; without ``errors``, none is measured.
     """
     ffi, compiled = _compiled(name, edit)
     form, n = FORMS[name], len(bits)
@@ -196,7 +196,8 @@ def check(name: str, bits: np.ndarray[Any, Any], edit: Edit = str) -> Found:
     compiled.results(
         given, ffi.from_buffer("uint32_t[]", y), ffi.from_buffer("uint32_t[]", wide), n
     )
-    compiled.pairs(given, ffi.from_buffer("double[]", value), n)
+    if errors:
+        compiled.pairs(given, ffi.from_buffer("double[]", value), n)
     decided = y == MARK
     wrong = bits[(y != wide) & ~decided]
     if wrong.size:  # any NaN is as good as another
@@ -208,7 +209,8 @@ def check(name: str, bits: np.ndarray[Any, Any], edit: Edit = str) -> Found:
     with np.errstate(invalid="ignore"):
         inside = (x >= form.least) & (x <= form.most) & (np.abs(x) >= form.nearest)
     counts = int(inside.sum()), int((inside & decided).sum())
-    return Found(tuple(map(int, wrong)), *counts, _error(name, x[inside], value[inside]))
+    error = _error(name, x[inside], value[inside]) if errors else 0.0
+    return Found(tuple(map(int, wrong)), *counts, error)
 
 
 def _error(name: str, x: np.ndarray[Any, Any], value: np.ndarray[Any, Any]) -> float:
@@ -221,12 +223,13 @@ def _error(name: str, x: np.ndarray[Any, Any], value: np.ndarray[Any, Any]) -> f
     return float(error.max(initial=0.0))
 
 
-def check_all(name: str, jobs: int, stride: int) -> list[Found]:
-    """Check all blocks of inputs, or one of so many."""
+def check_all(name: str, jobs: int, stride: int, measured: int) -> list[Found]:
+    """Check all blocks of inputs, or one of so many; errors of one of ``measured`` of these."""
     _compiled(name, str)
 
     def block(at: int) -> Found:
-        return check(name, np.arange(at, at + _BLOCK, dtype=np.int64).astype(np.uint32))
+        bits = np.arange(at, at + _BLOCK, dtype=np.int64).astype(np.uint32)
+        return check(name, bits, errors=at // _BLOCK // stride % measured == 0)
 
     with ThreadPoolExecutor(jobs) as pool:
         return list(pool.map(block, range(0, 1 << 32, _BLOCK * stride)))
@@ -236,12 +239,13 @@ def check_all(name: str, jobs: int, stride: int) -> list[Found]:
 @click.option("--function", "names", multiple=True, type=click.Choice(list(FORMS)))
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True)
 @click.option("--stride", type=click.IntRange(1), default=1, help="Every so many blocks only.")
-def main(names: tuple[str, ...], jobs: int, stride: int) -> None:
+@click.option("--measured", type=click.IntRange(1), default=1, help="Errors of so many of these.")
+def main(names: tuple[str, ...], jobs: int, stride: int, measured: int) -> None:
     """Check functions in pairs on all inputs."""
     failed = False
     for name in names or FORMS:
         begin, form = time.monotonic(), FORMS[name]
-        found = check_all(name, jobs, stride)
+        found = check_all(name, jobs, stride, measured)
         wrong = [bits for each in found for bits in each.wrong]
         used, decided = (sum(n) for n in zip(*((e.used, e.decided) for e in found), strict=True))
         error = max(each.error for each in found)
