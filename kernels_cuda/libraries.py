@@ -7,6 +7,7 @@ memory and streams are ours.
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -45,11 +46,33 @@ class LibraryEnv(Protocol):
 
 
 @cache
-def _version() -> str:
+def _package() -> str:
     for package in _PACKAGES:
         with contextlib.suppress(metadata.PackageNotFoundError):
-            return metadata.version(package)
+            metadata.version(package)
+            return package
     return ""
+
+
+@cache
+def _version() -> str:
+    return metadata.version(_package()) if _package() else ""
+
+
+def wrong_package(version: tuple[int, int]) -> tuple[str, str]:
+    """Return what is wrong with CuPy for a driver of a version of CUDA, and the remedy; or nothing.
+
+    Libraries run with a driver of their major version of CUDA or a later one (CUDA Compatibility,
+    12.9, "Minor Version Compatibility").
+    """
+    made_for = re.search(r"cuda(\d+)x", _package())
+    if not made_for or int(made_for[1]) <= version[0]:
+        return "", ""
+    knows = f"the driver knows CUDA {version[0]}.{version[1]} only"
+    return (
+        f"{_package()} is for CUDA {made_for[1]}, and {knows}",
+        f"pip uninstall {_package()}; pip install cupy-cuda{version[0]}x; or update the driver",
+    )
 
 
 def provider(name: str) -> str:

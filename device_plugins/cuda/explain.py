@@ -53,7 +53,11 @@ def _library(listing: Listing, choose: Choose) -> Step:
     if cannot := folder_problem(default_folder("cuda")):
         problems.append(cannot)
         remedies.append("set PHALANX_CACHE_DIR to a folder that can be written")
-    if usable:
+    wrong, remedy = libraries.wrong_package(listing.version)
+    if wrong:
+        problems.append(wrong)
+        remedies.append(remedy)
+    elif usable:
         told.append(libraries.told())
     status = Status.OK if usable else Status.FAIL
     return Step(

@@ -36,7 +36,7 @@ def test_both_compilers_agree(op: str, dtypes: tuple[str, ...]) -> None:
         code = Code(source, DIALECT.options(GPU), op)
         told = parameters(text.program)
         for name in names:
-            kernel = code.kernel(name, 64)
+            kernel = code.kernel(name)
             assert told[name] == list(zip(places(kernel), kernel.sizes, strict=True)), name
             seen.add(kernel.sizes)
     assert seen

@@ -77,7 +77,7 @@ class Code:
         view = ctypes.c_void_p.in_dll(self._lib, "phx_now")
         view.value = runtime().phx_scheduler_view()
 
-    def kernel(self, name: str, limit: int) -> Kernel:
+    def kernel(self, name: str, limit: int = 64) -> Kernel:
         """Return a kernel by its name, for groups of up to so many work-items."""
         pairs = (ctypes.c_uint64 * 64)()
         count = 2 * getattr(self._lib, f"phx_sizes_{name}")(pairs)

@@ -86,8 +86,10 @@ class FakeCuda(FakeRanges):
         capability: tuple[int, int] = (9, 0),
         compute_mode: int = 0,
         virtual: bool = True,
+        one_address: bool = False,
     ) -> None:
         super().__init__(memory)
+        self._one_address = one_address
         self.faults: dict[str, int | list[int]] = {}
         self.calls: Counter[str] = Counter()
         self.missing: set[str] = set()
@@ -173,7 +175,7 @@ class FakeCuda(FakeRanges):
         _write(out, size, f"Fake card {device}")
 
     def _cuDeviceGetPCIBusId(self, out: Any, size: int, device: int) -> None:
-        _write(out, size, f"0000:{device + 1:02X}:00.0")
+        _write(out, size, f"0000:{1 if self._one_address else device + 1:02X}:00.0")
 
     def _cuDeviceGetUuid_v2(self, out: Any, device: int) -> None:
         FFI.buffer(out)[:] = bytes([device + 1]) * 16

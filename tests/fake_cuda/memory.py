@@ -21,6 +21,7 @@ class FakeMemory(ABC):
 
     Attributes:
         pinned: bytes of the host that are pinned.
+        others: bytes that other processes hold.
         peers: pairs of contexts of which one reaches the other's memory.
     """
 
@@ -28,6 +29,7 @@ class FakeMemory(ABC):
         self.pinned = 0
         self.peers: set[tuple[int, int]] = set()
         self._memory = memory
+        self.others = 0
         self._blocks: dict[int, np.ndarray[Any, Any]] = {}
         self._sizes: dict[int, int] = {}
         self._owners: dict[int, int] = {}  # the context of each block
@@ -50,12 +52,12 @@ class FakeMemory(ABC):
         return sum(self._sizes.values())
 
     def _cuMemGetInfo_v2(self, free: Any, total: Any) -> None:
-        free[0], total[0] = self._memory - self.live(), self._memory
+        free[0], total[0] = self._memory - self.live() - self.others, self._memory
 
     def _cuMemAlloc_v2(self, out: Any, size: int) -> int:
         if size <= 0:
             return codes.INVALID_VALUE
-        if self.live() + size > self._memory:
+        if self.live() + self.others + size > self._memory:
             return codes.OUT_OF_MEMORY
         whole = np.full(size + 512, POISON, np.uint8)
         address = int(whole.ctypes.data + -whole.ctypes.data % 512)

@@ -99,7 +99,7 @@ class FakeRanges(FakeMemory):
     def _cuMemCreate(self, out: Any, size: int, prop: Any, flags: int) -> int:
         if size <= 0 or size % GRANULARITY or flags or not self._is_good(prop):
             return codes.INVALID_VALUE
-        if self.live() + size > self._memory:
+        if self.live() + self.others + size > self._memory:
             return codes.OUT_OF_MEMORY
         out[0] = len(self._physical) + 1
         self._physical[int(out[0])] = _Physical(int(size), int(prop.location.id))
