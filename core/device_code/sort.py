@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from phalanx.errors import OutOfMemoryError
 from phalanx.optable import DTYPES
 
 from .axes import Axes, merged, pieces, text
@@ -166,6 +167,7 @@ class Sorting:
             group //= 2  # this kernel takes smaller groups than the device does at best
             program = self.program(form, axes.rank, group, wide=wide)
         packed, count = axes.pack(), rows * n
+        self._check_room(env, form, count)
         codes = env.scratch(count, form.dtype)
         size = (self._groups(count, group) * group,)
         encode, decode = (env.kernel(program, name) for name in ("encode", "decode"))
@@ -174,6 +176,19 @@ class Sorting:
         env.enqueue(encode, size, (group,), source, codes, *call, steps[0], flip)
         codes = self.sorted(env, program, form, codes, (rows, n, group))
         env.enqueue(decode, size, (group,), codes, target, *call, steps[1], flip)
+
+    def _check_room(self, env: Env, form: Form, count: int) -> None:
+        """Raise OutOfMemoryError where codes are more than the device gives in one piece."""
+        size = count * ITEMSIZE[form.dtype]
+        if size > self.traits.max_allocation:
+            name = env.stream.device.name
+            raise OutOfMemoryError(
+                f"{'argsort' if self._arg else 'sort'} of a row of {count} elements of "
+                f"{self._bits} bits on {name} needs {size} bytes in one piece, and the device "
+                f"gives at most {self.traits.max_allocation}",
+                remedy="sort parts of the row and merge them, or sort it on another device",
+                size=size,
+            )
 
     def _groups(self, count: int, each: int) -> int:
         return min(divide_up(count, each), self.traits.most_groups)
