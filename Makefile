@@ -123,7 +123,7 @@ test-all: ## all tests, all devices, sanitizers, Oclgrind, the model, all texts 
 	$(MAKE) stress MINUTES=60
 
 texts: $(VENV)/.test ## every expression and form of kernels for GPUs: CUDA's compiler, and on emulated work-items
-	cd tests && $(RUN) ../$(BIN)/python -m device_code.cuda --chosen
+	cd tests && $(RUN) ../$(BIN)/python -m device_code.cuda --quick
 	$(RUN) $(BIN)/python tests/conformance/certify_all.py emulated:0 $(EMULATED)
 
 compatibility: $(VENV)/.test ## others' libraries on top, and their tests, on cpu:0 and opencl:1; ARGS=--help; writes docs/compatibility.md

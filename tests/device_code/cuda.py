@@ -1,8 +1,9 @@
 """Kernel texts through CUDA's compiler, and what their PTX must not contain.
 
-``python -m device_code.cuda`` from tests/ compiles every text on all cores, for each of
-`CAPABILITIES`; `make test-all` does. ``--chosen`` takes `chosen_texts` for the oldest or the newest
-one in turn, and for both where the dialect has words that depend on it; `.ci/run` does.
+``python -m device_code.cuda`` from tests/ compiles every text on all cores, to the code of each of
+`CAPABILITIES`; `make test-all` does. ``--quick`` compiles every text to PTX for the oldest and the
+newest one, many at a time, which takes a third of the time each, and `chosen_texts` to the code of
+one of them, of both where the dialect has words that depend on it; `.ci/run` does.
 """
 
 from __future__ import annotations
@@ -10,8 +11,11 @@ from __future__ import annotations
 import re
 import sys
 import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from typing import NamedTuple
 
 import click
 from phalanx.device_code.recipe import Program
@@ -35,13 +39,30 @@ _WRITTEN = re.compile(r"// begin inline asm.*?// end inline asm", re.DOTALL)
 _FORBIDDEN = re.compile(r"\b(?:fma|\w+\.ftz|\w+\.approx|\w+\.full)\.[\w.]*f(?:32|64)\b")
 
 
+_ENDS = (CAPABILITIES[0], CAPABILITIES[-1])
+#: Texts of a compilation: 32 take 16 ms each, 8 take 21 ms, one alone 48 ms (2026-11).
+_TOGETHER = 32
+_DEFINED = re.compile(r"^\s*#\s*define (\w+)", re.MULTILINE)
+
+
+class Task(NamedTuple):
+    """Texts with the same headers that are compiled at once, to code or only to PTX."""
+
+    texts: list[Text]
+    capability: tuple[int, int]
+    to_code: bool
+
+
 def problem(
     program: Program,
     options: tuple[str, ...] = DIALECT.options(GPU),
     capability: tuple[int, int] = (9, 0),
+    *,
+    to_code: bool = True,
 ) -> str:
     """Return what is wrong with a program for a compute capability, or nothing."""
-    architecture = f"--gpu-architecture=sm_{capability[0]}{capability[1]}"
+    kind = "sm" if to_code else "compute"
+    architecture = f"--gpu-architecture={kind}_{capability[0]}{capability[1]}"
     try:
         ptx = compiler().ptx(full_text(program, _DIALECT, GPU), (*options, architecture))
     except NvrtcError as error:
@@ -50,41 +71,79 @@ def problem(
     return f"PTX has {found[0]}, which nobody wrote" if found else ""
 
 
-def _checked(text: Text, capabilities: tuple[tuple[int, int], ...] = CAPABILITIES) -> str:
-    for capability in capabilities:
-        if said := problem(text.program, capability=capability):
-            return f"{text.op}({', '.join(text.dtypes)}) for {capability}: {said}"
-    return ""
+def joined(texts: list[Text]) -> Program:
+    """Return texts with the same headers as one program: nothing of one is seen by the next."""
+    source = ""
+    for number, text in enumerate(texts):
+        names = sorted(set(_DEFINED.findall(text.program.source)))
+        source += f"namespace text_{number} {{\n{text.program.source}\n}}\n"
+        source += "".join(f"#undef {name}\n" for name in names)
+    # kernels with the linkage of C would share one name in spite of the namespaces
+    words = "".join(
+        f"#undef {word}\n#define {word}(n) __global__ void __launch_bounds__(n)\n"
+        for word in ("PHX_KERNEL", "PHX_KERNEL_OF")
+    )
+    return Program(words + source, texts[0].program.headers)
 
 
-def _some(texts: list[Text]) -> list[tuple[tuple[int, int], ...]]:
-    """The capabilities for which chosen texts are compiled: what depends on them, for both ends."""
-    ends = (CAPABILITIES[0], CAPABILITIES[-1])
-    return [
-        ends if "PHX_ASYNC_COPY" in text.program.source else (ends[number % 2],)
-        for number, text in enumerate(texts)
+def checked(task: Task) -> list[str]:
+    """Return what is wrong with texts: if something is with all at once, they are tried alone."""
+    texts, capability, to_code = task
+    if len(texts) > 1 and not problem(joined(texts), capability=capability, to_code=to_code):
+        return []
+    found = [
+        f"{text.op}({', '.join(text.dtypes)}) for {capability}: {said}"
+        for text in texts
+        if (said := problem(text.program, capability=capability, to_code=to_code))
     ]
+    if len(texts) > 1 and not found:
+        found.append(f"{len(texts)} texts like {texts[0].op} for {capability}: only together wrong")
+    return found
+
+
+def tasks(*, quick: bool) -> Iterator[Task]:
+    """Yield what there is to compile."""
+    every = list(all_texts())
+    if not quick:
+        for capability in CAPABILITIES:
+            yield from (Task([text], capability, True) for text in every)
+        return
+    for number, text in enumerate(chosen_texts()):
+        both = "PHX_ASYNC_COPY" in text.program.source
+        for capability in _ENDS if both else (_ENDS[number % 2],):
+            yield Task([text], capability, True)
+    for part in _parts(every):
+        yield from (Task(part, capability, False) for capability in _ENDS)
+
+
+def _parts(texts: Iterable[Text]) -> Iterator[list[Text]]:
+    """Cut texts into some with the same headers."""
+    by_headers: defaultdict[tuple[str, ...], list[Text]] = defaultdict(list)
+    for text in texts:
+        by_headers[text.program.headers].append(text)
+    for same in by_headers.values():
+        yield from (same[i : i + _TOGETHER] for i in range(0, len(same), _TOGETHER))
 
 
 @click.command()
-@click.option("--chosen", is_flag=True, help="Those that have between them all that is in any.")
-def main(*, chosen: bool) -> None:
+@click.option("--quick", is_flag=True, help="Every text to PTX, a share of them to code.")
+def main(*, quick: bool) -> None:
     """Compile every text; end with 1 if one does not compile."""
     begin = time.perf_counter()
-    texts = chosen_texts() if chosen else list(all_texts())
-    capabilities = _some(texts) if chosen else [CAPABILITIES] * len(texts)
-    compilations, failed = sum(map(len, capabilities)), 0
+    work = list(tasks(quick=quick))
+    done = failed = 0
     with ProcessPoolExecutor() as pool:
-        for number, said in enumerate(pool.map(_checked, texts, capabilities, chunksize=8), 1):
-            if said:
-                failed += 1
-                print(said)
-            if number % 500 == 0 or number == len(texts):
+        for number, said in enumerate(pool.map(checked, work, chunksize=4), 1):
+            failed += len(said)
+            done += len(work[number - 1].texts)
+            print(*said, sep="\n", end="\n" * bool(said))
+            if number % 500 == 0 or number == len(work):
                 seconds = time.perf_counter() - begin
                 print(
-                    f"{number} of {len(texts)} texts, {failed} wrong, {seconds:.0f} s", flush=True
+                    f"{number} of {len(work)} compilations, {done} times a text, {failed} wrong, "
+                    f"{seconds:.0f} s",
+                    flush=True,
                 )
-    print(f"{compilations} compilations")
     sys.exit(1 if failed else 0)
 
 

@@ -12,9 +12,9 @@ from phalanx.kernels_cuda import cusolver, libraries
 from phalanx.kernels_cuda.dialect import DIALECT
 from phalanx.optable import OPS, Structure
 
-from device_code.cuda import problem
+from device_code.cuda import Task, checked, problem, tasks
 from device_code.sass import CAPABILITIES
-from device_code.texts import all_texts, chosen_texts, texts_of
+from device_code.texts import Text, all_texts, chosen_texts, texts_of
 
 pytestmark = pytest.mark.needs_cpu
 #: One overload of each kind of text; the elementwise ones have all headers between them.
@@ -86,8 +86,36 @@ def _is_elementwise(op: str) -> bool:
     return OPS[op].structure is Structure.ELEMENTWISE
 
 
+def test_every_run_compiles_every_text_for_the_oldest_and_the_newest() -> None:
+    every, quick = {text.program.source for text in all_texts()}, list(tasks(quick=True))
+    for capability in (CAPABILITIES[0], CAPABILITIES[-1]):
+        found = [task.texts for task in quick if task.capability == capability]
+        assert {text.program.source for texts in found for text in texts} == every
+    code = {task.texts[0].program.source for task in quick if task.to_code}
+    assert code == {text.program.source for text in chosen_texts()}
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("get_global_id(0);", "get_global_id"),
+        ("const u64 n = BLOCK;", "BLOCK"),  # another text defines it
+        ("*PHX_DATA(o) = __fdividef(3, *PHX_DATA(o));", "approx"),
+    ],
+)
+def test_a_mistake_among_texts_that_are_compiled_at_once_is_named(body: str, said: str) -> None:
+    texts = texts_of("sum", ("float32",) * 2)[:2]
+    assert "#define BLOCK" in texts[0].program.source
+    assert checked(Task(texts, (7, 5), to_code=False)) == []
+    source = f"PHX_KERNEL(1) run(PHX_OUTPUT(f32, o)) {{ {body} }}"
+    wrong = Text("wrong", (), Program(source, texts[0].program.headers))
+    (found,) = checked(Task([*texts, wrong], (7, 5), to_code=False))
+    assert found.startswith("wrong() for (7, 5)")
+    assert said in found
+
+
 def test_what_depends_on_the_capability_is_marked() -> None:
-    """`cuda._some` looks for this word."""
+    """`cuda.tasks` looks for this word."""
     assert re.findall(r"__CUDA_ARCH__.*", DIALECT.text) == ["__CUDA_ARCH__ >= 800"]
     guarded = DIALECT.text.split("#if __CUDA_ARCH__")[1].split("#endif")[0]
     assert re.findall(r"#define (PHX_\w+)", guarded) == ["PHX_ASYNC_COPY", "PHX_ASYNC_WAIT"]
