@@ -254,7 +254,7 @@ def main(names: tuple[str, ...], jobs: int, stride: int, measured: int) -> None:
         click.echo(
             f"{name}: {len(found) * _BLOCK:,} inputs, {len(wrong):,} wrong ({shown}); of {used:,} "
             f"with a pair double decides 1 in {used // max(1, decided):,}; error "
-            f"2^{np.log2(error):.2f} of 2^{np.log2(form.bound):.0f} "
+            f"{f'2^{np.log2(error):.2f}' if error else '0'} of 2^{np.log2(form.bound):.0f} "
             f"({time.monotonic() - begin:.0f} s)",
         )
     sys.exit(int(failed))
