@@ -14,7 +14,7 @@ PHX_KERNEL(256) normalize_elements(PHX_INPUT(T, x), PHX_OUTPUT(T, y), PHX_INPUT(
             const u64 own = row + near * row_step, place = by_row ? near : i;
             PHX_DATA(y)[out + (i64)near * y_step] =
                     RESULT(PHX_DATA(x)[in + (i64)near * x_step], PHX_DATA(centre)[own], PHX_DATA(factor)[own],
-                           WEIGHT(place), BIAS(place));
+                            WEIGHT(place), BIAS(place));
         }
     }
 }

@@ -10,7 +10,8 @@ PHX_KERNEL_OF(SLOTS * TEAM) normalize_rows(PHX_INPUT(T, x), PHX_OUTPUT(T, y), co
     PHX_LOCAL_ARRAY(F, sums, SLOTS * TEAM);
     const u32 id = (u32)PHX_LOCAL_ID(0), slot = id / TEAM, own = id % TEAM, lane = own % ITEMS, block = own / ITEMS;
     const u32 blocks = BLOCKS > 1 ? (u32)p.blocks : 1, first = block * BLOCK;
-    const u32 all = BLOCKS == 1 ? (u32)p.n : block < blocks ? row_count(&p, block) : 0;
+    u32 all = (u32)p.n;
+    if (BLOCKS > 1) all = block < blocks ? row_count(&p, block) : 0;
     const u32 lanes = all < LANES ? all : LANES;
     for (u64 turn = 0; turn < p.per; turn++) {
         const u64 row = (PHX_GROUP_ID(0) * p.per + turn) * SLOTS + slot;
@@ -22,7 +23,7 @@ PHX_KERNEL_OF(SLOTS * TEAM) normalize_rows(PHX_INPUT(T, x), PHX_OUTPUT(T, y), co
             centre = LOAD(PHX_DATA(x)[in]);
         }
         PHX_GLOBAL const T *x = PHX_DATA(x) + (in + (i64)first * p.sn);
-        PHX_UNROLL
+    PHX_UNROLL
         for (u32 k = 0; k < HOLD; k++) {
             const u32 i = lane + k * ITEMS;
             v[k] = centre;
