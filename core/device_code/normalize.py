@@ -12,7 +12,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from phalanx.optable.expressions import loaded, stored
 from phalanx.optable.structured import BLOCK, LANES
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 #: Bytes of a row in the registers of a group: half of the 65,536 of 4 bytes that a multiprocessor
 #: has (CUDA C++ Programming Guide, 12.9, table of technical specifications).
 _REGISTERS = 2**17
+#: What kernels get besides operands and plan: eps, then weights and bias with their strides.
+Arguments: TypeAlias = "Sequence[Array | int | bytes]"
 #: The length of rows up to which few work-items share one, if there are many.
 _SHORT = 256
 
@@ -149,7 +151,7 @@ class Normalize:
         del op
         return Reducer(rules, self.traits)
 
-    def launch(self, env: Env, x: Array, y: Array, more: Sequence[object]) -> None:
+    def launch(self, env: Env, x: Array, y: Array, more: Arguments) -> None:
         """Compute y of x, both (k1..kp, n); ``more``: eps in the unit, weights, their strides."""
         if y.size == 0:
             return
@@ -158,7 +160,7 @@ class Normalize:
         for piece in pieces(env, plan, x, y):
             run(env, *piece, more)
 
-    def _run_rows(self, env: Env, plan: Plan, x: Array, y: Array, more: Sequence[object]) -> None:
+    def _run_rows(self, env: Env, plan: Plan, x: Array, y: Array, more: Arguments) -> None:
         """Rows of which a group holds all."""
         program, launch = self.plan_rows(plan)
         kernel = env.kernel(program, "normalize_rows")
@@ -188,7 +190,7 @@ class Normalize:
             found = self._rows.setdefault(key, Program(text, self._headers))
         return found
 
-    def _run(self, env: Env, plan: Plan, x: Array, y: Array, more: Sequence[object]) -> None:
+    def _run(self, env: Env, plan: Plan, x: Array, y: Array, more: Arguments) -> None:
         """Any rows: centre, sum, factor, elements."""
         rows = plan.rows
         centres = env.scratch(rows, self.unit if self.steps.mean else self.dtype)
@@ -250,11 +252,11 @@ def recipe(rows: Normalize) -> Recipe | None:
     def launch(
         env: Env, inputs: Sequence[Operand], outputs: Sequence[Array], params: tuple[int, ...]
     ) -> None:
-        x, *weights = inputs
+        arrays: list[Array] = list(inputs)  # type: ignore[arg-type]
+        x, *weights = arrays
         eps = struct.unpack("<d", struct.pack("<q", params[0]))[0] if params else 0.0
-        strides = [w.strides[0] for w in weights]  # type: ignore[union-attr]
-        more = (scalar(eps, unit), *weights, *strides)
-        rows.launch(env, x, outputs[0], more)  # type: ignore[arg-type]
+        strides = (w.strides[0] for w in weights)
+        rows.launch(env, x, outputs[0], (scalar(eps, unit), *weights, *strides))
 
     bitwise = unit == "float64" or (traits.subnormals and (traits.exact_division or traits.fp64))
     return Recipe(rows.programs, launch, "bitwise" if bitwise else "reproducible")
