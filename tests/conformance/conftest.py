@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -91,3 +91,18 @@ def vendor(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
         return folder
 
     return install
+
+
+@pytest.fixture
+def sources(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The root of this checkout, which mutants are made of even if a wheel is installed."""
+    from phalanx.conformance.mutants import library, mutant
+
+    caches = (mutant.library_files, mutant._text, mutant.body)
+    for module in (mutant, library):
+        monkeypatch.setattr(module, "checkout", lambda: ROOT)
+    for cached in caches:
+        cached.cache_clear()
+    yield ROOT
+    for cached in caches:
+        cached.cache_clear()

@@ -178,6 +178,7 @@ def test_the_hook_changes_texts_and_notes_them(
         programs.__dict__["full_text"] = before
 
 
+@pytest.mark.usefixtures("sources")
 def test_each_equivalent_mutant_is_one_of_these_texts() -> None:
     path = Path(hook.__file__).with_name("equivalents.json")
     entries = json.loads(path.read_text("utf-8"))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from phalanx import kernels_cpu
-from phalanx.conformance.mutants import library, mutant
+from phalanx.conformance.mutants import library
 from phalanx.conformance.mutants.calling import Calling
 from phalanx.conformance.mutants.choice import evenly
 from phalanx.conformance.mutants.crew import Change, Crew, Order
@@ -20,6 +20,8 @@ from phalanx.conformance.mutants.markdown import page
 from phalanx.conformance.mutants.mutant import Mutant, library_files, of_file
 from phalanx.conformance.mutants.tracing import TRACER, Trace
 from phalanx.conformance.mutants.trials import run_mutants
+
+pytestmark = pytest.mark.usefixtures("sources")
 
 TEXT = """\
 static const int table[2] = {1, 2};
@@ -112,10 +114,9 @@ def test_files_and_operators_take_turns() -> None:
     assert [m.name for m in evenly(lists, 21)] != [m.name for m in drawn]
 
 
-def test_a_mutant_of_a_source_is_a_file_with_one_other_line() -> None:
+def test_a_mutant_of_a_source_is_a_file_with_one_other_line(sources: Path) -> None:
     for name in ("kernels_cpu/src/sort/sort.c", "core/scalar/complex_exp.h"):
-        path = Path(mutant.checkout() or "", name)
-        right = path.read_text("utf-8").splitlines()
+        right = (sources / name).read_text("utf-8").splitlines()
         for one in of_file(name)[:40]:
             wrong = one.file.splitlines()
             lines = [i for i, (a, b) in enumerate(zip(right, wrong, strict=True), 1) if a != b]
@@ -123,9 +124,9 @@ def test_a_mutant_of_a_source_is_a_file_with_one_other_line() -> None:
             assert len(lines) == 1
 
 
-def test_a_mutant_whose_line_moves() -> None:
+def test_a_mutant_whose_line_moves(sources: Path) -> None:
     name = "kernels_cpu/src/sort/sort.c"
-    lines = Path(mutant.checkout() or "", name).read_text("utf-8").splitlines()
+    lines = (sources / name).read_text("utf-8").splitlines()
     one = next(m for m in of_file(name) if lines.count(m.before) == 1)
     assert one.found() == one
     assert replace(one, line=one.line + 1).found() == one
@@ -138,10 +139,10 @@ def test_there_are_sources_of_the_library() -> None:
 
 
 def test_without_sources_or_a_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(library, "checkout", lambda: None)
-    with pytest.raises(ValueError, match="a wheel has none; make a checkout"):
-        Workshop(tmp_path, "baseline")
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(library, "checkout", lambda: None)
+        with pytest.raises(ValueError, match="a wheel has none; make a checkout"):
+            Workshop(tmp_path, "baseline")
     monkeypatch.setenv("CC", "no-such-compiler")
     with pytest.raises(ValueError, match="install gcc or clang"):
         Workshop(tmp_path, "baseline")
