@@ -6,7 +6,7 @@
  * fitted again); the bound at each is the largest relative error of the result that the rounded
  * polynomial leaves. Argument reduction: Cody & Waite, Software Manual for the Elementary Functions
  * (1980); Muller, Elementary Functions (3rd ed., 2016), chapter 11. Errors of float64 are the worst
- * of 2e6 inputs against libquadmath and of 1e5 against mpmath (2026-11). float32 functions of one operand are correctly rounded, checked
+ * of 1e6 inputs against libquadmath and of 1e5 against mpmath (2026-11). float32 functions of one operand are correctly rounded, checked
  * on all 2^32 inputs as docs/numerics.md tells.
  */
 #ifndef PHX_REAL_EXP_H
