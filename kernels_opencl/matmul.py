@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from phalanx.device_code.env import Env
     from phalanx.vendor import Array, Layout
 
-#: Chains of a line, and the least of them that are worth one.
-_LINE, _FEW = 32, 8
+#: Chains of a line and of a wide one, and the least of them that are worth a line.
+_LINE, _WIDE, _FEW = 32, 128, 8
+#: Bytes that shuffles of vectors move within, without a price for crossing.
+_QUARTER = 16
 
 
 def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Recipe | None:
@@ -39,7 +41,7 @@ class LaneChains(Chains):
         width = min(16, max(4, self.traits.vector_width))
         lanes = 4 * width // kind.size
         rows, vectors = (12 if width == 16 else 6), 2 // kind.parts
-        names = define(ROWS=rows, VECTORS=vectors, LANES=lanes, LINE=_LINE)
+        names = define(ROWS=rows, VECTORS=vectors, LANES=lanes, LINE=_LINE, WIDE=_WIDE)
         return (Tile(rows, vectors * lanes, 1, names + _registers(kind, rows, vectors, lanes)),)
 
     def source(self) -> str:
@@ -56,14 +58,16 @@ class LaneChains(Chains):
         if len(axes.shape) > 1 or self.kind.parts == 2 or lanes[0] < _FEW:
             super()._plain(env, axes, a, b, o)
             return
-        tasks = divide_up(lanes[0], _LINE) * others[0][0] * others[1][0]
+        wide = lanes[0] >= _WIDE and sorted(lanes[1:3]) == [0, 1] and _has_lines(self.kind)
+        line = _WIDE if wide else _LINE
+        tasks = divide_up(lanes[0], line) * others[0][0] * others[1][0]
         strides = (*lanes[1:], *others[0][1:], *others[1][1:])
-        worth = max(1, divide_up(tasks * _LINE * k, GRAIN))
+        worth = max(1, divide_up(tasks * line * k, GRAIN))
         env.enqueue(
             env.kernel(self.program(1), "lines"),
             (min(tasks, worth, items(self.traits)),),
             (1,),
-            *(a, b, o, tasks, lanes[0], others[0][0], k, a.strides[1], b.strides[0]),
+            *(a, b, o, line, tasks, lanes[0], others[0][0], k, a.strides[1], b.strides[0]),
             *strides,
         )
 
@@ -72,6 +76,11 @@ class LaneChains(Chains):
         del tile
         group = min(64, self.traits.max_work_group)
         return group, group
+
+
+def _has_lines(kind: Type) -> bool:
+    """Tell whether lines are loaded as vectors: what is stored is what is added."""
+    return kind.parts == 1 and kind.storage[1:] == kind.sums[1:]
 
 
 def _registers(kind: Type, rows: int, vectors: int, lanes: int) -> str:
@@ -89,8 +98,8 @@ def _registers(kind: Type, rows: int, vectors: int, lanes: int) -> str:
         start.append(f"VECTOR {name} = (VECTOR)(0); if (more) {name} = {place};")
         finish.append(f"{place} = {name};")
     names |= {"START": " ".join(start), "FINISH": " ".join(finish)}
-    if kind.parts == 1 and kind.storage[1:] == kind.sums[1:]:
-        names |= _line(lanes)
+    if _has_lines(kind):
+        names |= _line(lanes, kind.size, scalar)
     return define(**names, STEP=" ".join(_step(kind.parts, rows, vectors, lanes)))
 
 
@@ -115,35 +124,48 @@ def _step(parts: int, rows: int, vectors: int, lanes: int) -> Iterator[str]:
             yield f"{im} = mac_vector(a1_{r}, b0_{v}, {im});"
 
 
-def _line(lanes: int) -> dict[str, str]:
-    """Spell out a line of sums: one register for each vector.
+def _line(lanes: int, size: int, scalar: str) -> dict[str, str]:
+    """Spell out lines of sums: one register for each vector.
 
-    BESIDE adds the products of one step whose lanes are neighbours in memory; TURN those of as
-    many steps as a vector has lanes, where steps are the neighbours.
+    BESIDE adds the products of one step whose lanes are neighbours in memory; TURN those of TURNED
+    steps, where steps are the neighbours.
     """
+    steps = _QUARTER // size
     vectors = range(_LINE // lanes)
-    load = (f"*(__global const vector *)(x + {v * lanes})" for v in vectors)
-    return {
-        "LINE_START": " ".join(f"VECTOR sum_{v} = (VECTOR)(0);" for v in vectors),
-        "BESIDE": " ".join(f"sum_{v} = mac_vector({x}, b, sum_{v});" for v, x in enumerate(load)),
-        "TURN": " ".join(f"{{ {' '.join(_turn(v, lanes))} }}" for v in vectors),
-        "LINE_FINISH": " ".join(f"*(vector *)(sums + {v * lanes}) = sum_{v};" for v in vectors),
-    }
+    turns = (f"{{ {' '.join(_turn(v, lanes, steps))} }}" for v in vectors)
+    names = {"TURNED": str(steps), "QUARTER": f"{scalar}{steps}", "TURN": " ".join(turns)}
+    for name, line in ("LINE", _LINE), ("WIDE", _WIDE):
+        vectors = range(line // lanes)
+        start = (f"VECTOR sum_{v} = (VECTOR)(0);" for v in vectors)
+        load = (f"*(__global const vector *)(x + {v * lanes})" for v in vectors)
+        beside = (f"sum_{v} = mac_vector({x}, b, sum_{v});" for v, x in enumerate(load))
+        finish = (f"*(vector *)(sums + {v * lanes}) = sum_{v};" for v in vectors)
+        names[f"{name}_START"] = " ".join(start)
+        names[f"{name}_BESIDE"] = " ".join(beside)
+        names[f"{name}_FINISH"] = " ".join(finish)
+    return names
 
 
-def _turn(vector: int, lanes: int) -> Iterator[str]:
-    """Yield statements that load a square, transpose it by perfect shuffles of pairs, and add."""
-    half = lanes // 2
+def _turn(vector: int, lanes: int, steps: int) -> Iterator[str]:
+    """Yield statements that load some steps of each lane, transpose them, and add.
+
+    A vector's quarters have lanes that are neighbours in the end, so that what is transposed by
+    perfect shuffles of pairs are squares in the quarters.
+    """
+    quarters = range(0, lanes, steps)
+    for i in range(steps):
+        rows = (f"x + {vector * lanes + quarter + i} * lane" for quarter in quarters)
+        parts = (f"*(__global const quarter *)({row})" for row in rows)
+        yield f"const VECTOR t0_{i} = (VECTOR)({', '.join(parts)});"
+    half = steps // 2
     stages = half.bit_length()
-    for i in range(lanes):
-        place = f"x + {vector * lanes + i} * lane"
-        yield f"const VECTOR t0_{i} = *(__global const vector *)({place});"
     for stage in range(stages):
-        for i in range(lanes):
-            a, b = f"t{stage}_{i // 2}", f"t{stage}_{i // 2 + half}"
-            first = i % 2 * half
-            mixed = (f"{a}.s{e:x}, {b}.s{e:x}" for e in range(first, first + half))
-            yield f"const VECTOR t{stage + 1}_{i} = (VECTOR)({', '.join(mixed)});"
-    for i in range(lanes):
+        for i in range(steps):
+            pair = f"t{stage}_{i // 2}", f"t{stage}_{i // 2 + half}"
+            taken = (q + e for q in quarters for e in range(i % 2 * half, i % 2 * half + half))
+            places = (str(place) for e in taken for place in (e, e + lanes))
+            yield f"VECTOR t{stage + 1}_{i} = MIXED({', '.join((*pair, *places))});"
+    for i in range(steps):
         sums = f"sum_{vector}"
+        yield f"SHUFFLED(t{stages}_{i});"
         yield f"{sums} = mac_vector(t{stages}_{i}, (VECTOR)((A)y[{i} * y_step]), {sums});"

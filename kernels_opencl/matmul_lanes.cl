@@ -99,23 +99,38 @@ __kernel void tile(PHX_INPUT(A, a), PHX_INPUT(A, b), PHX_OUTPUT(O, o), const axe
     }
 
 #ifdef TURN
-/* LINE chains that are neighbours in memory. */
-PHX_FN void beside(A *sums, __global const S *x, __global const S *y, const i64 x_step,
-                   const i64 y_step, const u64 k) {
-    LINE_START
-    for (u64 p = 0; p < k; p++, x += x_step, y += y_step) {
-        const VECTOR b = (VECTOR)((A)*y);
-        BESIDE
+/* Chains that are neighbours in memory: a line of them, and a wide one, long enough that no fma waits
+ * for the one before it. */
+#define NEIGHBOURS(NAME, START, BESIDE, FINISH)                                              \
+    PHX_FN void NAME(A *sums, __global const S *x, __global const S *y, const i64 x_step,    \
+                     const i64 y_step, const u64 k) {                                        \
+        START                                                                                \
+        for (u64 p = 0; p < k; p++, x += x_step, y += y_step) {                              \
+            const VECTOR b = (VECTOR)((A)*y);                                                \
+            BESIDE                                                                           \
+        }                                                                                    \
+        FINISH                                                                               \
     }
-    LINE_FINISH
-}
+NEIGHBOURS(beside, LINE_START, LINE_BESIDE, LINE_FINISH)
+NEIGHBOURS(beside_wide, WIDE_START, WIDE_BESIDE, WIDE_FINISH)
 
-/* LINE chains whose steps are neighbours in memory: squares are transposed in registers. */
+#ifdef __clang__
+typedef QUARTER quarter __attribute__((aligned(sizeof(A))));
+#define MIXED __builtin_shufflevector
+/* Where mac_vector takes lanes apart, clang would gather each lane from before the shuffles. */
+#if defined(__FMA__) && defined(__has_builtin)
+#define SHUFFLED(v) __asm__("" : "+v"(v))
+#else
+#define SHUFFLED(v)
+#endif
+
+/* LINE chains whose steps are neighbours in memory: TURNED steps of a vector of chains are transposed
+ * in registers at once. */
 PHX_FN void turned(A *sums, __global const S *x, __global const S *y, const i64 lane,
                    const i64 y_step, const u64 k) {
     LINE_START
     u64 p = 0;
-    for (; p + LANES <= k; p += LANES, x += LANES, y += LANES * y_step) {
+    for (; p + TURNED <= k; p += TURNED, x += TURNED, y += TURNED * y_step) {
         TURN
     }
     LINE_FINISH
@@ -123,35 +138,45 @@ PHX_FN void turned(A *sums, __global const S *x, __global const S *y, const i64 
         for (int l = 0; l < LINE; l++) sums[l] = MAC(LOAD(x[l * lane]), LOAD(*y), sums[l]);
 }
 #endif
+#endif
 
-__kernel void lines(PHX_INPUT(S, a), PHX_INPUT(S, b), PHX_OUTPUT(O, o), const u64 tasks, const u64 lanes,
-                    const u64 us, const u64 k, const i64 a_step, const i64 b_step, const i64 a_lane,
-                    const i64 b_lane, const i64 o_lane, const i64 a_u, const i64 b_u, const i64 o_u,
-                    const i64 a_v, const i64 b_v, const i64 o_v) {
+/* A task is a line of `line` chains, LINE or WIDE. The last one of an axis begins early enough to be
+ * whole, and stores only what is its own. */
+__kernel void lines(PHX_INPUT(S, a), PHX_INPUT(S, b), PHX_OUTPUT(O, o), const u64 line, const u64 tasks,
+                    const u64 lanes, const u64 us, const u64 k, const i64 a_step, const i64 b_step,
+                    const i64 a_lane, const i64 b_lane, const i64 o_lane, const i64 a_u, const i64 b_u,
+                    const i64 o_u, const i64 a_v, const i64 b_v, const i64 o_v) {
     const u64 per = (tasks + get_global_size(0) - 1) / get_global_size(0);
     const u64 begin = get_global_id(0) * per, end = min(begin + per, tasks);
-    const u64 count = (lanes + LINE - 1) / LINE;
+    const u64 count = (lanes + line - 1) / line;
     for (u64 task = begin; task < end; task++) {
-        const u64 rest = task / count, first = (task - rest * count) * LINE;
+        const u64 rest = task / count, own = (task - rest * count) * line;
+        const u64 first = lanes < line ? 0 : min(own, lanes - line), after = min(first + line, lanes);
         const i64 v = (i64)(rest / us), u = (i64)(rest % us);
         __global const S *x = FIRST(a) + (i64)first * a_lane + u * a_u + v * a_v;
         __global const S *y = FIRST(b) + (i64)first * b_lane + u * b_u + v * b_v;
         __global O *z = FIRST(o) + (i64)first * o_lane + u * o_u + v * o_v;
-        const int own = (int)min((u64)LINE, lanes - first);
-        A sums[LINE];
-        for (int l = 0; l < LINE; l++) sums[l] = 0;
-        if (own < LINE)
+        A sums[WIDE];
+        for (int l = 0; l < WIDE; l++) sums[l] = 0;
+        if (lanes < line)
             for (u64 p = 0; p < k; p++, x += a_step, y += b_step)
-                for (int l = 0; l < own; l++) sums[l] = MAC(LOAD(x[l * a_lane]), LOAD(y[l * b_lane]), sums[l]);
+                for (int l = 0; l < (int)lanes; l++)
+                    sums[l] = MAC(LOAD(x[l * a_lane]), LOAD(y[l * b_lane]), sums[l]);
 #ifdef TURN
+        else if (line == WIDE && b_lane == 0)
+            beside_wide(sums, x, y, a_step, b_step, k);
+        else if (line == WIDE)
+            beside_wide(sums, y, x, b_step, a_step, k);
         else if (a_lane == 1 && b_lane == 0)
             beside(sums, x, y, a_step, b_step, k);
         else if (a_lane == 0 && b_lane == 1)
             beside(sums, y, x, b_step, a_step, k);
+#ifdef MIXED
         else if (a_step == 1 && b_lane == 0)
             turned(sums, x, y, a_lane, b_step, k);
         else if (b_step == 1 && a_lane == 0)
             turned(sums, y, x, b_lane, a_step, k);
+#endif
 #endif
         else if (a_lane == 1 && b_lane == 0)
             TOGETHER(x[l], y[0])
@@ -161,7 +186,7 @@ __kernel void lines(PHX_INPUT(S, a), PHX_INPUT(S, b), PHX_OUTPUT(O, o), const u6
             APART(xs[l * a_lane], ys[0])
         else
             APART(xs[l * a_lane], ys[l * b_lane])
-        for (int l = 0; l < own; l++) z[l * o_lane] = STORE(sums[l]);
+        for (u64 l = own - first; l < after - first; l++) z[(i64)l * o_lane] = STORE(sums[l]);
     }
 }
 #endif

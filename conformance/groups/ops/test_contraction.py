@@ -20,6 +20,8 @@ _SMALL = (
     *((1, 1, 1), (1, 7, 1), (2, 3, 5), (7, 9, 8), (16, 17, 15), (1, 65, 33), (31, 5, 1)),
     *((17, 33, 9), (8, 64, 8), (3, 130, 4)),
 )
+#: Lines of many chains with a tail, along rows and along columns.
+_THIN = ((161, 9, 1), (1, 6, 131))
 _EMPTY = ((0, 3, 4), (3, 4, 0), (3, 0, 4), (0, 0, 0))
 #: Products of small integers, which are exact in every order, so their reference is cheap.
 _LARGE = (
@@ -70,6 +72,9 @@ def sizes(check: Check, rng: np.random.Generator) -> None:
     small = rng.permutation(_SMALL)[:3].tolist() if check.case.quick else _SMALL
     for m, k, n in [*small, (5, 67, 6), *_EMPTY]:
         _run(check, (), m, k, n, rng)
+    for m, k, n in _THIN:
+        for name in ("contiguous", "transposed"):
+            _run(check, (), m, k, n, rng, name)
 
 
 def layouts(check: Check, rng: np.random.Generator) -> None:
