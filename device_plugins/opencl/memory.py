@@ -15,6 +15,10 @@ from .queue import Queue, still_runs
 _ffi = FFI()
 #: Blocks of the device's own begin at a page, as those of the runtimes do.
 _PAGE = 4096
+#: Blocks up to this size, which many small arrays share, have all their pages from the beginning.
+#: Lanes beyond the end of an array are stores that store nothing; where there is no page yet, each
+#: takes some 100 ns (PoCL 3.0 on an EPYC with AVX-512: `a + a` of 10 float64 37 us, not 3).
+_TOUCHED = 2**21
 
 
 class _Block(NamedTuple):
@@ -60,6 +64,8 @@ class HostMemory:
             MemoryError: the host has no such block.
         """
         room = _aligned(size, max(self._alignment, _PAGE))
+        if size <= _TOUCHED:
+            room[::_PAGE] = 0
         return self._over(room.ctypes.data, size, room)
 
     def adopt(self, address: int, size: int, owner: Any) -> tuple[Any, int]:
