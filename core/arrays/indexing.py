@@ -310,24 +310,24 @@ def _advanced(x: Array, keys: tuple[Key, ...]) -> tuple[Array, list[Array], int]
     indexed axis (all of one shape), and the place of the index axes in the result.
 
     Ints count as index arrays here. If all index keys stand together the result has their axes
-    there, else in front, as NumPy has it.
+    there, else in front, as NumPy has it: also where what parts them is a ``...`` of no axes.
     """
     if len(keys) == 1 and x.ndim and isinstance(k := keys[0], Array) and k.dtype.kind in "iu":
         _same_device(x, k)
         return x, [cast(k, int64)], 0
+    places = [i for i, k in enumerate(keys) if not _is_basic(k)]
+    together = places == list(range(places[0], places[0] + len(places)))
     keys = _expanded(x, keys)
     indexed: list[int] = []  # axes of the basic view
     arrays: list[Array | int] = []
-    places: list[int] = []  # positions among the keys
     basic: list[Key] = []
     axis = source_axis = 0
-    for position, k in enumerate(keys):
-        if k is None or isinstance(k, slice):
+    for k in keys:
+        if _is_basic(k):
             basic.append(k)
             axis += 1
             source_axis += 0 if k is None else 1
             continue
-        places.append(position)
         parts = _index_parts(x, k, source_axis)
         for part in parts:
             basic.append(slice(None))
@@ -335,13 +335,16 @@ def _advanced(x: Array, keys: tuple[Key, ...]) -> tuple[Array, list[Array], int]
             arrays.append(part)
             axis += 1
             source_axis += 1
-    together = places == list(range(places[0], places[0] + len(places)))
     base = _basic(x, tuple(basic))
     rest = [a for a in range(base.ndim) if a not in indexed]
     order = [*indexed, *rest]
     front = sum(1 for a in rest if a < indexed[0]) if together else 0
     moved = view(base, tuple(base.shape[a] for a in order), tuple(base.strides[a] for a in order))
     return moved, _common_shape(x, arrays), front
+
+
+def _is_basic(k: Key) -> bool:
+    return k is None or k is Ellipsis or isinstance(k, slice)
 
 
 def _index_parts(x: Array, k: Key, axis: int) -> list[Array | int]:

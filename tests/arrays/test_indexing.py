@@ -67,6 +67,8 @@ ADVANCED = [
     (None, I([1, 0])),
     (..., I([0, 1])),
     (I([0, 1]), ..., I([0, 1])),
+    (slice(None), I([0, 1]), ..., I([0, 1])),
+    (None, 1, ..., I([0, 1]), slice(None)),
     (0, slice(None), I([0, 1])),
     I([], dtype=np.int64),
     (slice(0, 0), I([0])),

@@ -35,6 +35,20 @@ _SCIPY = Suite(
             "return list(xp.__array_namespace_info__().devices()) + [None]",
         ),
         Edit(
+            "scipy/_lib/_array_api.py",
+            "    if is_cupy(xp):\n        return x.get()\n",
+            "    if is_cupy(xp):\n        return x.get()\n"
+            '    if xp.__name__ == "phalanx":\n'
+            "        return xp.asnumpy(x)\n",
+        ),
+        Edit(
+            "scipy/_lib/_array_api.py",
+            "    # JAX uses `np.testing`\n",
+            '    if xp.__name__ == "phalanx":\n'
+            "        actual, desired = map(_xp_copy_to_numpy, (actual, desired))\n"
+            "    # JAX uses `np.testing`\n",
+        ),
+        Edit(
             "scipy/_lib/array_api_extra/_lib/_testing.py",
             "    if is_pydata_sparse_namespace(xp):\n        return array.todense()",
             '    if xp.__name__ == "phalanx":\n'
