@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import runpy
+import sysconfig
 from pathlib import Path
 from threading import BoundedSemaphore
 
@@ -24,6 +25,13 @@ def relative(folder: str, pattern: str) -> list[str]:
     return sorted(p.relative_to(ROOT).as_posix() for p in (ROOT / folder).glob(pattern))
 
 
+#: For stress tests: random delays where the GIL is released or a driver is called.
+DELAYS = [("PHALANX_DELAYS", "1")] if os.environ.get("PHALANX_DELAYS") else []
+#: The module calls its pool with the GIL held only, so the pool's own lock would be a second one.
+SERIAL = [] if sysconfig.get_config_var("Py_GIL_DISABLED") else [("PHX_SERIAL", "1")]
+#: By itself gcc clears each new object by a slow `rep stos`; the C library knows better.
+MEMSET = ["-fno-builtin-memset"]
+
 WARM = Extension(
     "phalanx._warm",
     ["core/warm/warm.pyx", "core/warm/host.c", *relative("core/pool", "*.c")],
@@ -34,9 +42,8 @@ WARM = Extension(
         *relative("core/pool", "*.h"),
         "core/include/phalanx.h",
     ],
-    extra_compile_args=["-O3", "-g0", "-std=gnu11", "-fvisibility=hidden", "-pthread"],
-    # For stress tests: random delays where the GIL is released or a driver is called.
-    define_macros=[("PHALANX_DELAYS", "1")] if os.environ.get("PHALANX_DELAYS") else [],
+    extra_compile_args=["-O3", "-g0", "-std=gnu11", "-fvisibility=hidden", "-pthread", *MEMSET],
+    define_macros=[*DELAYS, *SERIAL],
 )
 
 #: Launches that repeat, of the drivers that have them compiled.

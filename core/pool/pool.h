@@ -27,7 +27,7 @@
  * (phx_pool_add_range, then phx_pool_begin_map, phx_pool_end_map). They grow in place, and pages that nobody
  * uses go back from anywhere in them, so that memory never lies idle only because it is in small pieces.
  *
- * Threads. Every function may be called from any thread. phx_pool_free and phx_pool_free_pending
+ * Threads. Every function may be called from any thread (with PHX_SERIAL by one at a time, see lock.h). phx_pool_free and phx_pool_free_pending
  * never block, never allocate and take constant time, so they are fit for finalisers and garbage
  * collectors; the others take a lock that is held for a short time, never during a call to a
  * driver.

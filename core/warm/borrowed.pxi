@@ -3,7 +3,8 @@
 @cython.final
 @cython.no_gc
 cdef class Holding:
-    """What few buffers have: the owner of borrowed memory, hooks for its end, uses that are shared.
+    """What few buffers have: the owner of borrowed memory, hooks for its end, uses that are shared,
+    checks of indices that its values depend on.
 
     Parked, it outlives its buffer until the uses in ``waits`` are done.
     """
@@ -13,6 +14,8 @@ cdef class Holding:
     cdef list waits
     cdef bint is_reachable  # known to those who look for overlapping memory
     cdef Buffer shared      # keeps the uses of all buffers that overlap this one
+    cdef list places        # buffers of offsets that the values were taken by, and may be no place
+    cdef bint is_places     # it has such offsets
 
     cdef bint is_passed(self) noexcept:
         cdef Timeline t
@@ -153,7 +156,7 @@ cpdef int share_uses(Buffer a, Buffer b) except -1:
         both.is_record = True
         both.device = first.device
     both.timeline = first.timeline
-    both.places = (first.places or []) + (second.places or []) or None
+    keep_places(both, (places_behind(first) or []) + (places_behind(second) or []))
     for a in (first, second):
         if a is not both:
             holding_of(a).shared = both

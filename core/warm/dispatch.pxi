@@ -120,7 +120,7 @@ cdef inline int depend_on_all(Timeline t, void **arrays, int n_inputs, int n_out
         elif i < n_inputs:
             if t.doubts is not None:
                 t.check_value((<Array>arrays[i]).buffer.write_seq)
-            if _has_checks and (<Array>arrays[i]).buffer.places is not None:
+            if _has_checks and places_behind((<Array>arrays[i]).buffer) is not None:
                 check_places((<Array>arrays[i]).buffer)
     return 0
 
@@ -374,8 +374,7 @@ def launch(str op not None, tuple inputs not None, tuple outputs not None, tuple
     if len(arrays) > 8 or len(params) > 8:
         raise ValueError(f"{op}: at most 8 operands and 8 params")
     if op == "scatter":  # by a wrong index it writes nothing: what is there has its value
-        uses_of((<Array>inputs[1]).buffer).is_places = False
-        uses_of((<Array>inputs[1]).buffer).places = None
+        forget_places(uses_of((<Array>inputs[1]).buffer))
     key = (op, *[(<Array>x).dtype for x in arrays])
     kernel = kernel_at(device, key)
     if kernel is None:

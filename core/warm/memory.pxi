@@ -31,8 +31,6 @@ cdef class Buffer:
     cdef dict readers         # other timelines that used it -> number of the last use
     cdef Holding holding      # None for an ordinary block
     cdef bint is_record       # no memory of its own: the uses of several buffers over one memory
-    cdef list places          # buffers of offsets that the values were taken by, and may be no place
-    cdef bint is_places       # it has such offsets
     cdef object __weakref__
 
     @property

@@ -12,7 +12,32 @@ cdef int note_check(Array offsets) except -1:
     global _has_checks
     cdef Buffer b = uses_of(offsets.buffer)
     if b.timeline is not None and not b.timeline.is_inline:
-        b.is_places = _has_checks = True
+        holding_of(b).is_places = _has_checks = True
+    return 0
+
+
+cdef inline bint is_places(Buffer b) noexcept:
+    return b.holding is not None and b.holding.is_places
+
+
+cdef inline list places_behind(Buffer b):
+    """The checks of indices that a buffer's values depend on, None if there are none."""
+    return None if b.holding is None else b.holding.places
+
+
+cdef int keep_places(Buffer b, list places) except -1:
+    if places:
+        holding_of(b).places = places
+    elif b.holding is not None:
+        b.holding.places = None
+    return 0
+
+
+cdef int forget_places(Buffer b) except -1:
+    """Know that the buffer's own values are no offsets to check any more, and depend on none."""
+    if b.holding is not None:
+        b.holding.is_places = False
+        b.holding.places = None
     return 0
 
 
@@ -23,23 +48,23 @@ cdef int note_places(void **arrays, int n_inputs, int n_outputs) except -1:
     cdef int i
     for i in range(n_inputs + n_outputs):
         b = None if arrays[i] == NULL else uses_of((<Array>arrays[i]).buffer)
-        if b is not None and (b.is_places or b.places is not None):
+        if b is not None and b.holding is not None and (b.holding.is_places or b.holding.places):
             break
     else:
         return 0
     for i in range(n_inputs):
         if arrays[i] != NULL:
             b = uses_of((<Array>arrays[i]).buffer)
-            if b.is_places and b not in found:
+            if is_places(b) and b not in found:
                 found.append(b)
-            elif b.places is not None:
-                found += [p for p in b.places if p not in found]
+            elif places_behind(b) is not None:
+                found += [p for p in b.holding.places if p not in found]
     for i in range(n_inputs, n_inputs + n_outputs):
         b = uses_of((<Array>arrays[i]).buffer)
         mine = [p for p in found if p is not b]
-        if b.places is not None and not is_whole(<Array>arrays[i]):
-            mine += [p for p in b.places if p not in mine]
-        b.places = mine or None
+        if places_behind(b) is not None and not is_whole(<Array>arrays[i]):
+            mine += [p for p in b.holding.places if p not in mine]
+        keep_places(b, mine)
     return 0
 
 
@@ -67,9 +92,9 @@ cdef int check_places(Buffer b) except -1:
     their timeline, or there are too many.
     """
     cdef Buffer p
-    if len(b.places) > MOST_PLACES:
+    if len(b.holding.places) > MOST_PLACES:
         settle_places(b, MOST_PLACES // 2)
-    for p in list(b.places or ()):
+    for p in list(b.holding.places or ()):
         check_place(b, p)
     return 0
 
@@ -82,14 +107,14 @@ cdef int check_place(Buffer b, Buffer p) except -1:
                          "that it comes from, was to be taken: it has no value; compute it anew")
         raise failure
     if failure is not None or p.timeline.told >= p.write_seq:
-        b.places = [q for q in b.places or () if q is not p] or None
+        keep_places(b, [q for q in b.holding.places or () if q is not p])
     return 0
 
 
 cdef int settle_places(Buffer b, int kept) except -1:
     """Wait until all checks of indices but the newest ones have told; raises what was wrong."""
     cdef Buffer p
-    for p in b.places[:max(0, len(b.places) - kept)]:
+    for p in b.holding.places[:max(0, len(b.holding.places) - kept)]:
         check_place(b, p)
         p.timeline.wait_until(p.write_seq)
         check_place(b, p)
