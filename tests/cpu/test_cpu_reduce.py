@@ -206,6 +206,16 @@ def test_extremes(lib: Library, dtype: str) -> None:
             run(lib, op, dtype, result_type(op, dtype), np.empty((2, 0), storage(dtype)))
 
 
+@pytest.mark.parametrize("dtype", REAL)
+def test_extremes_of_short_rows(lib: Library, dtype: str) -> None:
+    """Of an even length, which meet in pairs: powers of two and others, more than a block holds."""
+    for n in (2, 6, 8, 14):
+        x = awkward(dtype, (1300, n), 2)
+        for op in ("max", "min"):
+            for k, y in enumerate((x, np.concatenate([x, x], 1)[:, n:], x[:3], x[:, ::-1])):
+                same(run(lib, op, dtype, dtype, y), exact(op, y, dtype), f"{op} {dtype} {n} {k}")
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_logic(lib: Library, dtype: str) -> None:
     for op in ("any", "all", "count_nonzero"):

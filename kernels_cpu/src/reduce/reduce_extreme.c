@@ -25,11 +25,20 @@ COMBINE(larger_i16, i16)
 COMBINE(larger_i32, i32)
 COMBINE(larger_i64, i64)
 
+/* Dense results in vectors. */
+#define STORE_EACH(T, VALUE)                                              \
+    if (stride == sizeof(T)) {                                            \
+        T *restrict o = (T *)y;                                           \
+        for (int64_t i = 0; i < count; i++) o[i] = VALUE;                 \
+    } else {                                                              \
+        for (int64_t i = 0; i < count; i++, y += stride) *(T *)y = VALUE; \
+    }
+
 #define FINISH_INT(NAME, T)                                                                            \
     static void NAME(const reduce_job *job, const void *acc, int64_t count, char *y, int64_t stride) { \
         const T flip = (T)job->plan->flip;                                                             \
         const T *a = acc;                                                                              \
-        for (int64_t i = 0; i < count; i++, y += stride) *(T *)y = a[i] ^ flip;                        \
+        STORE_EACH(T, a[i] ^ flip)                                                                     \
     }
 
 FINISH_INT(int8_store, i8)
@@ -41,8 +50,7 @@ FINISH_INT(int64_store, i64)
     static void D##_store(const reduce_job *job, const void *acc, int64_t count, char *y, int64_t stride) {   \
         const T flip = (T)job->plan->flip;                                                                    \
         const T *a = acc;                                                                                     \
-        for (int64_t i = 0; i < count; i++, y += stride)                                                      \
-            *(T *)y = a[i] == LARGEST ? (T)PHX_NAN_BITS_##D : phx_unorder_##T(a[i], PHX_MAGNITUDE_##D, flip); \
+        STORE_EACH(T, a[i] == LARGEST ? (T)PHX_NAN_BITS_##D : phx_unorder_##T(a[i], PHX_MAGNITUDE_##D, flip)) \
     }
 
 FINISH_FLOAT(f16, i16, INT16_MAX)

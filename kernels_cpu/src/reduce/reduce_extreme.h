@@ -5,6 +5,7 @@
 #define INIT LOWEST
 #define STEP(p, x) LARGER(p, TO_KEY(x))
 #define MERGE LARGER
+#define PAIR LARGER
 #include "reduce/reduce_free.h"
 
 #undef NAME

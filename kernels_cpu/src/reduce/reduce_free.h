@@ -9,6 +9,7 @@
  *   ACC            accumulator of the block, and START its first value; those of a PART, unless they are set
  *   MERGE(a, p)    ACC after the PART p
  *   ENOUGH(a)      nothing more can change the ACC a; never, unless it is set
+ *   PAIR(p, q)     the PART of two, where ACC is PART and RUN a block; unless it is set, short rows go one by one
  */
 #ifndef RUN
 #define RUN REDUCE_FREE_BLOCK
@@ -94,9 +95,41 @@ static inline void FREE_NAME(narrow)(ACC *restrict acc, const STORAGE *x, int64_
         }
 }
 
+#ifdef PAIR
+#define ROOM (8192 / (int)sizeof(PART))
+
+/* Rows without gaps of an even length n, each to one element of acc: neighbours meet until an odd length is left. */
+static void FREE_NAME(short_rows)(ACC *restrict acc, const STORAGE *restrict x, int64_t n, int64_t rows, PART flip) {
+    const int64_t most = 2 * ROOM / n;
+    (void)flip;
+    for (int64_t done = 0, run; done < rows; done += run, acc += run, x += run * n) {
+        _Alignas(64) PART part[ROOM];
+        int64_t width = n / 2;
+        run = rows - done < most ? rows - done : most;
+        for (int64_t i = 0; i < run * width; i++) part[i] = STEP(STEP(INIT, x[2 * i]), x[2 * i + 1]);
+        while (width % 2 == 0) {
+            width /= 2;
+#pragma GCC ivdep
+            for (int64_t i = 0; i < run * width; i++) part[i] = PAIR(part[2 * i], part[2 * i + 1]);
+        }
+        for (int64_t r = 0; r < run; r++) {
+            acc[r] = part[r * width];
+            for (int64_t t = 1; t < width; t++) acc[r] = PAIR(acc[r], part[r * width + t]);
+        }
+    }
+}
+#undef ROOM
+#endif
+
 static inline void FREE_NAME(columns)(ACC *restrict acc, const reduce_tile *tile, PART flip) {
     const STORAGE *x = (const STORAGE *)tile->x;
     const int64_t cols = tile->cols, sn = tile->sn, sc = tile->sc;
+#ifdef PAIR
+    if (sn == 1 && sc == tile->n && sc >= 2 && sc % 2 == 0 && sc <= REDUCE_SHORT_ROW) {
+        FREE_NAME(short_rows)(acc, x, sc, cols, flip);
+        return;
+    }
+#endif
     for (int64_t t = 0; t < cols; t++) acc[t] = START;
     if (sc == 1 && sn == cols && cols < WIDTH) {
         FREE_NAME(narrow)(acc, x, tile->n, cols, flip);
@@ -140,3 +173,4 @@ static inline void FREE_NAME(tile)(const reduce_job *job, const reduce_tile *til
 #undef START
 #undef MERGE
 #undef ENOUGH
+#undef PAIR
