@@ -6,8 +6,10 @@
  */
 #define X_(name) GEMM_CAT(X, name)
 #define LEN X_(LEN)
-/* Vectors of columns side by side: a chain of LEN fma takes as long as a transposition from 16 on. */
-#define ASIDE (LEN < 16 ? 2 : 1)
+/* Vectors of columns side by side: one chain of LEN fma, of four cycles each, takes longer than a transposition. */
+#define ASIDE 2
+/* The second vector follows the first, in other places of the first cache: rows a power of two apart share them. */
+#define LAG (2 * LEN)
 
 /* Some steps of k for y[0..n), rows of B contiguous: y = fma(x[p], B[p, :], y) for p = 0..steps-1.
  */
@@ -58,18 +60,22 @@ static void X_(vector_columns_aside)(T *y, int count, int64_t k, const T *x, con
     sum[ASIDE];
     for (int h = 0; h < ASIDE; h++)
         sum[h] = X_(zero)();
-    int64_t p = 0;
-    for (; p + LEN <= k; p += LEN) {
+    const int64_t p_end = k / LEN * LEN;
+    for (int64_t step = 0; step < p_end + (ASIDE - 1) * LAG; step += LEN) {
         X_(v)
         block[LEN];
 #pragma GCC unroll 2
         for (int h = 0; h < ASIDE; h++) {
+            const int64_t p = step - h * LAG;
+            if (p < 0 || p >= p_end)
+                continue;
             X_(transpose)(block, columns[h], p);
 #pragma GCC unroll 16
             for (int j = 0; j < LEN; j++)
                 sum[h] = X_(fma)(X_(set1)(x[p + j]), block[j], sum[h]);
         }
     }
+    int64_t p = p_end;
     T part[ASIDE * LEN];
     for (int h = 0; h < ASIDE; h++)
         X_(store)(part + h * LEN, sum[h]);
@@ -102,3 +108,4 @@ static void X_(vector)(void *y, int64_t n, int64_t k, const void *x, const void 
 #undef X_
 #undef LEN
 #undef ASIDE
+#undef LAG
