@@ -15,6 +15,7 @@ from phalanx._warm import (
     DType,
     ask_default_dtype,
     cast,
+    common_type,
     default_complex,
     default_float,
     dtype_from_name,
@@ -295,6 +296,10 @@ def result_type(*arrays_and_dtypes: Array | DType | Number) -> DType:
         >>> px.result_type(px.uint8, px.int8), px.result_type(px.float32, 2.5)
         (phalanx.int16, phalanx.float32)
     """
+    if len(arrays_and_dtypes) == 2:
+        short: DType | None = common_type(*arrays_and_dtypes)
+        if short is not None:
+            return short
     if not arrays_and_dtypes:
         raise ValueError("result_type needs at least one array, dtype or number")
     odd = [x for x in arrays_and_dtypes if not isinstance(x, Array | DType | str | Number)]

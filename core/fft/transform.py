@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
+from functools import lru_cache
 
 from phalanx._warm import Array, DType, empty, launch, view
 from phalanx.arrays.data_types import complex64, complex128, float32, float64
@@ -60,15 +61,19 @@ def into(x: Array, out: Array, scale: float, *, inverse: bool) -> None:
     if out.size == 0:
         return
     x = cut(x, n)
-    passes = radices(n)
-    if passes is None:
+    if radices(n) is None:
         from .bluestein import bluestein
 
         bluestein(x, out, scale, inverse=inverse)
         return
     table = tables.twiddles(n, out.dtype, out.device)
-    params = (int(inverse), bits(scale, out.dtype), *packed(passes))
-    launch("fft", (x, table), (out,), params)
+    launch("fft", (x, table), (out,), _params(n, scale, out.dtype, inverse))
+
+
+@lru_cache(maxsize=1024)
+def _params(n: int, scale: float, dtype: DType, inverse: bool) -> tuple[int, ...]:
+    """What the op is told about a length that has passes."""
+    return (int(inverse), bits(scale, dtype), *packed(radices(n) or ()))
 
 
 def along(x: Array, axis: int, n: int, scale: float, *, inverse: bool) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from phalanx._warm import Array, default_complex, default_float
+from phalanx._warm import Array, cast, default_complex, default_float
 from phalanx.arrays.checks import as_operand, need_array, need_one_device, need_real
 from phalanx.arrays.data_types import astype, result_type
 from phalanx.arrays.data_types import bool as bool_
@@ -34,22 +34,21 @@ Operand = Array | bool | int | float | complex
 def _pair(a: Any, b: Any, op: str) -> tuple[Array, Array]:
     """Two operands as arrays of one device and one dtype."""
     a, b = as_operand(a), as_operand(b)
-    arrays = [x for x in (a, b) if isinstance(x, Array)]
-    if not arrays or any(not isinstance(x, Array | bool | int | float | complex) for x in (a, b)):
-        odd = next((x for x in (a, b) if not isinstance(x, Array)), a)
-        raise TypeError(
-            f"{op} takes a phalanx array and another or a number, got {type(odd).__name__}; use "
-            "phalanx.asarray"
-        )
-    need_one_device(op, *arrays)
+    device = a.device if isinstance(a, Array) else b.device if isinstance(b, Array) else None
+    for x in (b, a):
+        if device is None or not isinstance(x, Operand):
+            odd = next((x for x in (a, b) if not isinstance(x, Array)), a)
+            raise TypeError(
+                f"{op} takes a phalanx array and another or a number, got {type(odd).__name__}; "
+                "use phalanx.asarray"
+            )
     dtype = result_type(a, b)
-    first, second = (
-        astype(x, dtype, copy=False)
-        if isinstance(x, Array)
-        else full((), x, dtype=dtype, device=arrays[0].device)
-        for x in (a, b)
-    )
-    return first, second
+    if not isinstance(a, Array):
+        a = full((), a, dtype=dtype, device=device)
+    if not isinstance(b, Array):
+        b = full((), b, dtype=dtype, device=device)
+    need_one_device(op, a, b)
+    return cast(a, dtype), cast(b, dtype)
 
 
 def isclose(

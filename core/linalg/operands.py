@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from phalanx._warm import Array, DType, cast, launch, view
+from phalanx._warm import Array, DType, cast, launch, rows_at
 from phalanx.arrays.checks import need_array
 from phalanx.arrays.data_types import int64
-from phalanx.namespace.creation import arange, empty
-from phalanx.namespace.manipulation import expand_dims, reshape
+from phalanx.namespace.creation import empty
+from phalanx.namespace.manipulation import reshape
 
 CONVERT = "convert it with phalanx.astype(x, phalanx.float64)"
 
@@ -66,19 +66,6 @@ def factor(op: str, x: Array, rows: int, columns: int) -> Array:
     out = empty((x.shape[0], rows, columns), dtype=x.dtype, device=x.device)
     if out.size:
         launch(op, (x,), (out,))
-    return out
-
-
-def rows_at(x: Array, order: Array) -> Array:
-    """Return the rows of a stack (b, m, n) at places (b, k), int64: (b, k, n)."""
-    stack, _, n = x.shape
-    out = empty((*order.shape, n), dtype=x.dtype, device=x.device)
-    if out.size:
-        offsets = order * x.strides[1]
-        if stack > 1:
-            offsets += expand_dims(arange(stack, device=x.device) * x.strides[0], axis=1)
-        flat = view(out, (order.size, n), (n, 1))
-        launch("gather", (x[0, 0], reshape(offsets, (order.size,))), (flat,))
     return out
 
 

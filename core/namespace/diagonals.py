@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from phalanx._warm import Array, Device, DType, assign, fill, view
+from phalanx._warm import Array, Device, DType, assign, diagonal_of, fill, triangle, view
 from phalanx.arrays.checks import need_array, need_int
 
-from .creation import arange, zeros
-from .elementwise import greater, less_equal, where
+from .creation import zeros
 from .reductions import sum
 
 
@@ -82,14 +81,7 @@ def diagonal(x: Array, /, *, offset: int = 0) -> Array:
     need_array(x, "diagonal")
     if x.ndim < 2:
         raise ValueError(f"diagonal takes matrices (..., n, m), got shape {x.shape}")
-    need_int(offset, "diagonal: offset")
-    rows, cols = x.shape[-2:]
-    row, col = max(0, -offset), max(0, offset)
-    length = max(0, min(rows - row, cols - col))
-    step_row, step_col = x.strides[-2:]
-    shift = row * step_row + col * step_col if length else 0
-    strides = (*x.strides[:-2], step_row + step_col)
-    result: Array = view(x, (*x.shape[:-2], length), strides, shift)
+    result: Array = diagonal_of(x, need_int(offset, "diagonal: offset"))
     return result
 
 
@@ -109,15 +101,11 @@ def _triangle(x: Array, k: int, lower: bool) -> Array:
     """Keep the part of the last two axes on one side of diagonal ``k``."""
     op = "tril" if lower else "triu"
     need_array(x, op)
-    need_int(k, f"{op}: k")
+    k = need_int(k, f"{op}: k")
     if x.ndim < 2:
         raise ValueError(f"{op} takes an array of two axes or more, got shape {x.shape}")
-    rows, cols = x.shape[-2:]
-    row = view(arange(rows, device=x.device), (rows, 1), (1, 0))
-    col = view(arange(cols, device=x.device), (1, cols), (0, 1))
-    last = row + k  # a column: no array of all differences
-    kept = less_equal(col, last) if lower else greater(col, last - 1)
-    return where(kept, x, False if x.dtype.kind == "b" else 0)
+    result: Array = triangle(x, k, lower)
+    return result
 
 
 def tril(x: Array, /, *, k: int = 0) -> Array:

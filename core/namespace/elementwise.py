@@ -16,6 +16,7 @@ from phalanx._warm import (
     ternary,
 )
 from phalanx.arrays.checks import as_operand, need_array, need_real
+from phalanx.arrays.data_types import default_dtype, iinfo, result_type
 from phalanx.arrays.promotion import need_kept
 from phalanx.errors import DeviceMismatchError
 
@@ -128,8 +129,6 @@ def fma(x1: Array | float, x2: Array | float, x3: Array | float, /) -> Array:
 
 def _floating_key(operands: list[Array | Number], device: Device) -> DType:
     """The dtype of arithmetic for operands of which one at least is an array."""
-    from phalanx.arrays.data_types import default_dtype, result_type
-
     key = result_type(*operands)
     return default_dtype(0.0, device) if key.kind in "iu" else key
 
@@ -179,8 +178,6 @@ def _bound(x: Array, bound: Array | int | float | None) -> Array | int | float |
         bound = as_operand(bound)
         need_real(bound, "clip: a bound")
     if bound is not None and x.dtype.kind in "iu":
-        from phalanx.arrays.data_types import iinfo
-
         info = iinfo(x.dtype)
         if isinstance(bound, float) and isnan_number(bound):
             raise ValueError("clip: a bound is NaN, which an integer array cannot hold")
@@ -227,8 +224,6 @@ def where(condition: Array, x1: Array | Number, x2: Array | Number, /) -> Array:
 
 
 def _common(x1: Array | Number, x2: Array | Number, condition: Array) -> DType:
-    from phalanx.arrays.data_types import default_dtype, result_type
-
     for x in (x1, x2):
         if not isinstance(x, Array | Number):
             raise TypeError(

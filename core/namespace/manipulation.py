@@ -13,9 +13,13 @@ from phalanx._warm import (
     empty,
     flipped,
     joined,
+    moved_axis,
     normal_axis,
     permuted,
     reshaped,
+    slices_of,
+    spread,
+    spread_alike,
     stacked,
     view,
     with_axis,
@@ -80,6 +84,9 @@ def broadcast_to(x: Array, /, shape: tuple[int, ...]) -> Array:
          [1 2 3]] (0, 1)
     """
     need_array(x, "broadcast_to")
+    made: Array | None = spread(x, shape)
+    if made is not None:
+        return made
     shape = extents_of(shape, "broadcast_to")
     _check_extents(shape, "broadcast_to")
     lead = len(shape) - x.ndim
@@ -105,6 +112,9 @@ def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
         >>> x.shape, y.shape
         ((2, 3), (2, 3))
     """
+    made: tuple[Array, ...] | None = spread_alike(arrays)
+    if made is not None:
+        return made
     for a in arrays:
         need_array(a, "broadcast_arrays")
     shape = broadcast_shapes(*(a.shape for a in arrays))
@@ -202,6 +212,9 @@ def moveaxis(
         (4, 5, 3, 2)
     """
     need_array(x, "moveaxis")
+    made: Array | None = moved_axis(x, source, destination)
+    if made is not None:
+        return made
     sources = source if isinstance(source, tuple | list) else (source,)
     targets = destination if isinstance(destination, tuple | list) else (destination,)
     if len(sources) != len(targets):
@@ -272,7 +285,7 @@ def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) ->
          [3 4 5]]
     """
     need_array(x, "reshape")
-    made: Array | None = None if copy else reshaped(x, shape)
+    made: Array | None = reshaped(x, shape, copy)
     if made is not None:
         return made
     wanted = _inferred(x, extents_of(shape, "reshape"))
@@ -442,9 +455,8 @@ def unstack(x: Array, /, axis: int = 0) -> tuple[Array, ...]:
     need_array(x, "unstack")
     if x.ndim == 0:
         raise ValueError("unstack needs at least one axis, got a 0-d array")
-    axis = normal_axis(axis, x, "unstack")
-    shape, strides = _without(x.shape, axis), _without(x.strides, axis)
-    return tuple(view(x, shape, strides, i * x.strides[axis]) for i in range(x.shape[axis]))
+    made: tuple[Array, ...] = slices_of(x, normal_axis(axis, x, "unstack"))
+    return made
 
 
 def roll(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from phalanx._warm import Array, cast, empty, launch, normal_axis, taken, view
+from phalanx._warm import Array, cast, empty, launch, normal_axis, taken, taken_along, view
 from phalanx.arrays.checks import need_array
 from phalanx.arrays.data_types import int64
 from phalanx.arrays.indexing import getitem
@@ -82,6 +82,9 @@ def take_along_axis(x: Array, indices: Array, /, axis: int = -1) -> Array:
     if x.ndim == 1 and indices.device is x.device:
         result: Array = taken(x, indices, 0)
         return result
+    few: Array | None = taken_along(x, indices, axis)
+    if few is not None:
+        return few
     if x.size and indices.device is x.device and _like_but(x.shape, indices.shape, axis):
         return _taken_along(contiguous(x), contiguous(cast(indices, int64)), axis)
     rest = broadcast_shapes(

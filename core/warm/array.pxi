@@ -1,5 +1,29 @@
 # The array: a DLTensor over a buffer. Everything that is not on the warm path delegates to Python.
 
+from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
+
+
+cdef inline void put_item(tuple made, int i, object item) noexcept:
+    """Set a place of a new tuple."""
+    Py_INCREF(item)  # the tuple takes the reference over
+    PyTuple_SET_ITEM(made, i, item)
+
+
+cdef tuple as_tuple(int n, const int64_t *numbers):
+    """Extents or strides as Python sees them."""
+    cdef tuple made = PyTuple_New(n)
+    cdef int i
+    for i in range(n):
+        put_item(made, i, numbers[i])
+    return made
+
+
+cdef inline bint is_at_hand(Array x) noexcept:
+    """Whether this is one element that the host can read where it lies."""
+    return x.count == 1 and x.device.host_addressable
+
+
 @cython.final
 @cython.no_gc
 @cython.freelist(256)
@@ -42,8 +66,7 @@ cdef class Array:
     @property
     def shape(self):
         """The extent of each axis."""
-        cdef int i
-        return tuple([self.t.shape[i] for i in range(self.t.ndim)])
+        return as_tuple(self.t.ndim, self.t.shape)
 
     @property
     def size(self):
@@ -72,8 +95,7 @@ cdef class Array:
     @property
     def strides(self):
         """Elements from one place to the next along each axis."""
-        cdef int i
-        return tuple([self.t.strides[i] for i in range(self.t.ndim)])
+        return as_tuple(self.t.ndim, self.t.strides)
 
     @property
     def offset(self):
@@ -288,6 +310,8 @@ cdef class Array:
             >>> px.asarray([[2.5]]).item()
             2.5
         """
+        if is_at_hand(self):
+            return read_in_place(self)
         from .arrays import transfer
 
         return transfer.item(self)
@@ -304,16 +328,22 @@ cdef class Array:
         return transfer.tolist(self)
 
     def __bool__(self):
+        if is_at_hand(self):
+            return bool(read_in_place(self))
         from .arrays import transfer
 
         return transfer.to_bool(self)
 
     def __int__(self):
+        if is_at_hand(self) and self.t.ndim == 0 and self.dtype.kind != "c":
+            return int(read_in_place(self))
         from .arrays import transfer
 
         return transfer.to_int(self)
 
     def __float__(self):
+        if is_at_hand(self) and self.t.ndim == 0 and self.dtype.kind != "c":
+            return float(read_in_place(self))
         from .arrays import transfer
 
         return transfer.to_float(self)

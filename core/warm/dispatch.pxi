@@ -365,17 +365,22 @@ def launch(str op not None, tuple inputs not None, tuple outputs not None, tuple
     cdef Device device = (<Array?>outputs[0]).device
     cdef Stream s = current_stream_of(device)
     cdef Kernel kernel
-    cdef tuple arrays = inputs + outputs
-    for x in arrays:
-        if (<Array?>x).device is not device:
-            raise errors.DeviceMismatchError(
-                f"{op} into an array on {device} of one on {(<Array>x).device}: move it, for example "
-                f'with x.to_device("{device}")')
-    if len(arrays) > 8 or len(params) > 8:
+    cdef Array x
+    cdef int i, n = len(inputs), m = len(outputs)
+    cdef tuple key
+    if n + m > 8 or len(params) > 8:
         raise ValueError(f"{op}: at most 8 operands and 8 params")
+    key = PyTuple_New(1 + n + m)
+    put_item(key, 0, op)
+    for i in range(n + m):
+        x = <Array?>(inputs[i] if i < n else outputs[i - n])
+        put_item(key, 1 + i, x.dtype)
+        if x.device is not device:
+            raise errors.DeviceMismatchError(
+                f"{op} into an array on {device} of one on {x.device}: move it, for example "
+                f'with x.to_device("{device}")')
     if op == "scatter":  # by a wrong index it writes nothing: what is there has its value
         forget_places(uses_of((<Array>inputs[1]).buffer))
-    key = (op, *[(<Array>x).dtype for x in arrays])
     kernel = kernel_at(device, key)
     if kernel is None:
         _dispatch_other(device, op, names_of(key), list(inputs), list(outputs), params, s)

@@ -5,7 +5,7 @@ from cpython.pycapsule cimport (
     PyCapsule_GetContext, PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New, PyCapsule_SetContext,
     PyCapsule_SetDestructor, PyCapsule_SetName,
 )
-from cpython.ref cimport Py_DECREF, Py_INCREF
+from cpython.ref cimport Py_DECREF
 from libc.stdlib cimport free as c_free, malloc as c_malloc
 
 cdef enum:

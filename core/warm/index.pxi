@@ -1,4 +1,4 @@
-# Basic indexing and plain matrix products: the short ways for what programs do most.
+# Basic indexing and plain products of matrices: the short ways for what programs do most.
 
 cdef extern from "Python.h":
     int PySlice_Unpack(object key, Py_ssize_t *start, Py_ssize_t *stop, Py_ssize_t *step) except -1
@@ -61,22 +61,26 @@ cdef Array basic_view(Array x, object key):
 
 
 def matrix_product(x1, x2):
-    """The product of matrices or vectors of one dtype on one device; None if it is not that simple."""
+    """The product of matrices, vectors, or stacks of one shape, of one dtype on one device.
+
+    None if it is not that simple.
+    """
     cdef const DLTensor *tensors[3]
     cdef void *arrays[3]
-    cdef int64_t shape[2]
+    cdef int64_t shape[MAX_NDIM]
     cdef Array a
     cdef Array b
     cdef Array out
     cdef Kernel kernel
     cdef Stream s
     cdef bint is_row, is_column
+    cdef int n
     if type(x1) is not Array or type(x2) is not Array:
         return None
     a = <Array>x1
     b = <Array>x2
     if (a.dtype is not b.dtype or a.device is not b.device or a.count == 0 or b.count == 0
-            or a.dtype.code == BOOL or not 1 <= a.t.ndim <= 2 or not 1 <= b.t.ndim <= 2):
+            or a.dtype.code == BOOL or a.t.ndim == 0 or b.t.ndim == 0):
         return None
     kernel = kernel_at(a.device, ("matmul", a.dtype, a.dtype, a.dtype))
     if kernel is None:
@@ -84,12 +88,14 @@ def matrix_product(x1, x2):
     is_row, is_column = a.t.ndim == 1, b.t.ndim == 1
     a = with_axis(a, 0) if is_row else a
     b = with_axis(b, 1) if is_column else b
-    if a.t.shape[1] != b.t.shape[0]:
+    n = a.t.ndim
+    if (n != b.t.ndim or a.t.shape[n - 1] != b.t.shape[n - 2]
+            or memcmp(a.t.shape, b.t.shape, (n - 2) * sizeof(int64_t))):
         return None
     s = current_stream_of(a.device)
-    shape[0] = a.t.shape[0]
-    shape[1] = b.t.shape[1]
-    out = new_array(a.device, a.dtype, 2, shape, s)
+    memcpy(shape, a.t.shape, (n - 1) * sizeof(int64_t))
+    shape[n - 1] = b.t.shape[n - 1]
+    out = new_array(a.device, a.dtype, n, shape, s)
     if kernel.run_fn == NULL:
         launch_arrays(a.device, kernel, [a, b], [out], (), s)
     else:
@@ -98,6 +104,6 @@ def matrix_product(x1, x2):
         tensors[2] = &out.t
         arrays[0], arrays[1], arrays[2] = <void *>a, <void *>b, <void *>out
         launch_native(s, kernel, kernel.run_fn, kernel.native_row, tensors, arrays, 2, 1, NULL, 0, 0,
-                      a.count * shape[1])
+                      a.count * shape[n - 1])
     out = without_axis(out, 1) if is_column else out
     return without_axis(out, 0) if is_row else out

@@ -1,4 +1,4 @@
-# New arrays of a number, joined arrays and other shapes: the short ways for what programs do most.
+# New arrays of a number, and joined arrays: the short ways for what programs do most.
 #
 # A function here returns None for operands that are not plain; the public one then serves or explains.
 
@@ -186,110 +186,6 @@ def plain_range(object start, object stop, object step, object dtype, object dev
     width = step
     return ruled(first, width, (end - first - 1) // width + 1 if end > first else 0,
                  <DType>_dtypes[INT64], where)
-
-
-def reshaped(Array x not None, object shape):
-    """A contiguous array with another shape, one extent of which may be -1."""
-    cdef int64_t dims[2 * MAX_NDIM]
-    cdef int64_t known = 1, step = 1
-    cdef int i, n, open_place = -1
-    if not x.contiguous or type(shape) is not tuple or len(<tuple>shape) > MAX_NDIM or x.count == 0:
-        return None
-    n = len(<tuple>shape)
-    for i in range(n):
-        extent = (<tuple>shape)[i]
-        if type(extent) is not int or not -1 <= extent <= x.count or extent == 0:
-            return None
-        dims[i] = extent
-        if dims[i] == -1:
-            if open_place >= 0:
-                return None
-            open_place = i
-        elif known > x.count // dims[i]:
-            return None
-        else:
-            known *= dims[i]
-    if open_place >= 0:
-        if x.count % known:
-            return None
-        dims[open_place] = x.count // known
-    elif known != x.count:
-        return None
-    for i in range(n - 1, -1, -1):
-        dims[MAX_NDIM + i] = step
-        step *= dims[i]
-    return view_of(x, n, dims, dims + MAX_NDIM, 0)
-
-
-def permuted(Array x not None, object axes):
-    """A view with the axes in another order."""
-    cdef int64_t dims[2 * MAX_NDIM]
-    cdef uint64_t seen = 0
-    cdef int i, n = x.t.ndim
-    cdef int64_t axis
-    dims[0] = dims[MAX_NDIM] = 0  # a 0-d array has none
-    if type(axes) is not tuple or len(<tuple>axes) != n:
-        return None
-    for i in range(n):
-        item = (<tuple>axes)[i]
-        if type(item) is not int or not -n <= item < n:
-            return None
-        axis = item
-        axis += n if axis < 0 else 0
-        if seen >> axis & 1:
-            return None
-        seen |= (<uint64_t>1) << axis
-        dims[i] = x.t.shape[axis]
-        dims[MAX_NDIM + i] = x.t.strides[axis]
-    return view_of(x, n, dims, dims + MAX_NDIM, 0)
-
-
-def with_axis(Array x not None, object axis):
-    """A view with a new axis of extent 1."""
-    cdef int64_t dims[2 * MAX_NDIM]
-    cdef int i, n = x.t.ndim + 1
-    cdef int place
-    if type(axis) is not int or not -n <= axis < n or n > MAX_NDIM:
-        return None
-    place = axis + n if axis < 0 else axis
-    for i in range(n):
-        dims[i] = 1 if i == place else x.t.shape[i - (i > place)]
-        dims[MAX_NDIM + i] = 0 if i == place else x.t.strides[i - (i > place)]
-    return view_of(x, n, dims, dims + MAX_NDIM, 0)
-
-
-def without_axis(Array x not None, object axis):
-    """A view without an axis of extent 1."""
-    cdef int64_t dims[2 * MAX_NDIM]
-    cdef int i, n = x.t.ndim
-    cdef int place
-    if type(axis) is not int or not -n <= axis < n:
-        return None
-    place = axis + n if axis < 0 else axis
-    if x.t.shape[place] != 1:
-        return None
-    for i in range(n - 1):
-        dims[i] = x.t.shape[i + (i >= place)]
-        dims[MAX_NDIM + i] = x.t.strides[i + (i >= place)]
-    return view_of(x, n - 1, dims, dims + MAX_NDIM, 0)
-
-
-def flipped(Array x not None, object axis):
-    """A view with the elements of one axis, or of all (None), in reverse order."""
-    cdef int64_t dims[2 * MAX_NDIM]
-    cdef int i, n = x.t.ndim, place = -1
-    cdef int64_t shift = 0
-    if axis is not None:
-        if type(axis) is not int or not -n <= axis < n:
-            return None
-        place = axis + n if axis < 0 else axis
-    for i in range(n):
-        dims[i] = x.t.shape[i]
-        dims[MAX_NDIM + i] = x.t.strides[i]
-        if (place < 0 or i == place) and dims[i] > 0:
-            shift += (dims[i] - 1) * dims[MAX_NDIM + i]
-            dims[MAX_NDIM + i] = -dims[MAX_NDIM + i]
-    return view_of(x, n, dims, dims + MAX_NDIM, shift if x.count else 0)
 
 
 cdef bint plain_parts(object parts) except -1:

@@ -43,6 +43,15 @@ def promote_types(DType a not None, DType b not None):
     return common_dtype(a, b)
 
 
+def common_type(object x, object y):
+    """The common dtype of two arrays, or of one and a Python number; None for all else, or none."""
+    if type(x) is Array:
+        if type(y) is Array:
+            return common_dtype((<Array>x).dtype, (<Array>y).dtype)
+        return number_dtype((<Array>x).dtype, y, (<Array>x).device)
+    return number_dtype((<Array>y).dtype, x, (<Array>y).device) if type(y) is Array else None
+
+
 def no_common_dtype(DType a not None, DType b not None):
     """Return why two dtypes have no common one, and what to do."""
     cdef int code = _MIXED[a.code][b.code]
@@ -99,7 +108,8 @@ cpdef DType number_dtype(DType dtype, object value, Device device=None):
 
 cpdef object foreign_number(object value):
     """The Python number of a scalar or a 0-d array of NumPy's; None for anything else."""
-
+    if type(value) is Array or type(value) is float or type(value) is int:
+        return None
     numpy = sys.modules.get("numpy")
     if numpy is None or not (isinstance(value, numpy.generic)
                              or (type(value) is numpy.ndarray and value.ndim == 0)):

@@ -5,6 +5,8 @@ cdef uint64_t reduced_axes(Array x, object axis, str op) except? 0xFFFFFFFFFFFFF
     cdef uint64_t mask = 0
     if axis is None:
         return lowest_bits(x.t.ndim)
+    if type(axis) is int:
+        return (<uint64_t>1) << _normal_axis(axis, x, op)
     for a in (axis if isinstance(axis, (tuple, list)) else (axis,)):
         i = _normal_axis(a, x, op)
         if mask >> i & 1:
@@ -14,10 +16,12 @@ cdef uint64_t reduced_axes(Array x, object axis, str op) except? 0xFFFFFFFFFFFFF
 
 
 cdef int _normal_axis(object axis, Array x, str op) except -1:
-    try:
-        i = axis.__index__()
-    except (AttributeError, TypeError):
-        raise TypeError(f"{op}: axis takes an int, a tuple of ints or None, got {axis!r}") from None
+    i = axis
+    if type(axis) is not int:
+        try:
+            i = axis.__index__()
+        except (AttributeError, TypeError):
+            raise TypeError(f"{op}: axis takes an int, a tuple of ints or None, got {axis!r}") from None
     if not -x.t.ndim <= i < x.t.ndim:
         raise IndexError(f"{op}: axis {i} is out of range for shape {x.shape}")
     return i + x.t.ndim if i < 0 else i

@@ -1,10 +1,67 @@
 # Elements at integer indices and under masks, and ops along one axis: from arrays to canonical operands.
+#
+# A few elements are moved by the host where it can: that takes less time than to make a launch.
+
+cdef enum:
+    FEW = 1024
+
+
+cdef char *host_place(Array x, int64_t count) except? NULL:
+    """Where the host may read an array, once the work on it is done; NULL to leave it to a launch.
+
+    ``count`` is the number of elements that it would look at.
+    """
+    if count > FEW or not x.device.host_addressable or not current_stream_of(x.device).timeline.is_inline:
+        return NULL
+    wait_on_host(x.buffer, False)
+    return <char *>x.t.data + x.t.byte_offset
+
+
+cdef inline void move_element(char *to, const char *source, int size) noexcept:
+    if size == 4:
+        (<uint32_t *>to)[0] = (<uint32_t *>source)[0]
+    elif size == 8:
+        (<uint64_t *>to)[0] = (<uint64_t *>source)[0]
+    elif size == 1:
+        to[0] = source[0]
+    else:
+        memcpy(to, source, size)
+
+
+cdef Array taken_by_host(Array x, Array index):
+    """Some elements of a vector; None for any other operands, or if an index is out of range."""
+    cdef Stream s = current_stream_of(x.device)
+    cdef int64_t i, at, extent
+    cdef int size = x.dtype.itemsize
+    cdef char *source
+    cdef char *to
+    cdef int64_t *places
+    cdef Array out
+    if x.t.ndim != 1 or not index.contiguous or index.dtype.code != INT64:
+        return None
+    places = <int64_t *>host_place(index, index.count)
+    source = host_place(x, 1)
+    if places == NULL or source == NULL:
+        return None
+    out = new_array(x.device, x.dtype, index.t.ndim, index.t.shape, s)
+    to = <char *>out.t.data + out.t.byte_offset
+    extent = x.t.shape[0]
+    for i in range(index.count):
+        at = places[i] + (extent if places[i] < 0 else 0)
+        if not 0 <= at < extent:
+            return None
+        move_element(to + i * size, source + at * x.t.strides[0] * size, size)
+    return out
+
 
 cdef Array in_c_order(Array x):
     """The array itself if it is contiguous, else a copy."""
+    return x if x.contiguous else new_in_c_order(x)
+
+
+cdef Array new_in_c_order(Array x):
+    """A contiguous copy."""
     cdef Array out
-    if x.contiguous:
-        return x
     out = new_array(x.device, x.dtype, x.t.ndim, x.t.shape, current_stream_of(x.device))
     assign(out, x)
     return out
@@ -87,6 +144,9 @@ def taken(Array x not None, Array index not None, int axis):
     cdef Stream s = current_stream_of(x.device)
     cdef Array offsets
     cdef Array out
+    out = taken_by_host(x, index)
+    if out is not None:
+        return out
     if n + k > MAX_NDIM:
         raise ValueError(f"an array of {n + k} axes; at most {MAX_NDIM} are supported")
     for i in range(n):
@@ -140,9 +200,13 @@ cdef object _WHOLE = slice(None)
 
 cdef int64_t count_true(Array flags) except -1:
     """The number of true elements of a flat mask; waits for them."""
+    cdef uint8_t *places = <uint8_t *>host_place(flags, flags.count)
+    cdef int64_t i, count = 0
     cdef Array found
-    if flags.count == 0:
-        return 0
+    if places != NULL or flags.count == 0:
+        for i in range(flags.count):
+            count += places[i] != 0
+        return count
     found = reduce("count_nonzero", flags, None, False, <DType>_dtypes[INT64])
     return read_in_place(found) if found.device.host_addressable else int(found)
 
@@ -153,7 +217,16 @@ def places_of(Array mask not None):
     cdef int64_t count = count_true(flags)
     cdef Array out = new_array(mask.device, <DType>_dtypes[INT64], 1, &count,
                                current_stream_of(mask.device))
-    if count:
+    cdef uint8_t *is_true = <uint8_t *>host_place(flags, flags.count)
+    cdef int64_t *place
+    cdef int64_t i, done = 0
+    if count and is_true != NULL:
+        place = <int64_t *>(<char *>out.t.data + out.t.byte_offset)
+        for i in range(flags.count):
+            if is_true[i] and done < count:  # another thread may have changed the mask
+                place[done] = i
+                done += 1
+    elif count:
         launch("nonzero", (flags,), (out,))
     return out
 
@@ -165,10 +238,23 @@ def selected(Array x not None, Array mask not None):
     cdef Array flags = flat_view(in_c_order(mask))
     cdef int64_t count = count_true(flags)
     cdef Array out = new_array(x.device, x.dtype, 1, &count, current_stream_of(x.device))
-    if count:
+    cdef uint8_t *is_true = <uint8_t *>host_place(flags, flags.count)
+    cdef char *source
+    cdef char *to
+    cdef int64_t i, done = 0
+    cdef int size = x.dtype.itemsize
+    x = in_c_order(x)
+    if count and is_true != NULL:
+        source = host_place(x, x.count)
+        to = <char *>out.t.data + out.t.byte_offset
+        for i in range(x.count):
+            if is_true[i] and done < count:
+                move_element(to + done * size, source + i * size, size)
+                done += 1
+    elif count:
         dims[0], dims[1] = x.count, 1
         steps[0] = steps[1] = 1
-        rows = view_of(in_c_order(x), 2, dims, steps, 0)
+        rows = view_of(x, 2, dims, steps, 0)
         dims[0] = count
         launch("compress", (rows, flags), (view_of(out, 2, dims, steps, 0),))
     return out
@@ -211,4 +297,73 @@ def along_axis(str op not None, Array x not None, int axis, DType dtype not None
     cdef Array out = new_array(x.device, dtype, x.t.ndim, x.t.shape, current_stream_of(x.device))
     if out.count:
         launch(op, (axis_behind(x, axis),), (axis_behind(out, axis),), params)
+    return out
+
+
+def rows_at(Array x not None, Array order not None):
+    """The rows of a stack (b, m, n) at places (b, k), int64 and in range: (b, k, n)."""
+    cdef int64_t dims[3]
+    cdef int64_t i, j, k, at
+    cdef int size = x.dtype.itemsize
+    cdef char *source = host_place(x, order.count * x.t.shape[2])
+    cdef char *places = host_place(order, order.count)
+    cdef char *to
+    cdef Array out
+    dims[0], dims[1], dims[2] = x.t.shape[0], order.t.shape[1], x.t.shape[2]
+    out = new_array(x.device, x.dtype, 3, dims, current_stream_of(x.device))
+    if out.count == 0:
+        return out
+    if source == NULL or places == NULL:
+        offsets = binary(_multiply, order, x.t.strides[1])
+        if dims[0] > 1:
+            offsets = binary(_add, offsets, binary(
+                _multiply, steps_along(dims[0], 2, 0, x.device), x.t.strides[0]))
+        launch("gather", (view_of(x, 1, dims + 2, x.t.strides + 2, 0),
+                          flat_view(in_c_order(offsets))), (reshaped(out, (-1, dims[2])),))
+        return out
+    to = <char *>out.t.data + out.t.byte_offset
+    for i in range(dims[0]):
+        for j in range(dims[1]):
+            at = i * x.t.strides[0] + x.t.strides[1] * (<int64_t *>places)[
+                i * order.t.strides[0] + j * order.t.strides[1]]
+            for k in range(dims[2]):
+                move_element(to, source + (at + k * x.t.strides[2]) * size, size)
+                to += size
+    return out
+
+
+def taken_along(Array x not None, Array index not None, int axis):
+    """The elements of x (..., n, ...) at the places (..., m, ...) of an axis; int64.
+
+    For few elements, on the host, of contiguous arrays whose other extents are equal. None for all
+    other operands, or if an index is out of range.
+    """
+    cdef int64_t outer = 1, inner = 1, i, j, k, at, n, m
+    cdef int size = x.dtype.itemsize
+    cdef int64_t *places
+    cdef char *source
+    cdef char *to
+    cdef Array out
+    if not x.contiguous or not index.contiguous or index.dtype.code != INT64 or x.t.ndim != index.t.ndim:
+        return None
+    for i in range(x.t.ndim):
+        if i != axis and x.t.shape[i] != index.t.shape[i]:
+            return None
+        outer *= x.t.shape[i] if i < axis else 1
+        inner *= x.t.shape[i] if i > axis else 1
+    source, places = host_place(x, 1), <int64_t *>host_place(index, index.count)
+    if index.device is not x.device or source == NULL or places == NULL:
+        return None
+    n, m = x.t.shape[axis], index.t.shape[axis]
+    out = new_array(x.device, x.dtype, index.t.ndim, index.t.shape, current_stream_of(x.device))
+    to = <char *>out.t.data + out.t.byte_offset
+    for i in range(outer):
+        for j in range(m):
+            for k in range(inner):
+                at = places[(i * m + j) * inner + k]
+                at += n if at < 0 else 0
+                if not 0 <= at < n:
+                    return None
+                move_element(to, source + ((i * n + at) * inner + k) * size, size)
+                to += size
     return out

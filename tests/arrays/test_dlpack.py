@@ -372,7 +372,7 @@ class TestExport:
     def test_pending_work_is_waited_for(self, make_driver: Callable[..., ReferenceDriver]) -> None:
         driver = make_driver(streams=True, delay=0.05)
         x = px.zeros(3, device="own:0") + 1
-        px.from_dlpack(x)
+        x.__dlpack__()
         assert px.Stream("own:0").query()
         assert driver.open_devices[0].stream(None).idle()
 
