@@ -52,7 +52,7 @@ $(VENV)/.%: $(DIST)/.stamp
 
 # Another environment, so that it never stands in the way of the wheel's.
 edit: .venv-edit/bin/phalanx ## .venv-edit works on these files: Python counts at once, C and Cython after `make edit`
-	.venv-edit/bin/python setup.py --quiet build_ext --inplace
+	.venv-edit/bin/python setup.py --quiet build_ext --inplace $(if $(FRONTS),--fronts)
 
 .venv-edit/bin/phalanx:
 	$(PYTHON) -m venv .venv-edit
@@ -99,8 +99,8 @@ stress: $(VENV)/.test ## random programs of many threads for MINUTES=2; also SEE
 	$(RUN) PYTHONPATH=tests $(BIN)/python -m stress --minutes $(MINUTES) \
 		$(if $(SEED),--seed $(SEED)) $(if $(DEVICE),--device $(DEVICE)) $(ARGS)
 
-cover: $(VENV)/.test ## coverage of core/ with the reference driver alone, at least 90 %
-	PHALANX_TEST_DEVICES=fake $(BIN)/python -m pytest --cov --cov-report=term --cov-fail-under=90
+cover: edit ## coverage of core/ with the reference driver alone, at least 90 %
+	PHALANX_TEST_DEVICES=fake .venv-edit/bin/python -m pytest --cov --cov-report=term --cov-fail-under=90
 
 sanitize: ## streams and pool in C under the sanitizers; SECONDS=20 each
 	$(PYTHON) tests/sanitize/build.py $(SECONDS)
