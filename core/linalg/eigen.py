@@ -34,20 +34,28 @@ def eig(x: Array, /) -> EigResult:
         >>> print(values.real, vectors.real[:, 1])
         [2. 3.] [0.70710678 0.70710678]
     """
-    factored(x, "eig", square=True)
+    made, values = _triangular(x, "eig")
     n = x.shape[-1]
-    a, largest = _over_largest(cast(stacked(x), result_type(x.dtype, 1j)), x, "eig")
-    if not a.size:
-        return EigResult(empty(x.shape[:-1], dtype=a.dtype, device=a.device), reshape(a, x.shape))
-    made = factor("schur", a, 3 * n + 1, n)
-    _converged(made[:, 3 * n, :1], x, "eig")
+    if not made.size:
+        return EigResult(values, reshape(made, x.shape))
     vectors = made[:, 2 * n : 3 * n]
     tallest = reductions.max(elementwise.abs(vectors), axis=-2, keepdims=True)
-    vectors = matmul(made[:, n : 2 * n], vectors / cast(tallest, a.dtype))
+    vectors = matmul(made[:, n : 2 * n], vectors / cast(tallest, made.dtype))
     lengths = vector_norm(vectors, axis=-2, keepdims=True)
-    vectors = turned_real(vectors / cast(lengths, a.dtype))[0]
-    values = diagonal(made[:, :n]) * largest
-    return EigResult(reshape(values, x.shape[:-1]), reshape(vectors, x.shape))
+    vectors = turned_real(vectors / cast(lengths, made.dtype))[0]
+    return EigResult(values, reshape(vectors, x.shape))
+
+
+def _triangular(x: Array, op: str) -> tuple[Array, Array]:
+    """What the op ``schur`` makes of the matrices, and their complex eigenvalues."""
+    factored(x, op, square=True)
+    n = x.shape[-1]
+    a, largest = _over_largest(cast(stacked(x, copy=None), result_type(x.dtype, 1j)), x, op)
+    if not a.size:
+        return a, empty(x.shape[:-1], dtype=a.dtype, device=a.device)
+    made = factor("schur", a, 3 * n + 1, n)
+    _converged(made[:, 3 * n, :1], x, op)
+    return made, reshape(diagonal(made[:, :n]) * largest, x.shape[:-1])
 
 
 def _over_largest(a: Array, x: Array, op: str) -> tuple[Array, Array]:
@@ -90,23 +98,27 @@ def eigh(x: Array, /) -> EighResult:
         >>> print(values, vectors[:, 1])
         [1. 3.] [0.70710678 0.70710678]
     """
-    return _hermitian(x, "eigh")
+    made, values, order = _hermitian(x, "eigh")
+    if not made.size:
+        return EighResult(values, reshape(made, x.shape))
+    vectors = turned_real(rows_at(made[:, : x.shape[-1]], order).mT)[0]
+    return EighResult(values, reshape(vectors, x.shape))
 
 
-def _hermitian(x: Array, op: str) -> EighResult:
+def _hermitian(x: Array, op: str) -> tuple[Array, Array, Array]:
+    """What the op ``eigh`` makes of the matrices, their eigenvalues, and the order of these."""
     factored(x, op, square=True)
     n = x.shape[-1]
-    a, largest = _over_largest(tril(stacked(x)), x, op)
+    a, largest = _over_largest(tril(stacked(x, copy=None)), x, op)
     if not a.size:
         values = empty(x.shape[:-1], dtype=real_dtype(x), device=x.device)
-        return EighResult(values, reshape(a, x.shape))
+        return a, values, values
     made = factor("eigh", a, n + 2, n)
     _converged(made[:, n + 1, :1], x, op)
     values = elementwise.real(made[:, n]) if a.dtype.kind == "c" else made[:, n]
     order = argsort(values, axis=-1)
     values = take_along_axis(values, order, axis=-1) * largest
-    vectors = turned_real(rows_at(made[:, :n], order).mT)[0]
-    return EighResult(reshape(values, x.shape[:-1]), reshape(vectors, x.shape))
+    return made, reshape(values, x.shape[:-1]), order
 
 
 def _not_zero(x: Array) -> Array:
@@ -120,7 +132,7 @@ def eigvals(x: Array, /) -> Array:
         >>> print(px.linalg.eigvals(px.asarray([[2.0, 1.0], [0.0, 3.0]])))
         [2.+0.j 3.+0.j]
     """
-    return eig(x).eigenvalues
+    return _triangular(x, "eigvals")[1]
 
 
 def eigvalsh(x: Array, /) -> Array:
@@ -130,4 +142,4 @@ def eigvalsh(x: Array, /) -> Array:
         >>> print(px.linalg.eigvalsh(px.asarray([[2.0, 1j], [-1j, 2.0]])))
         [1. 3.]
     """
-    return _hermitian(x, "eigvalsh").eigenvalues
+    return _hermitian(x, "eigvalsh")[1]

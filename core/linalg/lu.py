@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phalanx._warm import Array, assign, cast
+from phalanx._warm import Array, assign, cast, odd_few
 from phalanx.arrays.data_types import int64
 from phalanx.namespace import elementwise, reductions
 from phalanx.namespace.creation import arange, zeros
@@ -16,8 +16,10 @@ from .triangles import (
     first_part,
     minus_product,
     right_side,
+    solve_block,
     solve_lower,
     solve_upper,
+    solved_block,
     spread,
     unit_lower,
 )
@@ -48,6 +50,10 @@ def factor_in_place(a: Array) -> Array:
 
 def _factored(x: Array) -> tuple[Array, Array]:
     """A new stack of factors, and the places of its rows; of matrices with a row at least."""
+    m, n = x.shape[-2:]
+    if x.size and n <= BLOCK:
+        whole = factor("lu", stacked(x, copy=None), m, n + 1)
+        return whole[..., :n], as_places(whole[..., n])
     made = stacked(x)
     if not made.size:
         return made, zeros(made.shape[:2], dtype=int64, device=x.device)
@@ -62,6 +68,9 @@ def _need_regular(op: str, x: Array, factors: Array) -> None:
 
 def _parity(order: Array) -> Array:
     """Whether permutations (b, n) are odd: by their inversions."""
+    few: Array | None = odd_few(order)
+    if few is not None:
+        return few
     later = triu(expand_dims(order, axis=-1) > expand_dims(order, axis=-2))
     return reductions.count_nonzero(later, axis=(-2, -1)) % 2 == 1
 
@@ -113,7 +122,7 @@ def solve(x1: Array, x2: Array, /) -> Array:
         >>> print(px.linalg.solve(px.asarray([[2.0, 1.0], [1.0, 3.0]]), px.asarray([3.0, 5.0])))
         [0.8 1.4]
     """
-    a, right, shape = right_side("solve", x1, x2)
+    a, right, shape = right_side("solve", x1, x2, copy=None)
     factors, order = _factored(a)
     _need_regular("solve", x1, factors)
     if not right.size:
@@ -127,6 +136,10 @@ def solve(x1: Array, x2: Array, /) -> Array:
 
 def _solved(factors: Array, order: Array, right: Array) -> Array:
     x = rows_at(right, order)
+    if x.size and factors.shape[-1] <= BLOCK:
+        y = solved_block(factors, x, unit=True)
+        solve_block(factors[:, ::-1, ::-1], y[:, ::-1], x[:, ::-1])
+        return x
     solve_lower(factors, x, unit=True)
     solve_upper(factors, x)
     return x

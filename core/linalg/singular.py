@@ -7,14 +7,14 @@ from phalanx.arrays.checks import need_array, need_one_device
 from phalanx.arrays.data_types import finfo, result_type
 from phalanx.namespace import elementwise, reductions
 from phalanx.namespace.creation import zeros
-from phalanx.namespace.diagonals import diagonal, eye
+from phalanx.namespace.diagonals import diagonal, eye, triu
 from phalanx.namespace.linear import matmul
 from phalanx.namespace.manipulation import broadcast_to, concat, expand_dims, reshape
 from phalanx.namespace.sorting import argsort
 from phalanx.namespace.taking import take_along_axis
 
 from .operands import adjoint, columns_at, factored, real_dtype, stacked
-from .orthogonal import decomposed
+from .orthogonal import decomposed, factor_in_place
 from .results import LstsqResult, SVDResult
 from .rotations import orthogonal_columns, turned_real
 
@@ -44,7 +44,7 @@ def _decomposed(x: Array, op: str, full_matrices: bool) -> SVDResult:
     batch = x.shape[:-2]
     k = min(m, n)
     tall = m >= n
-    u, s, v = _tall(stacked(x if tall else adjoint(x)), x, op, full_matrices)
+    u, s, v = _tall(stacked(x if tall else adjoint(x), copy=None), x, op, full_matrices)
     if not tall:
         u, v = v, u
     vh = adjoint(v)
@@ -56,7 +56,7 @@ def _decomposed(x: Array, op: str, full_matrices: bool) -> SVDResult:
 
 
 def _tall(a: Array, x: Array, op: str, full: bool) -> tuple[Array, Array, Array]:
-    """U (b, m, n or m), S and V of a stack (b, m, n), m >= n, which is overwritten.
+    """U (b, m, n or m), S and V of a stack (b, m, n), m >= n.
 
     The rotations work on R of A = Q R. The columns of R V, the longest first, are factored once
     more: their Q is orthonormal where columns are 0, too.
@@ -67,18 +67,13 @@ def _tall(a: Array, x: Array, op: str, full: bool) -> tuple[Array, Array, Array]
         unit = broadcast_to(eye(m, columns, dtype=a.dtype, device=a.device), (b, m, columns))
         none = zeros((b, n), dtype=real_dtype(a), device=a.device)
         return +unit, none, zeros((b, n, n), dtype=a.dtype, device=a.device)
-    size = reductions.max(elementwise.abs(a), axis=(-2, -1), keepdims=True)
-    size = elementwise.where(size == 0, 1, size)
-    a = a / cast(size, a.dtype)
+    a, size = _scaled(a)
     outer = None
     if m > n:
         outer, r = decomposed(a, columns)
         a = r[:, :n]
     turned, v = orthogonal_columns(a, x, op)
-    squares = elementwise.square(elementwise.abs(turned))
-    values = elementwise.sqrt(reductions.sum(squares, axis=-2))
-    order = argsort(values, axis=-1, descending=True)
-    values = take_along_axis(values, order, axis=-1) * size[..., 0]
+    values, order = _lengths(turned, size)
     u, r = decomposed(+columns_at(turned, order), n)
     signs = elementwise.where(diagonal(r) == 0, 1, elementwise.sign(diagonal(r)))
     u = u * expand_dims(signs, axis=-2)
@@ -90,6 +85,37 @@ def _tall(a: Array, x: Array, op: str, full: bool) -> tuple[Array, Array, Array]
     if columns > n:
         head = concat((head, u[..., n:]), axis=-1)
     return head, values, v
+
+
+def _scaled(a: Array) -> tuple[Array, Array]:
+    """A stack, each matrix over its largest magnitude, and those (b, 1, 1); 1 instead of 0."""
+    size = reductions.max(elementwise.abs(a), axis=(-2, -1), keepdims=True)
+    size = elementwise.where(size == 0, 1, size)
+    return a / cast(size, a.dtype), size
+
+
+def _lengths(turned: Array, size: Array) -> tuple[Array, Array]:
+    """The lengths (b, n) of orthogonal columns times a size, the longest first, and their order."""
+    squares = elementwise.square(elementwise.abs(turned))
+    values = elementwise.sqrt(reductions.sum(squares, axis=-2))
+    order = argsort(values, axis=-1, descending=True)
+    return take_along_axis(values, order, axis=-1) * size[..., 0], order
+
+
+def _values(x: Array, op: str) -> Array:
+    """The S of `_decomposed`, without the vectors."""
+    factored(x, op)
+    m, n = x.shape[-2:]
+    k = min(m, n)
+    a = stacked(x if m >= n else adjoint(x), copy=None)
+    if not a.size:
+        return zeros((*x.shape[:-2], k), dtype=real_dtype(x), device=x.device)
+    a, size = _scaled(a)
+    if m != n:
+        factor_in_place(a)
+        a = triu(a[:, :k])
+    turned, _ = orthogonal_columns(a, x, op)
+    return reshape(_lengths(turned, size)[0], (*x.shape[:-2], k))
 
 
 def _joined(outer: Array, u: Array, n: int) -> Array:
@@ -105,7 +131,7 @@ def svdvals(x: Array, /) -> Array:
         >>> print(px.linalg.svdvals(px.asarray([[0.0, 3.0], [4.0, 0.0], [0.0, 0.0]])))
         [4. 3.]
     """
-    return _decomposed(x, "svdvals", False).S
+    return _values(x, "svdvals")
 
 
 def matrix_rank(x: Array, /, *, rtol: float | Array | None = None) -> Array:

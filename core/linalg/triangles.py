@@ -28,6 +28,20 @@ def minus_product(target: Array, a: Array, b: Array) -> None:
         target -= matmul(a, b)
 
 
+def solved_block(lower: Array, x: Array, *, unit: bool = False) -> Array:
+    """Return the y with l y = x, for lower triangles of at most `BLOCK` rows, laid out as x."""
+    out = empty(x.shape, dtype=x.dtype, device=x.device)
+    if x.strides[2] != 1 and x.strides[1] == 1:
+        out = empty(x.mT.shape, dtype=x.dtype, device=x.device).mT
+    solve_block(lower, x, out, unit=unit)
+    return out
+
+
+def solve_block(lower: Array, x: Array, out: Array, *, unit: bool = False) -> None:
+    """Write the y with l y = x into ``out``, which shares no memory with the operands."""
+    launch("triangular_solve", (lower, x), (out,), (int(unit),))
+
+
 def solve_lower(lower: Array, x: Array, *, unit: bool = False) -> None:
     """Overwrite a stack x (b, n, k) by the y with l y = x, for lower triangles (b, n, n).
 
@@ -38,11 +52,7 @@ def solve_lower(lower: Array, x: Array, *, unit: bool = False) -> None:
     if not x.size:
         return
     if n <= BLOCK:
-        out = empty(x.shape, dtype=x.dtype, device=x.device)
-        if x.strides[2] != 1 and x.strides[1] == 1:  # as x lies
-            out = empty(x.mT.shape, dtype=x.dtype, device=x.device).mT
-        launch("triangular_solve", (lower, x), (out,), (int(unit),))
-        assign(x, out)
+        assign(x, solved_block(lower, x, unit=unit))
         return
     cut = first_part(n)
     solve_lower(lower[:, :cut, :cut], x[:, :cut], unit=unit)
@@ -65,10 +75,12 @@ def unit_lower(x: Array) -> Array:
     return made
 
 
-def right_side(op: str, a: Array, b: Array) -> tuple[Array, Array, tuple[int, ...]]:
+def right_side(
+    op: str, a: Array, b: Array, *, copy: bool | None = True
+) -> tuple[Array, Array, tuple[int, ...]]:
     """Return both operands in their common dtype and the shape of the result.
 
-    ``b`` becomes a new stack (b, n, k), a vector a column; ``a`` a stack over its own axes.
+    ``b`` becomes a stack (b, n, k), a new one unless told, and a vector a column; ``a`` stays.
 
     Raises:
         TypeError, ValueError, DeviceMismatchError: they do not fit.
@@ -88,7 +100,7 @@ def right_side(op: str, a: Array, b: Array) -> tuple[Array, Array, tuple[int, ..
     right = expand_dims(b, axis=-1) if b.ndim == 1 else b
     batch = broadcast_shapes(a.shape[:-2], right.shape[:-2])
     shape = (*batch, *right.shape[-2:])
-    whole = stacked(broadcast_to(cast(right, dtype), shape))
+    whole = stacked(broadcast_to(cast(right, dtype), shape), copy=copy)
     return cast(a, dtype), whole, (*batch, rows) if b.ndim == 1 else shape
 
 

@@ -332,6 +332,31 @@ def rows_at(Array x not None, Array order not None):
     return out
 
 
+def odd_few(Array order not None):
+    """Whether each of a few permutations (b, n), int64, is odd, as bool (b,); None for many.
+
+    An odd one has an odd number of pairs out of order.
+    """
+    cdef int64_t b = order.t.shape[0], n = order.t.shape[1], i, j, k
+    cdef int64_t *place = <int64_t *>host_place(order, b * n * n)
+    cdef int64_t step = order.t.strides[1]
+    cdef uint8_t *found
+    cdef uint8_t odd
+    cdef Array out
+    if place == NULL:
+        return None
+    out = new_array(order.device, <DType>_dtypes[BOOL], 1, &b, current_stream_of(order.device))
+    found = <uint8_t *>out.t.data + out.t.byte_offset
+    for i in range(b):
+        odd = 0
+        for j in range(n):
+            for k in range(j):
+                odd ^= place[k * step] > place[j * step]
+        found[i] = odd
+        place += order.t.strides[0]
+    return out
+
+
 def taken_along(Array x not None, Array index not None, int axis):
     """The elements of x (..., n, ...) at the places (..., m, ...) of an axis; int64.
 
