@@ -11,8 +11,8 @@ from phalanx._warm import (
     current_stream,
     let_queue_wait,
     open_capsule,
+    same_view,
     share_uses,
-    view,
     wait_for_host,
     wrap_host,
     wrap_imported,
@@ -224,11 +224,11 @@ def from_dlpack(
         >>> print(x)
         [5. 0. 0.]
     """
+    if isinstance(x, Array) and device is None and not copy:
+        same: Array = same_view(x)
+        return same
     from phalanx.discovery.devices import find_device
 
-    if isinstance(x, Array) and device is None and not copy:
-        same: Array = view(x, x.shape, x.strides)
-        return same
     need_unmasked(x, "from_dlpack")
     if not hasattr(x, "__dlpack__") or not hasattr(x, "__dlpack_device__"):
         raise TypeError(

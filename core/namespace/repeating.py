@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phalanx._warm import Array, assign, cast, empty, normal_axis, view
+from phalanx._warm import Array, cast, normal_axis, repeated, tiled, view
 from phalanx.arrays.checks import need_array
 from phalanx.arrays.data_types import int64
 
@@ -36,11 +36,10 @@ def repeat(x: Array, repeats: int | Array, /, axis: int | None = None) -> Array:
     if isinstance(repeats, int):
         if repeats < 0:
             raise ValueError(f"repeat: a count must not be negative, got {repeats}")
-        have, steps = x.shape, x.strides
-        shape = (*have[: axis + 1], repeats, *have[axis + 1 :])
-        result = empty(shape, x.dtype, x.device)
-        assign(result, view(x, shape, (*steps[: axis + 1], 0, *steps[axis + 1 :])))
-        return reshape(result, (*have[:axis], have[axis] * repeats, *have[axis + 1 :]))
+        result: Array | None = repeated(x, repeats, axis)
+        if result is None:
+            raise ValueError(f"repeat: an array of shape {x.shape} has too many axes")
+        return result
     places = _repeated_places(repeats, x.shape[axis])
     return take(x, places, axis=axis)
 
@@ -90,13 +89,7 @@ def tile(x: Array, repetitions: tuple[int, ...], /) -> Array:
     times = extents_of(repetitions, "tile")
     if any(t < 0 for t in times):
         raise ValueError(f"tile: repetitions must not be negative, got {times}")
-    ndim = max(x.ndim, len(times))
-    times = (1,) * (ndim - len(times)) + times
-    shape = (1,) * (ndim - x.ndim) + x.shape
-    strides = (0,) * (ndim - x.ndim) + x.strides
-    wide_shape = tuple(e for pair in zip(times, shape, strict=True) for e in pair)
-    wide_strides = tuple(e for s in strides for e in (0, s))
-    whole = tuple(t * e for t, e in zip(times, shape, strict=True))
-    result = empty(wide_shape, x.dtype, x.device)
-    assign(result, view(x, wide_shape, wide_strides))
-    return reshape(result, whole)
+    result: Array | None = tiled(x, times)
+    if result is None:
+        raise ValueError(f"tile: an array of shape {x.shape} has too many axes for {times}")
+    return result

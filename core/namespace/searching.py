@@ -28,7 +28,8 @@ def nonzero(x: Array, /) -> tuple[Array, ...]:
     need_array(x, "nonzero")
     if x.ndim == 0:
         raise ValueError("nonzero needs at least one axis, got a 0-d array; write x != 0")
-    return tuple(unravel(places_of(cast(x, bool_)), x.shape))
+    places = places_of(cast(x, bool_))
+    return (places,) if x.ndim == 1 else tuple(unravel(places, x.shape))
 
 
 def searchsorted(

@@ -11,7 +11,7 @@ cdef Array basic_view(Array x, object key):
     which ``indexing.getitem`` then serves or explains."""
     cdef tuple keys = <tuple>key if type(key) is tuple else (key,)
     cdef int64_t dims[2 * MAX_NDIM]
-    cdef int used = 0, new = 0, ellipses = 0, axis = 0, out = 0, i, rest
+    cdef int used = 0, new = 0, ellipses = 0, axis = 0, out = 0, i, n, rest
     cdef int64_t shift = 0, extent, at
     cdef Py_ssize_t start, stop, step, length
     for k in keys:
@@ -26,14 +26,16 @@ cdef Array basic_view(Array x, object key):
     if used > x.t.ndim or ellipses > 1 or x.t.ndim + new > MAX_NDIM:
         return None
     rest = x.t.ndim - used
-    for k in keys if ellipses else keys + (Ellipsis,):
+    n = len(keys)
+    for i in range(n + 1 - ellipses):
+        k = keys[i] if i < n else Ellipsis
         if k is None:
             dims[out] = 1
             dims[MAX_NDIM + out] = 0
             out += 1
             continue
         if k is Ellipsis:
-            for i in range(rest):
+            for _ in range(rest):
                 dims[out] = x.t.shape[axis]
                 dims[MAX_NDIM + out] = x.t.strides[axis]
                 out += 1

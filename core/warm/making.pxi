@@ -265,3 +265,46 @@ def stacked(object parts, object axis):
     for i in range(len(parts)):
         assign(view_of(out, n - 1, dims, dims + MAX_NDIM, i * out.t.strides[place]), <Array>parts[i])
     return out
+
+
+def repeated(Array x not None, object times, int axis):
+    """Each slice along an axis that is there so often, 0 or more, one behind the other."""
+    cdef int64_t dims[2 * MAX_NDIM]
+    cdef int64_t count = min(times, _MAX_COUNT)
+    cdef int i, n = x.t.ndim + 1
+    if n > MAX_NDIM:
+        return None
+    for i in range(n):
+        dims[i] = count if i == axis + 1 else x.t.shape[i - (i > axis)]
+        dims[MAX_NDIM + i] = 0 if i == axis + 1 else x.t.strides[i - (i > axis)]
+    return joined_axes(new_in_c_order(view_of(x, n, dims, dims + MAX_NDIM, 0)), axis + 1)
+
+
+def tiled(Array x not None, tuple times not None):
+    """Copies side by side, so often along each of the last axes; none of the numbers is negative."""
+    cdef int64_t dims[2 * MAX_NDIM]
+    cdef int i, k, n = max(x.t.ndim, <int>len(times))
+    cdef Array out
+    if 2 * n > MAX_NDIM:
+        return None
+    for i in range(n):
+        k = i - (n - <int>len(times))
+        dims[2 * i] = 1 if k < 0 else min(times[k], _MAX_COUNT)
+        dims[MAX_NDIM + 2 * i] = 0
+        k = i - (n - x.t.ndim)
+        dims[2 * i + 1] = 1 if k < 0 else x.t.shape[k]
+        dims[MAX_NDIM + 2 * i + 1] = 0 if k < 0 else x.t.strides[k]
+    out = new_in_c_order(view_of(x, 2 * n, dims, dims + MAX_NDIM, 0))
+    for i in range(n):
+        out = joined_axes(out, i + 1)
+    return out
+
+
+cdef Array joined_axes(Array x, int axis):
+    """A contiguous array with an axis and the one before as one."""
+    cdef int64_t dims[2 * MAX_NDIM]
+    cdef int i, n = x.t.ndim - 1
+    for i in range(n):
+        dims[i] = x.t.shape[i + (i >= axis)] * (x.t.shape[axis] if i == axis - 1 else 1)
+        dims[MAX_NDIM + i] = x.t.strides[i + (i >= axis - 1)]
+    return view_of(x, n, dims, dims + MAX_NDIM, 0)

@@ -1,0 +1,176 @@
+# A few elements that the host moves or counts itself, where it can: a launch takes longer to make.
+
+cdef enum:
+    FEW = 1024
+
+
+cdef char *host_place(Array x, int64_t count) except? NULL:
+    """Where the host may read an array, once the work on it is done; NULL to leave it to a launch.
+
+    ``count`` is the number of elements that it would look at.
+    """
+    if count > FEW or not x.device.host_addressable or not current_stream_of(x.device).timeline.is_inline:
+        return NULL
+    wait_on_host(x.buffer, False)
+    return <char *>x.t.data + x.t.byte_offset
+
+
+cdef inline void move_element(char *to, const char *source, int size) noexcept:
+    if size == 4:
+        (<uint32_t *>to)[0] = (<uint32_t *>source)[0]
+    elif size == 8:
+        (<uint64_t *>to)[0] = (<uint64_t *>source)[0]
+    elif size == 1:
+        to[0] = source[0]
+    else:
+        memcpy(to, source, size)
+
+
+cdef Array taken_by_host(Array x, Array index):
+    """Some elements of a vector; None for any other operands, or if an index is out of range."""
+    cdef Stream s = current_stream_of(x.device)
+    cdef int64_t i, at, extent
+    cdef int size = x.dtype.itemsize
+    cdef char *source
+    cdef char *to
+    cdef int64_t *places
+    cdef Array out
+    if x.t.ndim != 1 or not index.contiguous or index.dtype.code != INT64:
+        return None
+    places = <int64_t *>host_place(index, index.count)
+    source = host_place(x, 1)
+    if places == NULL or source == NULL:
+        return None
+    out = new_array(x.device, x.dtype, index.t.ndim, index.t.shape, s)
+    to = <char *>out.t.data + out.t.byte_offset
+    extent = x.t.shape[0]
+    for i in range(index.count):
+        at = places[i] + (extent if places[i] < 0 else 0)
+        if not 0 <= at < extent:
+            return None
+        move_element(to + i * size, source + at * x.t.strides[0] * size, size)
+    return out
+
+
+def rows_at(Array x not None, Array order not None):
+    """The rows of a stack (b, m, n) at places (b, k), int64 and in range: (b, k, n)."""
+    cdef int64_t dims[3]
+    cdef int64_t i, j, k, at
+    cdef int size = x.dtype.itemsize
+    cdef char *source = host_place(x, order.count * x.t.shape[2])
+    cdef char *places = host_place(order, order.count)
+    cdef char *to
+    cdef Array out
+    dims[0], dims[1], dims[2] = x.t.shape[0], order.t.shape[1], x.t.shape[2]
+    out = new_array(x.device, x.dtype, 3, dims, current_stream_of(x.device))
+    if out.count == 0:
+        return out
+    if source == NULL or places == NULL:
+        offsets = binary(_multiply, order, x.t.strides[1])
+        if dims[0] > 1:
+            offsets = binary(_add, offsets, binary(
+                _multiply, steps_along(dims[0], 2, 0, x.device), x.t.strides[0]))
+        launch("gather", (view_of(x, 1, dims + 2, x.t.strides + 2, 0),
+                          flat_view(in_c_order(offsets))), (reshaped(out, (-1, dims[2])),))
+        return out
+    to = <char *>out.t.data + out.t.byte_offset
+    for i in range(dims[0]):
+        for j in range(dims[1]):
+            at = i * x.t.strides[0] + x.t.strides[1] * (<int64_t *>places)[
+                i * order.t.strides[0] + j * order.t.strides[1]]
+            for k in range(dims[2]):
+                move_element(to, source + (at + k * x.t.strides[2]) * size, size)
+                to += size
+    return out
+
+
+def odd_few(Array order not None):
+    """Whether each of a few permutations (b, n), int64, is odd, as bool (b,); None for many.
+
+    An odd one has an odd number of pairs out of order.
+    """
+    cdef int64_t b = order.t.shape[0], n = order.t.shape[1], i, j, k
+    cdef int64_t *place = <int64_t *>host_place(order, b * n * n)
+    cdef int64_t step = order.t.strides[1]
+    cdef uint8_t *found
+    cdef uint8_t odd
+    cdef Array out
+    if place == NULL:
+        return None
+    out = new_array(order.device, <DType>_dtypes[BOOL], 1, &b, current_stream_of(order.device))
+    found = <uint8_t *>out.t.data + out.t.byte_offset
+    for i in range(b):
+        odd = 0
+        for j in range(n):
+            for k in range(j):
+                odd ^= place[k * step] > place[j * step]
+        found[i] = odd
+        place += order.t.strides[0]
+    return out
+
+
+def taken_along(Array x not None, Array index not None, int axis):
+    """The elements of x (..., n, ...) at the places (..., m, ...) of an axis; int64.
+
+    For few elements, on the host, of contiguous arrays whose other extents are equal. None for all
+    other operands, or if an index is out of range.
+    """
+    cdef int64_t outer = 1, inner = 1, i, j, k, at, n, m
+    cdef int size = x.dtype.itemsize
+    cdef int64_t *places
+    cdef char *source
+    cdef char *to
+    cdef Array out
+    if not x.contiguous or not index.contiguous or index.dtype.code != INT64 or x.t.ndim != index.t.ndim:
+        return None
+    for i in range(x.t.ndim):
+        if i != axis and x.t.shape[i] != index.t.shape[i]:
+            return None
+        outer *= x.t.shape[i] if i < axis else 1
+        inner *= x.t.shape[i] if i > axis else 1
+    source, places = host_place(x, 1), <int64_t *>host_place(index, index.count)
+    if index.device is not x.device or source == NULL or places == NULL:
+        return None
+    n, m = x.t.shape[axis], index.t.shape[axis]
+    out = new_array(x.device, x.dtype, index.t.ndim, index.t.shape, current_stream_of(x.device))
+    to = <char *>out.t.data + out.t.byte_offset
+    for i in range(outer):
+        for j in range(m):
+            for k in range(inner):
+                at = places[(i * m + j) * inner + k]
+                at += n if at < 0 else 0
+                if not 0 <= at < n:
+                    return None
+                move_element(to, source + ((i * n + at) * inner + k) * size, size)
+                to += size
+    return out
+
+
+def counted_few(Array ids not None, object least):
+    """How often each number is among a few int64 ones, for the numbers below ``least`` at least.
+
+    None for many, and if one is negative or not small.
+    """
+    cdef int64_t *place
+    cdef int64_t *found
+    cdef int64_t i, count
+    cdef Array out
+    if ids.dtype.code != INT64 or not ids.contiguous or least > FEW:
+        return None
+    count = least
+    place = <int64_t *>host_place(ids, ids.count)
+    if place == NULL:
+        return None
+    for i in range(ids.count):
+        if not 0 <= place[i] < FEW:
+            return None
+        count = max(count, place[i] + 1)
+    if count > FEW:
+        return None
+    out = new_array(ids.device, <DType>_dtypes[INT64], 1, &count, current_stream_of(ids.device))
+    found = <int64_t *>(<char *>out.t.data + out.t.byte_offset)
+    memset(found, 0, count * sizeof(int64_t))
+    for i in range(ids.count):
+        if 0 <= place[i] < count:  # another thread may have changed it
+            found[place[i]] += 1
+    return out
