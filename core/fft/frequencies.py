@@ -8,7 +8,7 @@ from phalanx._warm import Array, Device, DType, default_float, normal_axis
 from phalanx.arrays.checks import need_array, need_int, need_real
 from phalanx.arrays.data_types import as_dtype, astype
 from phalanx.namespace.creation import arange
-from phalanx.namespace.manipulation import roll
+from phalanx.namespace.manipulation import concat, roll
 
 
 def _frequency_dtype(dtype: DType | None, device: Device) -> DType:
@@ -40,9 +40,9 @@ def fftfreq(
         [ 0.  2.  4. -4. -2.]
     """
     _check_samples(n, d, "fftfreq")
-    numbers = arange(n, device=device)
-    shifted = numbers - (n // 2)
-    return astype(roll(shifted, -(n // 2)) / (n * d), _frequency_dtype(dtype, numbers.device))
+    ahead, behind = arange((n + 1) // 2, device=device), arange(-(n // 2), 0, device=device)
+    kind = _frequency_dtype(dtype, ahead.device)
+    return astype(concat((ahead, behind)) / (n * d), kind, copy=False)
 
 
 def rfftfreq(
@@ -58,7 +58,7 @@ def rfftfreq(
     """
     _check_samples(n, d, "rfftfreq")
     numbers = arange(n // 2 + 1, device=device)
-    return astype(numbers / (n * d), _frequency_dtype(dtype, numbers.device))
+    return astype(numbers / (n * d), _frequency_dtype(dtype, numbers.device), copy=False)
 
 
 def fftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:

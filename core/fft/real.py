@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phalanx._warm import Array, assign, cast, empty, fill, launch, reinterpret, view
+from phalanx._warm import Array, assign, cast, compute, empty, fill, launch, reinterpret, view
 from phalanx.namespace.elementwise import conj, multiply, real
 
 from . import tables
@@ -57,7 +57,11 @@ def to_odd(x: Array, out: Array, scale: float) -> None:
     assert m >= given
     made = empty((*rows, n), kind, out.device)
     into(whole, made, scale, inverse=True)
-    assign(out, real(made))
+    _put_real(made, out)
+
+
+def _put_real(made: Array, out: Array) -> None:
+    compute("real", (made,), (made.dtype, out.dtype), out.device, out=out)
 
 
 def to_short(x: Array, out: Array, scale: float) -> None:
@@ -73,7 +77,7 @@ def to_short(x: Array, out: Array, scale: float) -> None:
     assign(ends, cast(multiply(real(ends), 0.5), kind))
     made = empty((*rows, n), kind, out.device)
     into(half, made, 2.0 * scale, inverse=True)
-    assign(out, real(made))
+    _put_real(made, out)
 
 
 def _as_pairs(x: Array) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from phalanx._warm import Array, Device, DType
@@ -14,6 +15,8 @@ from phalanx.runtime.memory import on_empty_cache
 
 #: Bytes of the tables that are kept besides the newest one.
 _MOST = 1 << 28
+#: Rows of at most so many numbers are short.
+_SHORT = 4096
 _Key: TypeAlias = "tuple[str, int, str, Device]"
 
 _lock = ForkSafeLock()
@@ -57,7 +60,10 @@ def upload(cosine: Any, sine: Any, dtype: DType, device: Device) -> Array:
 
 def twiddles(n: int, dtype: DType, device: Device) -> Array:
     """Return the table of ``fft`` for a length, in the order of its passes: docs/ops.md."""
+    return _short_twiddles(n, dtype, device) if n <= _SHORT else _twiddles(n, dtype, device)
 
+
+def _twiddles(n: int, dtype: DType, device: Device) -> Array:
     def make() -> Array:
         import numpy as np
 
@@ -79,6 +85,11 @@ def twiddles(n: int, dtype: DType, device: Device) -> Array:
         return upload(cosine[places], sine[places], dtype, device)
 
     return kept("twiddles", n, dtype, device, make)
+
+
+#: Once more without a lock: what a short transform costs is the way to its table.
+_short_twiddles = lru_cache(maxsize=64)(_twiddles)
+on_empty_cache(_short_twiddles.cache_clear)
 
 
 def half_turn(n: int, dtype: DType, device: Device) -> Array:

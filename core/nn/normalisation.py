@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import struct
+from functools import lru_cache
 from math import prod
 from typing import Any
 
-from phalanx._warm import Array, DType, along_axis, empty, launch, normal_axis, view
+from phalanx._warm import Array, Device, DType, along_axis, empty, launch, normal_axis
 from phalanx.arrays.checks import need_array, need_one_device, need_real
 from phalanx.arrays.data_types import as_dtype, astype, finfo
-from phalanx.fft.tables import kept
 from phalanx.namespace import reductions
 from phalanx.namespace.creation import full
 from phalanx.namespace.elementwise import abs as absolute
 from phalanx.namespace.elementwise import exp, isfinite, log, maximum, pow, reciprocal, sqrt, where
 from phalanx.namespace.manipulation import extents_of, reshape
+from phalanx.runtime.memory import on_empty_cache
 
 from .arguments import need_floating, need_same_dtype, rounded_once, widened
 
@@ -98,7 +99,12 @@ def _trailing(input: Array, normalized_shape: Any, name: str) -> tuple[int, ...]
 
 def _scaled(name: str, input: Array, shape: tuple[int, ...], **parameters: Array | None) -> None:
     for what, value in parameters.items():
-        if value is None:
+        if value is None or (
+            type(value) is Array
+            and value.dtype is input.dtype
+            and value.device is input.device
+            and value.shape == shape
+        ):
             continue
         need_same_dtype(name, input, **{what: value})
         need_one_device(name, input, value)
@@ -146,19 +152,25 @@ def layer_norm(
 
 def _bits(number: float) -> int:
     """The bits of a float64 as the param that a launch takes."""
-    return int.from_bytes(struct.pack("<d", float(number)), "little", signed=True)
+    found: int = struct.unpack("<q", struct.pack("<d", number))[0]
+    return found
 
 
 def _weights(given: Array | None, neutral: float, x: Array) -> Array:
     """Return the weights of the last axis of x, or as many times a number that changes nothing."""
     n = x.shape[-1]
-    if given is not None:
-        return given if given.ndim == 1 else reshape(given, (n,))
+    if given is None:
+        return _neutral(neutral, n, x.dtype, x.device)
+    return given if given.ndim == 1 else reshape(given, (n,))
 
-    def make() -> Array:
-        return view(full((1,), neutral, dtype=x.dtype, device=x.device), (n,), (0,))
 
-    return kept(f"all {neutral}", n, x.dtype, x.device, make)
+@lru_cache(maxsize=32)
+def _neutral(number: float, n: int, dtype: DType, device: Device) -> Array:
+    """Return a number n times; those used last are kept."""
+    return full((n,), number, dtype=dtype, device=device)
+
+
+on_empty_cache(_neutral.cache_clear)
 
 
 def rms_norm(
