@@ -6,6 +6,7 @@ import builtins
 import sys
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache
 from typing import Any
 
 from phalanx._warm import (
@@ -227,6 +228,11 @@ def finfo(type: DType | Array, /) -> FInfo:
     dtype = type.dtype if isinstance(type, Array) else as_dtype(type)
     if dtype is None or dtype.kind not in "fc":
         raise TypeError(f"finfo takes a floating dtype, got {type}; for integers use iinfo")
+    return _limits(dtype)
+
+
+@cache
+def _limits(dtype: DType) -> FInfo:
     facts = SCALAR_TYPES[SCALAR_TYPES[dtype.name].part or dtype.name]
     bias = 2 ** (facts.exponent - 1) - 1
     eps = 2.0**-facts.fraction

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any
 
 from phalanx._warm import Array, cast, default_complex, default_float
 from phalanx.arrays.checks import as_operand, need_array, need_one_device, need_real
-from phalanx.arrays.data_types import astype, result_type
+from phalanx.arrays.data_types import astype, finfo, result_type
 from phalanx.arrays.data_types import bool as bool_
 from phalanx.namespace.creation import full
 from phalanx.namespace.elementwise import (
     abs,
+    clip,
     copysign,
     equal,
     imag,
     isfinite,
-    isinf,
     isnan,
     less_equal,
     logical_and,
@@ -236,15 +237,10 @@ def nan_to_num(
 
 
 def _numbers(x: Array, nan: float, posinf: float | None, neginf: float | None) -> Array:
-    from phalanx.arrays.data_types import finfo
-
     limits = finfo(x.dtype)
+    if posinf is None and neginf is None:
+        return where(isnan(x), float(nan), clip(x, limits.min, limits.max))
     high = limits.max if posinf is None else float(posinf)
     low = limits.min if neginf is None else float(neginf)
-
-    def number(value: float) -> Array:
-        return full((), value, dtype=x.dtype, device=x.device)
-
-    ends = where(x > 0, number(high), number(low))
-    result = where(isinf(x), ends, x)
-    return where(isnan(x), number(float(nan)), result)
+    result = where(x == inf, high, where(x == -inf, low, x))
+    return where(isnan(x), float(nan), result)

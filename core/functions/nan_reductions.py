@@ -19,7 +19,7 @@ def _filled(a: Array, value: float, op: str) -> Array:
     need_array(a, op)
     if a.dtype.kind not in "fc":
         return a
-    return where(isnan(a), full((), value, dtype=a.dtype, device=a.device), a)
+    return where(isnan(a), value, a)
 
 
 def nansum(
@@ -77,9 +77,10 @@ def _extreme(a: Array, axis: Axis, keepdims: bool, op: str) -> Array:
     need_array(a, op)
     if a.dtype.kind != "f":
         return function(a, axis=axis, keepdims=keepdims)
-    result = function(_filled(a, -math.inf if largest else math.inf, op), axis, keepdims=keepdims)
-    empty = reductions.all(isnan(a), axis=axis, keepdims=keepdims)
-    return where(empty, full((), math.nan, dtype=a.dtype, device=a.device), result)
+    gone = isnan(a)
+    filled = where(gone, -math.inf if largest else math.inf, a)
+    result = function(filled, axis, keepdims=keepdims)
+    return where(reductions.all(gone, axis=axis, keepdims=keepdims), math.nan, result)
 
 
 def nanmax(a: Array, axis: Axis = None, *, keepdims: bool = False) -> Array:

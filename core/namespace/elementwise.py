@@ -90,6 +90,7 @@ tanh = UnaryFunction("tanh")
 trunc = UnaryFunction("trunc")
 
 Number = bool | int | float | complex
+_OPERANDS = (Array, bool, int, float, complex)
 
 
 def fma(x1: Array | float, x2: Array | float, x3: Array | float, /) -> Array:
@@ -225,7 +226,7 @@ def where(condition: Array, x1: Array | Number, x2: Array | Number, /) -> Array:
 
 def _common(x1: Array | Number, x2: Array | Number, condition: Array) -> DType:
     for x in (x1, x2):
-        if not isinstance(x, Array | Number):
+        if not isinstance(x, _OPERANDS):
             raise TypeError(
                 f"where takes arrays and numbers, got {type(x).__name__}; use phalanx.asarray"
             )

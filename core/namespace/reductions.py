@@ -29,6 +29,8 @@ _bool = builtins.bool
 
 def _need_elements(x: Array, axis: Axis, op: str) -> None:
     """Refuse a reduction without identity over no elements."""
+    if x.size:
+        return
     axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
     for a in axes:
         if x.shape[normal_axis(a, x, op)] == 0:

@@ -152,7 +152,7 @@ def layer_norm(
 
 def _bits(number: float) -> int:
     """The bits of a float64 as the param that a launch takes."""
-    found: int = struct.unpack("<q", struct.pack("<d", number))[0]
+    found: int = struct.unpack("<q", struct.pack("<d", float(number)))[0]
     return found
 
 
