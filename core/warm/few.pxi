@@ -4,14 +4,13 @@ cdef enum:
     FEW = 1024
 
 
-cdef char *host_place(Array x, int64_t count) except? NULL:
-    """Where the host may read an array, once the work on it is done; NULL to leave it to a launch.
-
-    ``count`` is the number of elements that it would look at.
+cdef char *host_place(Array x, int64_t count, bint write=False) except? NULL:
+    """Where the host may read (or write) an array, once the work on it is done; NULL to leave it to a
+    launch. ``count`` is the number of elements that it would look at.
     """
     if count > FEW or not x.device.host_addressable or not current_stream_of(x.device).timeline.is_inline:
         return NULL
-    wait_on_host(x.buffer, False)
+    wait_on_host(x.buffer, write)
     return <char *>x.t.data + x.t.byte_offset
 
 
@@ -26,30 +25,111 @@ cdef inline void move_element(char *to, const char *source, int size) noexcept:
         memcpy(to, source, size)
 
 
-cdef Array taken_by_host(Array x, Array index):
-    """Some elements of a vector; None for any other operands, or if an index is out of range."""
-    cdef Stream s = current_stream_of(x.device)
+cdef bint few_places(Array x, object key, int64_t *room, int64_t *count) except -1:
+    """Write the offsets, in elements, that a key names: int64 arrays of one shape, one for each axis,
+    or a mask of the shape of a contiguous array. False for any other key, or a wrong index.
+    """
+    cdef tuple keys = <tuple>key if type(key) is tuple else (key,)
+    cdef Array first = None
+    cdef Array k
     cdef int64_t i, at, extent
+    cdef int64_t *places
+    cdef uint8_t *flags
+    cdef int axis, n = len(keys)
+    if n == 0 or not x.device.host_addressable:
+        return False
+    for axis in range(n):
+        if type(keys[axis]) is not Array:
+            return False
+        k = <Array>keys[axis]
+        if k.device is not x.device or not k.contiguous or k.count > FEW:
+            return False
+        if n == 1 and k.dtype.code == BOOL and x.contiguous and k.t.ndim and same_shape(k, x):
+            flags = <uint8_t *>host_place(k, k.count)
+            count[0] = 0
+            for i in range(k.count if flags != NULL else 0):
+                room[count[0]] = i
+                count[0] += flags[i] != 0
+            return flags != NULL
+        if n != x.t.ndim or k.dtype.code != INT64 or (first is not None and not same_shape(first, k)):
+            return False
+        places = <int64_t *>host_place(k, k.count)
+        if places == NULL:
+            return False
+        first = k
+        extent = x.t.shape[axis]
+        for i in range(k.count):
+            at = places[i] + (extent if places[i] < 0 else 0)
+            if not 0 <= at < extent:
+                return False
+            room[i] = (room[i] if axis else 0) + at * x.t.strides[axis]
+    count[0] = first.count
+    return True
+
+
+cdef Array few_taken(Array x, object key):
+    """``x[key]`` for few elements that `few_places` finds; None for all else."""
+    cdef int64_t room[FEW]
+    cdef int64_t count, i
     cdef int size = x.dtype.itemsize
     cdef char *source
     cdef char *to
-    cdef int64_t *places
+    cdef Array first
     cdef Array out
-    if x.t.ndim != 1 or not index.contiguous or index.dtype.code != INT64:
+    if not few_places(x, key, room, &count):
         return None
-    places = <int64_t *>host_place(index, index.count)
-    source = host_place(x, 1)
-    if places == NULL or source == NULL:
-        return None
-    out = new_array(x.device, x.dtype, index.t.ndim, index.t.shape, s)
+    source = host_place(x, count)
+    first = <Array>(key[0] if type(key) is tuple else key)
+    if first.dtype.code == BOOL:
+        out = new_array(x.device, x.dtype, 1, &count, current_stream_of(x.device))
+    else:
+        out = new_array(x.device, x.dtype, first.t.ndim, first.t.shape, current_stream_of(x.device))
     to = <char *>out.t.data + out.t.byte_offset
-    extent = x.t.shape[0]
-    for i in range(index.count):
-        at = places[i] + (extent if places[i] < 0 else 0)
-        if not 0 <= at < extent:
-            return None
-        move_element(to + i * size, source + at * x.t.strides[0] * size, size)
-    return out
+    for i in range(count if source != NULL else 0):
+        move_element(to + i * size, source + room[i] * size, size)
+    return out if source != NULL or count == 0 else None
+
+
+cdef bint few_put(Array x, object key, object value) except -1:
+    """``x[key] = value`` for few elements that `few_places` finds; false for all else.
+
+    The value is an array of their dtype and shape, or a number of their kind.
+    """
+    cdef int64_t room[FEW]
+    cdef char number[16]
+    cdef int64_t count, i
+    cdef int size = x.dtype.itemsize
+    cdef int step = 0
+    cdef char *source = number
+    cdef char *to
+    cdef Array given
+    cdef Array first
+    kind = type(value)
+    if not (kind is Array or (kind is float and x.dtype.kind == "f")
+            or (kind is int and x.dtype.kind in "iuf")):
+        return False
+    if not few_places(x, key, room, &count):
+        return False
+    if kind is Array:
+        given = <Array>value
+        first = <Array>(key[0] if type(key) is tuple else key)
+        if (given.dtype is not x.dtype or given.device is not x.device or not given.contiguous
+                or uses_of(given.buffer) is uses_of(x.buffer)):
+            return False
+        if not (given.t.ndim == 1 and given.count == count if first.dtype.code == BOOL
+                else same_shape(given, first)):
+            return False
+        source = host_place(given, count)
+        step = size
+    else:
+        write_scalar(number, value, x.dtype)
+    check_writable(x)
+    to = host_place(x, count, True)
+    if source == NULL or to == NULL:
+        return count == 0
+    for i in range(count):
+        move_element(to + room[i] * size, source + i * step, size)
+    return True
 
 
 def rows_at(Array x not None, Array order not None):

@@ -38,6 +38,8 @@ cdef bint put_plainly(Array x, object key, object value) except -1:
     if type(value) is float and x.dtype.kind == "f" and target is not None:
         fill(target, value)
         return True
+    if target is None and few_put(x, key, value):
+        return True
     if type(value) is not Array:
         return False
     source = <Array>value
@@ -90,7 +92,7 @@ def taken(Array x not None, Array index not None, int axis):
     cdef Stream s = current_stream_of(x.device)
     cdef Array offsets
     cdef Array out
-    out = taken_by_host(x, index)
+    out = few_taken(x, index) if x.t.ndim == 1 and index.dtype.code == INT64 else None
     if out is not None:
         return out
     if n + k > MAX_NDIM:
@@ -122,8 +124,10 @@ def taken(Array x not None, Array index not None, int axis):
 
 cdef Array taken_by_key(Array x, object key):
     """What a key of one array of ints, behind whole slices, or a mask takes; None for other keys."""
-    cdef Array index
+    cdef Array index = few_taken(x, key)
     cdef int i, axis = 0
+    if index is not None:
+        return index
     if type(key) is tuple:
         axis = len(<tuple>key) - 1
         for i in range(axis):
@@ -184,23 +188,10 @@ def selected(Array x not None, Array mask not None):
     cdef Array flags = flat_view(in_c_order(mask))
     cdef int64_t count = count_true(flags)
     cdef Array out = new_array(x.device, x.dtype, 1, &count, current_stream_of(x.device))
-    cdef uint8_t *is_true = <uint8_t *>host_place(flags, flags.count)
-    cdef char *source
-    cdef char *to
-    cdef int64_t i, done = 0
-    cdef int size = x.dtype.itemsize
-    x = in_c_order(x)
-    if count and is_true != NULL:
-        source = host_place(x, x.count)
-        to = <char *>out.t.data + out.t.byte_offset
-        for i in range(x.count):
-            if is_true[i] and done < count:
-                move_element(to + done * size, source + i * size, size)
-                done += 1
-    elif count:
+    if count:
         dims[0], dims[1] = x.count, 1
         steps[0] = steps[1] = 1
-        rows = view_of(x, 2, dims, steps, 0)
+        rows = view_of(in_c_order(x), 2, dims, steps, 0)
         dims[0] = count
         launch("compress", (rows, flags), (view_of(out, 2, dims, steps, 0),))
     return out
