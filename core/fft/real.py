@@ -74,7 +74,7 @@ def to_short(x: Array, out: Array, scale: float) -> None:
     half = empty((*rows, given), kind, out.device)
     assign(half, x)
     ends = view(half, (*rows, 1 + given // (middle + 1)), (*half.strides[:-1], middle))
-    assign(ends, cast(multiply(real(ends), 0.5), kind))
+    compute("cast", (multiply(real(ends), 0.5),), (out.dtype, kind), out.device, out=ends)
     made = empty((*rows, n), kind, out.device)
     into(half, made, 2.0 * scale, inverse=True)
     _put_real(made, out)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phalanx._warm import Array, cast
+from phalanx._warm import Array, cast, rows_at
 from phalanx.arrays.data_types import result_type
 from phalanx.namespace import elementwise, reductions
 from phalanx.namespace.creation import empty
@@ -14,7 +14,7 @@ from phalanx.namespace.taking import take_along_axis
 from phalanx.optable.factors import SWEEPS_A_ROW
 
 from .norms import vector_norm
-from .operands import factor, factored, real_dtype, rows_at, stacked
+from .operands import factor, factored, real_dtype, stacked
 from .results import EighResult, EigResult
 from .rotations import turned_real
 

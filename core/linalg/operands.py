@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 
-from phalanx._warm import Array, DType, cast, launch, rows_at
+from phalanx._warm import Array, DType, cast, empty, launch, rows_at
 from phalanx.arrays.checks import need_array
 from phalanx.arrays.data_types import int64
-from phalanx.namespace.creation import empty
-from phalanx.namespace.manipulation import reshape
+from phalanx.namespace.manipulation import expand_dims, reshape
 
 CONVERT = "convert it with phalanx.astype(x, phalanx.float64)"
 
@@ -41,6 +40,8 @@ def factored(x: Array, op: str, *, square: bool = False) -> None:
 
 def stacked(x: Array, *, copy: bool | None = True) -> Array:
     """Return matrices (..., m, n) as one stack (b, m, n), a new one unless told."""
+    if x.ndim == 2 and copy is None:
+        return expand_dims(x, axis=0)
     return reshape(x, (math.prod(x.shape[:-2]), *x.shape[-2:]), copy=copy)
 
 
@@ -63,7 +64,7 @@ def conjugate(x: Array) -> Array:
 
 def factor(op: str, x: Array, rows: int, columns: int) -> Array:
     """Return what an op of the table makes of a stack: (b, rows, columns)."""
-    out = empty((x.shape[0], rows, columns), dtype=x.dtype, device=x.device)
+    out: Array = empty((x.shape[0], rows, columns), x.dtype, x.device)
     if out.size:
         launch(op, (x,), (out,))
     return out

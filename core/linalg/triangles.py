@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from phalanx._warm import Array, assign, cast, fill, launch
+from phalanx._warm import Array, assign, cast, empty, fill, launch
 from phalanx.arrays.checks import need_array, need_one_device
 from phalanx.arrays.data_types import result_type
-from phalanx.namespace.creation import empty
 from phalanx.namespace.diagonals import diagonal
 from phalanx.namespace.linear import matmul
 from phalanx.namespace.manipulation import broadcast_shapes, broadcast_to, expand_dims, reshape
@@ -30,9 +29,8 @@ def minus_product(target: Array, a: Array, b: Array) -> None:
 
 def solved_block(lower: Array, x: Array, *, unit: bool = False) -> Array:
     """Return the y with l y = x, for lower triangles of at most `BLOCK` rows, laid out as x."""
-    out = empty(x.shape, dtype=x.dtype, device=x.device)
-    if x.strides[2] != 1 and x.strides[1] == 1:
-        out = empty(x.mT.shape, dtype=x.dtype, device=x.device).mT
+    turned = x.strides[2] != 1 and x.strides[1] == 1
+    out = empty(x.mT.shape, x.dtype, x.device).mT if turned else empty(x.shape, x.dtype, x.device)
     solve_block(lower, x, out, unit=unit)
     return out
 
@@ -98,7 +96,9 @@ def right_side(
     if dtype.kind not in "fc":
         raise TypeError(f"{op} takes floating arrays, got {a.dtype} and {b.dtype}")
     right = expand_dims(b, axis=-1) if b.ndim == 1 else b
-    batch = broadcast_shapes(a.shape[:-2], right.shape[:-2])
+    batch = a.shape[:-2]
+    if right.shape[:-2] != batch:
+        batch = broadcast_shapes(batch, right.shape[:-2])
     shape = (*batch, *right.shape[-2:])
     whole = stacked(broadcast_to(cast(right, dtype), shape), copy=copy)
     return cast(a, dtype), whole, (*batch, rows) if b.ndim == 1 else shape

@@ -96,6 +96,9 @@ def prod(
         >>> print(px.prod(px.asarray([[1, 2], [30, 40]], dtype=px.int8), axis=1))  # as int64
         [   2 1200]
     """
+    if dtype is None and type(x) is Array and x.dtype.kind in "fc":
+        result: Array = reduce("prod", x, axis, keepdims, x.dtype)
+        return result
     return _accumulate(x, axis, dtype, keepdims, "prod")
 
 

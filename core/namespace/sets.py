@@ -84,17 +84,20 @@ def unique_values(x: Array, /) -> Array:
     return getitem(ordered, _begins(ordered))
 
 
-def _runs(x: Array, op: str) -> tuple[Array, Array, Array, Array]:
-    """Order, first-of-run mask, places of the firsts, and the counts of a flattened array."""
+def _runs(x: Array, op: str) -> tuple[Array, Array, Array]:
+    """Order, first-of-run mask, and places of the firsts of a flattened array."""
     flat = _flat(x, op)
     order = _order(flat)
     ordered = take(flat, order)
     mask = _begins(ordered)
-    firsts = places_of(mask)
-    ends = concat([firsts, full((1,), flat.size, dtype=int64, device=x.device)])
+    return order, mask, places_of(mask)
+
+
+def _counts(firsts: Array, size: int) -> Array:
+    """How long each run is, of so many elements in all."""
+    ends = concat([firsts, full((1,), size, dtype=int64, device=firsts.device)])
     n = firsts.size
-    counts = view(ends, (n,), (1,), 1) - view(ends, (n,), (1,))
-    return order, mask, firsts, counts
+    return view(ends, (n,), (1,), 1) - view(ends, (n,), (1,))
 
 
 def _inverse(x: Array, order: Array, mask: Array) -> Array:
@@ -119,8 +122,9 @@ def unique_counts(x: Array, /) -> UniqueCountsResult:
         >>> print(values, counts)
         [10 30] [1 2]
     """
-    order, _, firsts, counts = _runs(x, "unique_counts")
-    return UniqueCountsResult(take(_flat(x, "unique_counts"), take(order, firsts)), counts)
+    order, _, firsts = _runs(x, "unique_counts")
+    values = take(_flat(x, "unique_counts"), take(order, firsts))
+    return UniqueCountsResult(values, _counts(firsts, x.size))
 
 
 def unique_inverse(x: Array, /) -> UniqueInverseResult:
@@ -136,7 +140,7 @@ def unique_inverse(x: Array, /) -> UniqueInverseResult:
         >>> print(inverse, px.take(values, inverse))
         [1 0 1] [30 10 30]
     """
-    order, mask, firsts, _ = _runs(x, "unique_inverse")
+    order, mask, firsts = _runs(x, "unique_inverse")
     values = take(_flat(x, "unique_inverse"), take(order, firsts))
     return UniqueInverseResult(values, _inverse(x, order, mask))
 
@@ -153,10 +157,10 @@ def unique_all(x: Array, /) -> UniqueAllResult:
         >>> print(px.unique_all(px.asarray([30, 10, 30])).indices)
         [1 0]
     """
-    order, mask, firsts, counts = _runs(x, "unique_all")
+    order, mask, firsts = _runs(x, "unique_all")
     indices = take(order, firsts)  # the order is stable: the first of a run is the first at all
     values = take(_flat(x, "unique_all"), indices)
-    return UniqueAllResult(values, indices, _inverse(x, order, mask), counts)
+    return UniqueAllResult(values, indices, _inverse(x, order, mask), _counts(firsts, x.size))
 
 
 def isin(x1: Array | int, x2: Array | int, /, *, invert: bool = False) -> Array:
