@@ -17,6 +17,7 @@ from phalanx._warm import (
     normal_axis,
     permuted,
     reshaped,
+    rolled,
     slices_of,
     spread,
     spread_alike,
@@ -481,20 +482,8 @@ def roll(
     shifts = given if hasattr(shift, "__len__") else given * len(axes)
     if len(shifts) != len(axes):
         raise ValueError(f"roll: shift {shift} and axis {axis} differ in length")
-    moved: dict[int, int] = {}
-    for s, a in zip(shifts, axes, strict=True):
-        place = normal_axis(a, x, "roll")
-        moved[place] = moved.get(place, 0) + s
+    places = [normal_axis(a, x, "roll") for a in axes]
     result = x
-    for a, s in moved.items():
-        n = x.shape[a]
-        if n and s % n:
-            cut = n - s % n
-            result = concat([_part(result, a, cut, n), _part(result, a, 0, cut)], axis=a)
+    for s, place in zip(shifts, places, strict=True):
+        result = rolled(result, s, place)
     return copy_array(result) if result is x else result
-
-
-def _part(x: Array, axis: int, begin: int, end: int) -> Array:
-    shape = (*x.shape[:axis], end - begin, *x.shape[axis + 1 :])
-    result: Array = view(x, shape, x.strides, begin * x.strides[axis])
-    return result

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from phalanx._warm import Array, Device, DType, launch, view
+from phalanx._warm import Array, Device, DType, empty, launch, number_on, view
 from phalanx.arrays.data_types import astype, float32, float64, int64, uint64
 from phalanx.arrays.data_types import bool as bool_
 from phalanx.namespace.conversion import asarray
-from phalanx.namespace.creation import empty, full
+from phalanx.namespace.creation import full
 from phalanx.namespace.linear import matmul
 from phalanx.namespace.manipulation import broadcast_to, permute_dims, reshape
 from phalanx.optable.random import BLOCK_WORDS, TRIES, WORDS
@@ -34,11 +34,11 @@ def draw(
 
     Takes as many blocks of the source as the elements need, the last one whole.
     """
-    out = empty(shape, dtype=dtype, device=device)
+    out: Array = empty(shape, dtype, device)
     if out.size == 0:
         return out
     per = BLOCK_WORDS // WORDS[op][dtype.name]
-    scalars = tuple(full((), value, dtype=kind, device=device) for value, kind in operands)
+    scalars = tuple([number_on(device, kind, value) for value, kind in operands])
     count = out.size
     flat = out if out.ndim == 1 else view(out, (count,), (1,))
     launch(op, scalars, (flat,), source.take(-(-count // per)))
@@ -97,7 +97,8 @@ def coins(source: Source, p: float | Array, shape: Shape, device: Device) -> Arr
 
 def number(value: float, dtype: DType, device: Device) -> Array:
     """Return a number as a 0-d array."""
-    return full((), value, dtype=dtype, device=device)
+    made: Array = number_on(device, dtype, value)
+    return made
 
 
 def tried(
@@ -109,7 +110,7 @@ def tried(
     device: Device,
 ) -> Array:
     """Return numbers that may need more than one try, each element with its own parameters."""
-    out = empty(shape, dtype=dtype, device=device)
+    out: Array = empty(shape, dtype, device)
     if out.size == 0:
         return out
     operands = []

@@ -280,6 +280,30 @@ def repeated(Array x not None, object times, int axis):
     return joined_axes(new_in_c_order(view_of(x, n, dims, dims + MAX_NDIM, 0)), axis + 1)
 
 
+def rolled(Array x not None, object shift, int axis):
+    """The elements moved along an axis by so many places; what falls out returns in front."""
+    cdef int64_t dims[MAX_NDIM]
+    cdef int64_t extent = x.t.shape[axis], cut = shift % extent if extent else 0
+    cdef Array out
+    if cut == 0:
+        return unary(_copy, x)
+    out = new_array(x.device, x.dtype, x.t.ndim, x.t.shape, current_stream_of(x.device))
+    memcpy(dims, x.t.shape, x.t.ndim * sizeof(int64_t))
+    for begin, end in ((0, cut), (cut, extent)):
+        dims[axis] = end - begin
+        assign(view_of(out, x.t.ndim, dims, out.t.strides, begin * out.t.strides[axis]),
+               view_of(x, x.t.ndim, dims, x.t.strides, (extent - cut if begin == 0 else 0)
+                       * x.t.strides[axis]))
+    return out
+
+
+def number_on(Device device not None, DType dtype not None, value):
+    """A Python number as a 0-d array."""
+    if device.opened is None:
+        device.ensure_open()
+    return scalar_on(device, dtype, value)
+
+
 def tiled(Array x not None, tuple times not None):
     """Copies side by side, so often along each of the last axes; none of the numbers is negative."""
     cdef int64_t dims[2 * MAX_NDIM]
