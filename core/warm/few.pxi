@@ -192,8 +192,8 @@ def odd_few(Array order not None):
 def taken_along(Array x not None, Array index not None, int axis):
     """The elements of x (..., n, ...) at the places (..., m, ...) of an axis; int64.
 
-    For few elements, on the host, of contiguous arrays whose other extents are equal. None for all
-    other operands, or if an index is out of range.
+    For few elements, on the host, of arrays whose other extents are equal. None for all other
+    operands, or if an index is out of range.
     """
     cdef int64_t outer = 1, inner = 1, i, j, k, at, n, m
     cdef int size = x.dtype.itemsize
@@ -201,15 +201,21 @@ def taken_along(Array x not None, Array index not None, int axis):
     cdef char *source
     cdef char *to
     cdef Array out
-    if not x.contiguous or not index.contiguous or index.dtype.code != INT64 or x.t.ndim != index.t.ndim:
+    if not index.contiguous or index.dtype.code != INT64 or x.t.ndim != index.t.ndim:
+        return None
+    if not x.contiguous and x.count > FEW:
         return None
     for i in range(x.t.ndim):
         if i != axis and x.t.shape[i] != index.t.shape[i]:
             return None
         outer *= x.t.shape[i] if i < axis else 1
         inner *= x.t.shape[i] if i > axis else 1
-    source, places = host_place(x, 1), <int64_t *>host_place(index, index.count)
-    if index.device is not x.device or source == NULL or places == NULL:
+    places = <int64_t *>host_place(index, index.count)
+    if index.device is not x.device or places == NULL:
+        return None
+    x = in_c_order(x)
+    source = host_place(x, 1)
+    if source == NULL:
         return None
     n, m = x.t.shape[axis], index.t.shape[axis]
     out = new_array(x.device, x.dtype, index.t.ndim, index.t.shape, current_stream_of(x.device))
