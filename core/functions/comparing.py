@@ -34,6 +34,8 @@ Operand = Array | bool | int | float | complex
 
 def _pair(a: Any, b: Any, op: str) -> tuple[Array, Array]:
     """Two operands as arrays of one device and one dtype."""
+    if type(a) is Array and type(b) is Array and a.dtype is b.dtype and a.device is b.device:
+        return a, b
     a, b = as_operand(a), as_operand(b)
     device = a.device if isinstance(a, Array) else b.device if isinstance(b, Array) else None
     for x in (b, a):

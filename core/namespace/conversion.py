@@ -66,14 +66,14 @@ def asarray(
         >>> px.asarray([px.asarray([1, 2], dtype=px.int8), [3, 4]]).shape  # stacked on the device
         (2, 2)
     """
+    if isinstance(obj, Array):
+        return _from_array(obj, as_dtype(dtype), device, copy)
     short: Array | None = plain_data(obj, device) if dtype is None and copy is None else None
     if short is None and copy is not False:
         short = from_ndarray(obj, as_dtype(dtype), device)
     if short is not None:
         return short
     target = as_dtype(dtype)
-    if isinstance(obj, Array):
-        return _from_array(obj, target, device, copy)
     where = device_or_current(device)
     if copy is False and isinstance(obj, bool | int | float | complex | list | tuple):
         raise ValueError(f"a {type(obj).__name__} cannot become an array without a copy")
