@@ -4,9 +4,28 @@ from __future__ import annotations
 
 from phalanx._warm import Array, assign, cast, compute, empty, fill, launch, reinterpret, view
 from phalanx.namespace.elementwise import conj, multiply, real
+from phalanx.optable.fourier import goes_by_pairs
 
 from . import tables
-from .transform import bits, complex_of, cut, into
+from .transform import behind, bits, complex_of, cut, into, new, part_of
+
+
+def real_along(x: Array, axis: int, n: int, scale: float) -> Array:
+    """Return the first half of the transform of real x along an axis."""
+    out = new(x, axis, n // 2 + 1, complex_of(x.dtype))
+    if out.size:
+        run = from_pairs if goes_by_pairs(n) else from_whole
+        run(cut(behind(x, axis), n), behind(out, axis), n, scale)
+    return out
+
+
+def hermitian_along(x: Array, axis: int, n: int, scale: float) -> Array:
+    """Return the real inverse of the first half of a transform along an axis."""
+    out = new(x, axis, n, part_of(x.dtype))
+    if out.size:
+        run = to_odd if n % 2 else to_pairs if goes_by_pairs(n) else to_short
+        run(cut(behind(x, axis), n // 2 + 1), behind(out, axis), scale)
+    return out
 
 
 def from_pairs(x: Array, out: Array, n: int, scale: float) -> None:

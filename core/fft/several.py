@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from phalanx._warm import Array, cast, copy
 
 from .arguments import need_floats, need_length, places_of
-from .transform import along, complex_of, factor, hermitian_along, real_along
+from .real import hermitian_along, real_along
+from .transform import along, complex_of, factor
 
 Lengths = Sequence[int | None] | None
 

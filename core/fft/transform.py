@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from phalanx._warm import Array, DType, empty, launch, view
 from phalanx.arrays.data_types import complex64, complex128, float32, float64
-from phalanx.optable.fourier import goes_by_pairs, packed, radices
+from phalanx.optable.fourier import packed, radices
 
 from . import tables
 
@@ -80,26 +80,4 @@ def along(x: Array, axis: int, n: int, scale: float, *, inverse: bool) -> Array:
     """Return the transform of complex x along an axis."""
     out = new(x, axis, n, x.dtype)
     into(behind(x, axis), behind(out, axis), scale, inverse=inverse)
-    return out
-
-
-def real_along(x: Array, axis: int, n: int, scale: float) -> Array:
-    """Return the first half of the transform of real x along an axis."""
-    from .real import from_pairs, from_whole
-
-    out = new(x, axis, n // 2 + 1, complex_of(x.dtype))
-    if out.size:
-        run = from_pairs if goes_by_pairs(n) else from_whole
-        run(cut(behind(x, axis), n), behind(out, axis), n, scale)
-    return out
-
-
-def hermitian_along(x: Array, axis: int, n: int, scale: float) -> Array:
-    """Return the real inverse of the first half of a transform along an axis."""
-    from .real import to_odd, to_pairs, to_short
-
-    out = new(x, axis, n, part_of(x.dtype))
-    if out.size:
-        run = to_odd if n % 2 else to_pairs if goes_by_pairs(n) else to_short
-        run(cut(behind(x, axis), n // 2 + 1), behind(out, axis), scale)
     return out

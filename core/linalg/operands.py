@@ -7,6 +7,7 @@ import math
 from phalanx._warm import Array, DType, cast, empty, launch, rows_at
 from phalanx.arrays.checks import need_array
 from phalanx.arrays.data_types import int64
+from phalanx.namespace.elementwise import conj
 from phalanx.namespace.manipulation import expand_dims, reshape
 
 CONVERT = "convert it with phalanx.astype(x, phalanx.float64)"
@@ -57,8 +58,6 @@ def adjoint(x: Array) -> Array:
 
 def conjugate(x: Array) -> Array:
     """Return the conjugates; the array itself where it is real."""
-    from phalanx.namespace.elementwise import conj
-
     return conj(x) if x.dtype.kind == "c" else x
 
 

@@ -23,11 +23,24 @@ from phalanx._warm import (
 from phalanx._warm import copy as copy_array
 from phalanx._warm import empty as new_array
 from phalanx.arrays.checks import need_array, need_int, need_one_device
-from phalanx.arrays.data_types import as_dtype, default_dtype, int64
+from phalanx.arrays.data_types import (
+    as_dtype,
+    astype,
+    complex64,
+    complex128,
+    default_dtype,
+    float32,
+    float64,
+    int64,
+)
 from phalanx.arrays.promotion import need_number
 from phalanx.discovery.devices import find_device
 from phalanx.dispatch.registry import mode_in_force
 from phalanx.driver import Feature
+
+from .elementwise import floor
+from .elementwise import pow as power
+from .manipulation import broadcast_arrays
 
 Shape = int | tuple[int, ...]
 Number = bool | int | float | complex
@@ -49,8 +62,6 @@ def _float_dtype(dtype: DType | str | None, device: str | Device | None) -> DTyp
 
 def _widest(device: Device, *, is_complex: bool) -> DType:
     """Return the floating dtype with the most bits that a device computes in."""
-    from phalanx.arrays.data_types import complex64, complex128, float32, float64
-
     if device.info.features & Feature.FP64:
         return complex128 if is_complex else float64
     return complex64 if is_complex else float32
@@ -364,8 +375,6 @@ def linspace(
         [0.   0.25 0.5  0.75 1.  ] [0.   0.25 0.5  0.75]
     """
     _need_count(num, "linspace")
-    from phalanx.arrays.data_types import astype
-
     start, stop = as_number(start), as_number(stop)
     need_number(start, None, "linspace")
     need_number(stop, None, "linspace")
@@ -383,8 +392,6 @@ def linspace(
     if target is work:
         return result
     if target.kind in "iu":
-        from .elementwise import floor
-
         result = floor(result)
     return astype(result, target)
 
@@ -417,14 +424,10 @@ def logspace(
         >>> print(px.logspace(0, 3, 4), px.logspace(0, 3, 4, base=2))
         [   1.   10.  100. 1000.] [1. 2. 4. 8.]
     """
-    from phalanx.arrays.data_types import astype
-
-    from .elementwise import pow
-
     _need_count(num, "logspace")
     work = _widest(device_or_current(device), is_complex=False)
     exponents = linspace(start, stop, num, dtype=work, device=device, endpoint=endpoint)
-    result = pow(float(as_number(base)), exponents)
+    result = power(float(as_number(base)), exponents)
     return astype(result, _float_dtype(dtype, device), copy=False)
 
 
@@ -440,8 +443,6 @@ def meshgrid(*arrays: Array, indexing: str = "xy") -> tuple[Array, ...]:
         [[ 0  1  2]
          [10 11 12]]
     """
-    from .manipulation import broadcast_arrays
-
     if indexing not in ("xy", "ij"):
         raise ValueError(f'meshgrid: indexing is "xy" or "ij", got {indexing!r}')
     for a in arrays:

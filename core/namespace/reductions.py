@@ -21,7 +21,8 @@ from phalanx.arrays.data_types import as_dtype, astype, float32, int64, uint64
 from phalanx.arrays.data_types import bool as bool_
 from phalanx.arrays.transfer import contiguous
 
-from .manipulation import moveaxis
+from .elementwise import not_equal, sqrt, subtract
+from .manipulation import concat, moveaxis
 
 Axis = int | tuple[int, ...] | None
 _bool = builtins.bool
@@ -180,8 +181,6 @@ def std(
         >>> float(px.std(px.asarray([2, 4, 4, 4, 5, 5, 7, 9])))
         2.0
     """
-    from .elementwise import sqrt
-
     return sqrt(var(x, axis=axis, correction=correction, keepdims=keepdims))
 
 
@@ -455,8 +454,6 @@ def diff(
         >>> print(px.diff(x, n=2), px.diff(x, prepend=px.asarray([0])))
         [2 2] [1 3 5 7]
     """
-    from .elementwise import not_equal, subtract
-
     need_array(x, "diff")
     if need_int(n, "diff: n") < 0:
         raise ValueError(f"diff takes n >= 0, got {n}")
@@ -466,8 +463,6 @@ def diff(
         if part is not None:
             need_array(part, f"diff: {name}")
     if len(parts) > 1:
-        from .manipulation import concat
-
         x = concat(parts, axis=axis)
     for _ in range(n):
         extent = builtins.max(x.shape[axis] - 1, 0)
