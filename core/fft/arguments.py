@@ -44,8 +44,10 @@ def places_of(
     asked: list[int | None] = [None] * len(places) if s is None else list(s)
     if len(asked) != len(places):
         raise ValueError(f"{name}: s {s} and axes {tuple(axes)} differ in length")
-    for place, length in zip(places, asked, strict=True):
-        need_length(name, x, place, x.shape[place] if length is None else length)
+    for place, wish in zip(places, asked, strict=True):
+        length = x.shape[place] if wish is None else wish
+        if type(length) is not int or length < 1:
+            need_length(name, x, place, length)
     if x.dtype.itemsize == 2:
         raise TypeError(f"{name} is not defined for {x.dtype}; convert to float32")
     return places, asked

@@ -59,7 +59,8 @@ def hermitian_axes(
         raise ValueError(f"{name} needs an axis, got axes ()")
     *others, last = places
     n = 2 * (x.shape[last] - 1) if asked[-1] is None else asked[-1]
-    need_length(name, x, last, n)
+    if n < 1:
+        need_length(name, x, last, n)
     made = cast(x, complex_of(x.dtype))
     for axis, length in zip(others, asked[:-1], strict=True):
         count = made.shape[axis] if length is None else length
