@@ -116,8 +116,7 @@ class BuildChanged(build_ext):
     def finalize_options(self) -> None:
         """Add the fronts, or remove those that were compiled in place: they would hide changes."""
         if self.fronts or not (self.inplace or self.editable_mode):
-            # annotations say what type checkers know: not that ints have 64 bits
-            self.distribution.ext_modules += translated(fronts(), annotation_typing=False)
+            self.distribution.ext_modules += fronts()
         else:
             for room in FRONTS:
                 for compiled in (ROOT / "core" / room).glob("*.so"):
@@ -125,7 +124,12 @@ class BuildChanged(build_ext):
         super().finalize_options()
 
     def build_extensions(self) -> None:
-        """Let the compiler list what a file includes, beside its object."""
+        """Translate the fronts; let the compiler list what a file includes, beside its object."""
+        plain = [each for each in self.extensions if each.sources[0].endswith(".py")]
+        # annotations say what type checkers know: not that ints have 64 bits
+        made = {each.name: each.sources for each in translated(plain, annotation_typing=False)}
+        for each in plain:
+            each.sources = made[each.name]
         compile_always = self.compiler._compile
         cores = BoundedSemaphore(os.cpu_count() or 1)
 
