@@ -1,29 +1,58 @@
 """NVIDIA's libraries through CuPy, where it is installed: ``reproducible`` kernels.
 
-CuPy is imported at the first launch that needs it. Its functions get addresses and numbers alone:
-memory and streams are ours.
+CuPy is imported at the first launch that needs it. Memory and streams are ours: its functions get
+addresses and numbers, and what they allocate comes from the device's pool.
 """
 
 from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module, metadata
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from phalanx.device_code.recipe import Recipe
-from phalanx.errors import LaunchError
-from phalanx.vendor import ForkSafeLock
 
 _PACKAGES = ("cupy-cuda13x", "cupy-cuda12x", "cupy")
-#: Of each module of CuPy's: what its errors are called, and how people call the library.
-_ERRORS = {"cublas": "CUBLASError", "cusolver": "CUSOLVERError"}
-NAMES = {"cublas": "cuBLAS", "cusolver": "cuSOLVER"}
-_PREPARE = {"cublas": lambda lib, handle: lib.setMathMode(handle, lib.CUBLAS_DEFAULT_MATH)}
+
+
+class Library(NamedTuple):
+    """A library of NVIDIA's as CuPy has it.
+
+    Attributes:
+        title: as people call it.
+        module: CuPy's.
+        error: the name of the module's exception; a RuntimeError where it has none.
+        needs: the first version of CuPy that has what our calls need; and why.
+        file: what the package ``cuda-pathfinder`` knows it by, if it is a file of its own.
+    """
+
+    title: str
+    module: str
+    error: str = ""
+    needs: tuple[int, int] = (0, 0)
+    why: str = ""
+    file: str = ""
+
+
+LIBRARIES = {
+    "cublas": Library(
+        "cuBLAS", "cupy_backends.cuda.libs.cublas", error="CUBLASError", file="cublas"
+    ),
+    "cusolver": Library(
+        "cuSOLVER", "cupy_backends.cuda.libs.cusolver", error="CUSOLVERError", file="cusolver"
+    ),
+    "cufft": Library(
+        "cuFFT", "cupy.cuda.cufft", "CuFFTError", (14, 0), "which takes streams of others", "cufft"
+    ),
+    "thrust": Library(
+        "CUB", "cupy.cuda.thrust", "", (14, 1), "whose sorts tell that memory has run out"
+    ),
+}
 #: Why a library cannot be used, though CuPy is installed.
 _problems: dict[str, str] = {}
 
@@ -36,7 +65,7 @@ class LibraryRecipe(Recipe):
 class LibraryEnv(Protocol):
     """What launches of these kernels need besides an `Env`."""
 
-    def library(self, name: str) -> AbstractContextManager[tuple[Any, int]]:
+    def library(self, name: str) -> AbstractContextManager[tuple[Any, Any]]:
         """Return the module of a library and its handle for the stream, for calls in the block.
 
         Raises:
@@ -78,17 +107,32 @@ def wrong_package(version: tuple[int, int]) -> tuple[str, str]:
 def provider(name: str) -> str:
     """Return where kernels of a library are from, empty if they cannot be had; imports nothing."""
     version = "" if name in _problems else _version()
-    return f"cupy {version} ({NAMES[name]})" if version else ""
+    return f"cupy {version} ({LIBRARIES[name].title})" if version and not _is_old(name) else ""
+
+
+def _is_old(name: str) -> bool:
+    """Return whether CuPy is of a version without what calls of a library need."""
+    return tuple(map(int, re.findall(r"\d+", _version())[:2])) < LIBRARIES[name].needs
 
 
 def told() -> str:
     """Return what there is, for ``phalanx why``; imports nothing."""
     if not _version():
-        return f"without CuPy there are no kernels of {' and '.join(NAMES.values())}"
-    here = [title for name, title in NAMES.items() if name not in _problems]
-    lost = [f"{NAMES[name]} cannot be used ({why})" for name, why in _problems.items()]
-    has = [f"CuPy {_version()} has {' and '.join(here)} for the mode 'reproducible'"]
-    return "; ".join((has if here else []) + lost)
+        return f"without CuPy there are no kernels of {_listed(LIBRARIES)}"
+    here = [name for name in LIBRARIES if name not in _problems and not _is_old(name)]
+    has = f"CuPy {_version()} has {_listed(here)} for the mode 'reproducible'"
+    lost = [f"{LIBRARIES[name].title} cannot be used ({why})" for name, why in _problems.items()]
+    old = [
+        f"{library.title} needs CuPy {'.'.join(map(str, library.needs))}, {library.why}"
+        for name, library in LIBRARIES.items()
+        if name not in _problems and _is_old(name)
+    ]
+    return "; ".join([*([has] if here else []), *lost, *old])
+
+
+def _listed(names: Iterable[str]) -> str:
+    *most, last = [LIBRARIES[name].title for name in names]
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 @cache
@@ -99,87 +143,36 @@ def load(name: str) -> Any:
         ImportError: CuPy or the library is not there.
     """
     import_module("cupy")
-    with contextlib.suppress(ImportError, RuntimeError):  # libraries of PyPI's packages
-        import_module("cuda.pathfinder").load_nvidia_dynamic_lib(name)
-    return import_module(f"cupy_backends.cuda.libs.{name}")
+    library = LIBRARIES[name]
+    if library.file:
+        with contextlib.suppress(ImportError, RuntimeError):  # libraries of PyPI's packages
+            import_module("cuda.pathfinder").load_nvidia_dynamic_lib(library.file)
+    return import_module(library.module)
 
 
-def run_or_else(env: Any, name: str, calls: Callable[[Any, int], None]) -> bool:
+@cache
+def cupy_cuda() -> Any:
+    """Return CuPy's module for streams and memory; behind `load`."""
+    return import_module("cupy.cuda")
+
+
+def run_or_else(env: Any, name: str, calls: Callable[[Any, Any], None]) -> bool:
     """Let calls of a library run; ``False`` if it cannot be loaded, which is told once."""
     if name in _problems:
         return False
+    title = LIBRARIES[name].title
     try:
-        with env.library(name) as (library, handle):
-            calls(library, handle)
+        with env.library(name) as found:
+            calls(*found)
     except ImportError as error:
         _problems[name] = " ".join(str(error).split())
         import warnings
 
         warnings.warn(
-            f"{NAMES[name]} cannot be used ({error}), so the kernels of class 'bitwise' serve: "
+            f"{title} cannot be used ({error}), so the kernels of class 'bitwise' serve: "
             'pip install "cupy-cuda12x[ctk]" brings it',
             RuntimeWarning,
             stacklevel=2,
         )
         return False
     return True
-
-
-class Libraries:
-    """The handles of one device, one for each stream. Safe from any thread.
-
-    NVIDIA promises the same bits from run to run where a handle works on one stream (cuBLAS 12.9,
-    "Results Reproducibility"). Calls come in the device's context.
-    """
-
-    def __init__(self) -> None:
-        self._lock = ForkSafeLock()
-        self._handles: dict[tuple[str, int], tuple[Any, int]] = {}
-
-    @contextlib.contextmanager
-    def use(self, name: str, stream: int, what: str) -> Iterator[tuple[Any, int]]:
-        """Return a library and its handle for a stream; see `LibraryEnv.library`.
-
-        A handle is nobody else's in the block; ``what`` names the launch in errors.
-        """
-        with self._lock:
-            library = load(name)
-            try:
-                yield library, self._handle(library, name, stream)
-            except getattr(library, _ERRORS[name]) as error:
-                raise LaunchError(
-                    f"{what} by {NAMES[name]}: {error}",
-                    remedy="phalanx.empty_cache() helps if it lacks memory, another package of "
-                    "CuPy if that is for a newer CUDA than the driver's; or use the mode 'bitwise'",
-                ) from error
-
-    def _handle(self, library: Any, name: str, stream: int) -> int:
-        found = self._handles.get((name, stream))
-        if found is not None:
-            return found[1]
-        handle: int = library.create()
-        try:
-            library.setStream(handle, stream)
-            if name in _PREPARE:
-                _PREPARE[name](library, handle)
-        except BaseException:
-            _destroy(library, handle)
-            raise
-        self._handles[name, stream] = library, handle
-        return handle
-
-    def forget(self, stream: int) -> None:
-        """Destroy the handles of a stream that ends."""
-        with self._lock:
-            for key in [key for key in self._handles if key[1] == stream]:
-                _destroy(*self._handles.pop(key))
-
-    def close(self) -> None:
-        """Destroy all handles."""
-        for _, stream in list(self._handles):
-            self.forget(stream)
-
-
-def _destroy(library: Any, handle: int) -> None:
-    with contextlib.suppress(RuntimeError):
-        library.destroy(handle)

@@ -51,10 +51,10 @@ class Form(NamedTuple):
         return f"#define FORM {self.number}\n#define CODE {self.code}\n{pair}"
 
 
-_SMALL_KEY = Form(0, "u32", "uint32")
-_LARGE_KEY = Form(0, "u64", "uint64")
-_PACKED = Form(1, "u64", "uint64")
-_PAIR = Form(2, "pair", "complex128")
+SMALL_KEY = Form(0, "u32", "uint32")
+LARGE_KEY = Form(0, "u64", "uint64")
+PACKED = Form(1, "u64", "uint64")
+PAIR = Form(2, "pair", "complex128")
 
 
 def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Recipe | None:
@@ -76,7 +76,7 @@ class Sorting:
     def __init__(self, dtype: str, traits: Traits, *, arg: bool) -> None:
         self.traits = traits
         self._bits = 8 * ITEMSIZE[dtype]
-        self._arg = arg
+        self.arg = arg
         facts = DTYPES[dtype]
         is_float = facts.kind == "f"
         names = {
@@ -102,14 +102,14 @@ class Sorting:
 
     def recipe(self) -> Recipe:
         """Return the recipe."""
-        first = self.program(self.form(1), 1, self._most_lanes(self.form(1)))
+        first = self.program(self.form(1), 1, self.most_lanes(self.form(1)))
         return Recipe((first,), self.launch, error_bound=0.0)
 
     def form(self, n: int) -> Form:
         """Return what rows of n elements are sorted as."""
-        if self._arg:
-            return _PACKED if self._bits <= 32 and n <= 2**32 else _PAIR
-        return _SMALL_KEY if self._bits <= 32 else _LARGE_KEY
+        if self.arg:
+            return PACKED if self._bits <= 32 and n <= 2**32 else PAIR
+        return SMALL_KEY if self._bits <= 32 else LARGE_KEY
 
     def program(self, form: Form, rank: int, group: int, *, wide: bool = False) -> Program:
         """Return the program for a form, so many axes of rows, and groups that sort blocks."""
@@ -121,7 +121,7 @@ class Sorting:
             found = self._programs.setdefault(key, Program(source, ("order",)))
         return found
 
-    def _most_lanes(self, form: Form) -> int:
+    def most_lanes(self, form: Form) -> int:
         """The largest group that the device has local memory for: a power of two."""
         room = self.traits.local_memory // (ITEMSIZE[form.dtype] * _RUN)
         group = 1
@@ -161,7 +161,7 @@ class Sorting:
         first, rows, n = sizes
         form = self.form(n)
         wide = axes.wide or (first + rows) * n >= 2**31
-        group = self._most_lanes(form)
+        group = self.most_lanes(form)
         program = self.program(form, axes.rank, group, wide=wide)
         while group > 1 and group > env.group_limit(env.kernel(program, "blocks")):
             group //= 2  # this kernel takes smaller groups than the device does at best
@@ -170,12 +170,19 @@ class Sorting:
         self._check_room(env, form, count)
         codes = env.scratch(count, form.dtype)
         size = (self._groups(count, group) * group,)
-        encode, decode = (env.kernel(program, name) for name in ("encode", "decode"))
+        encode = env.kernel(program, "encode")
         source, target = ends
         call = (packed, first, count, n)
         env.enqueue(encode, size, (group,), source, codes, *call, steps[0], flip)
         codes = self.sorted(env, program, form, codes, (rows, n, group))
+        program = self.decoder(program, axes.rank, group, wide=wide)
+        decode = env.kernel(program, "decode")
         env.enqueue(decode, size, (group,), codes, target, *call, steps[1], flip)
+
+    def decoder(self, program: Program, rank: int, group: int, *, wide: bool) -> Program:
+        """Return the program that makes results of what `sorted` leaves, beside that of codes."""
+        del rank, group, wide
+        return program
 
     def _check_room(self, env: Env, form: Form, count: int) -> None:
         """Raise OutOfMemoryError where codes are more than the device gives in one piece."""
@@ -183,7 +190,7 @@ class Sorting:
         if size > self.traits.max_allocation:
             name = env.stream.device.name
             raise OutOfMemoryError(
-                f"{'argsort' if self._arg else 'sort'} of a row of {count} elements of "
+                f"{'argsort' if self.arg else 'sort'} of a row of {count} elements of "
                 f"{self._bits} bits on {name} needs {size} bytes in one piece, and the device "
                 f"gives at most {self.traits.max_allocation}",
                 remedy="sort parts of the row and merge them, or sort it on another device",

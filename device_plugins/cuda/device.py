@@ -18,10 +18,11 @@ from phalanx.device_code.table import KernelTable
 from phalanx.device_plugins.cache_folder import default_folder
 from phalanx.device_plugins.listed import fork_error
 from phalanx.errors import ClosedError, CompileError, DeviceLostError
-from phalanx.kernels_cuda import cublas, cusolver, find
-from phalanx.kernels_cuda.libraries import Libraries, LibraryRecipe
+from phalanx.kernels_cuda import cub, cublas, cufft, cusolver, find
+from phalanx.kernels_cuda.libraries import LibraryRecipe
 from phalanx.kernels_cuda.nvrtc import Compiler
 from phalanx.kernels_cuda.programs import CudaPrograms
+from phalanx.kernels_cuda.sessions import Libraries
 from phalanx.vendor import (
     LEAST_STAGED,
     Array,
@@ -191,9 +192,11 @@ class CudaDevice(CudaStreams):
         return int(free), int(total[0])
 
     def trim(self) -> None:
-        """Give the pinned memory for large copies back to the system."""
+        """Give back the pinned memory for large copies, and what libraries can make again."""
         self.check()
         self.staging.trim()
+        with self.context.current():
+            self.libraries.trim()
 
     def copy(self, dst: Place, src: Place, size: int, *, stream: Stream) -> None:
         """Enqueue a copy."""
@@ -258,7 +261,12 @@ class CudaDevice(CudaStreams):
     def alternatives(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Sequence[Kernel]:
         """Return the kernels of NVIDIA's libraries, where CuPy is installed."""
         del layout  # theirs take any
-        return (*cublas.kernels_of(op, dtypes), *cusolver.kernels_of(op, dtypes))
+        return (
+            *cublas.kernels_of(op, dtypes),
+            *cusolver.kernels_of(op, dtypes),
+            *cufft.kernels_of(op, dtypes),
+            *cub.kernels_of(op, dtypes, self.traits),
+        )
 
     def compile_ahead(self, kernel: Kernel) -> tuple[int, int]:
         """Compile a kernel's commonest programs, or find them in the cache on disk."""

@@ -85,7 +85,7 @@ class LaunchEnv(launch.LaunchEnv):
             raise refused(self._device, self._queue, code, kernel.name, self.what(), *sizes)
 
     @contextlib.contextmanager
-    def library(self, name: str) -> Iterator[tuple[Any, int]]:
+    def library(self, name: str) -> Iterator[tuple[Any, Any]]:
         """Let a library of NVIDIA's work on the stream; see `LibraryEnv.library`."""
         device, queue = self._device, self._queue
         queue.labels.append(self._label)

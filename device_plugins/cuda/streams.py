@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
-from phalanx.kernels_cuda.libraries import Libraries
+from phalanx.kernels_cuda.sessions import Libraries
 from phalanx.vendor import OpenDevice
 
 from .api import Api, Context, CudaError

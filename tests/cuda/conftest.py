@@ -11,9 +11,11 @@ import phalanx as px
 import pytest
 from fake_cuda.kit import Card
 from fake_cuda.library import FakeCuda
+from fake_cuda.library_kit import Here
 from phalanx.discovery.plugins import host
 from phalanx.driver import Driver
 from phalanx.errors import DeviceLostError
+from phalanx.kernels_cuda import libraries
 
 
 @pytest.fixture(autouse=True)
@@ -45,3 +47,17 @@ def make_card(drivers: dict[str, Driver]) -> Iterator[Callable[..., Card]]:
 def card(make_card: Callable[..., Card]) -> Card:
     """One card without faults."""
     return make_card()
+
+
+@pytest.fixture
+def here(card: Card, monkeypatch: pytest.MonkeyPatch) -> Iterator[Here]:
+    """The mode ``reproducible`` is in force, and CuPy seems to be installed."""
+    made = Here(card)
+    monkeypatch.setattr(libraries, "_version", lambda: "14.2.0")
+    monkeypatch.setattr(libraries, "load", made.load)
+    monkeypatch.setattr(libraries, "cupy_cuda", lambda: made.cuda)
+    monkeypatch.setattr(libraries, "_problems", {})
+    px.use_deterministic_algorithms("reproducible")
+    with px.device(card.device):
+        yield made
+    px.use_deterministic_algorithms(None)

@@ -1,4 +1,4 @@
-"""cuBLAS and cuSOLVER through CuPy under the mode ``reproducible``, on stand-ins for both."""
+"""NVIDIA's libraries through CuPy under the mode ``reproducible``, on stand-ins for all."""
 
 from __future__ import annotations
 
@@ -6,67 +6,30 @@ import itertools
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import phalanx as px
 import pytest
-from array_kit import LAYOUTS, generator
+from array_kit import LAYOUTS
+from fake_cuda import cupy_cuda, numeric
 from fake_cuda.kit import Card
-from fake_cuda.numeric import SIGNATURES, FakeCublas, FakeCusolver
+from fake_cuda.library_kit import DTYPES, Here, close, drawn
 from phalanx import linalg
 from phalanx.errors import LaunchError
 from phalanx.kernels_cuda import libraries
 
 pytestmark = pytest.mark.needs_cpu
-DTYPES = ("float32", "float64", "complex64", "complex128")
 LETTERS = dict(zip(DTYPES, "sdcz", strict=True))
-EPS = {name: float(np.finfo(name).eps) for name in DTYPES}
-
-
-@dataclass
-class Here:
-    """A card, and what stands for the libraries."""
-
-    card: Card
-    cublas: FakeCublas
-    cusolver: FakeCusolver
-
-    def load(self, name: str) -> Any:
-        return {"cublas": self.cublas, "cusolver": self.cusolver}[name]
-
-
-@pytest.fixture
-def here(card: Card, monkeypatch: pytest.MonkeyPatch) -> Iterator[Here]:
-    """The mode is in force, and CuPy seems to be installed."""
-    made = Here(card, FakeCublas(card.library), FakeCusolver(card.library))
-    monkeypatch.setattr(libraries, "_version", lambda: "14.2.0")
-    monkeypatch.setattr(libraries, "load", made.load)
-    monkeypatch.setattr(libraries, "_problems", {})
-    px.use_deterministic_algorithms("reproducible")
-    with px.device(card.device):
-        yield made
-    px.use_deterministic_algorithms(None)
-
-
-def drawn(name: str, *shape: int) -> np.ndarray[Any, Any]:
-    rng = generator("libraries", name, shape)
-    x = rng.standard_normal(shape)
-    return (x + (1j * rng.standard_normal(shape) if name[0] == "c" else 0)).astype(name)
-
-
-def close(found: Any, want: Any, name: str, n: int) -> None:
-    error = float(np.abs(np.asarray(found) - want).max(initial=0))
-    assert error <= 30 * max(n, 1) * EPS[name], error
+SIGNATURES = numeric.SIGNATURES | cupy_cuda.SIGNATURES
 
 
 class TestWhatThereIs:
     def test_both_classes_are_listed(self, here: Here) -> None:
-        for op in ("matmul", "cholesky", "eigh"):
+        titles = {"matmul": "cuBLAS", "cholesky": "cuSOLVER", "eigh": "cuSOLVER"}
+        for op, title in (titles | {"fft": "cuFFT", "sort": "CUB", "argsort": "CUB"}).items():
             found = {(k.determinism, k.provider) for k in px.kernels(op) if "64" in k.dtypes[0]}
-            title = "cuBLAS" if op == "matmul" else "cuSOLVER"
             assert ("reproducible", f"cupy 14.2.0 ({title})") in found
             assert ("bitwise", "phalanx.kernels_cuda") in found
         assert {k.determinism for k in px.kernels("matmul") if "int" in k.dtypes[0]} == {"bitwise"}
@@ -90,7 +53,41 @@ class TestWhatThereIs:
         x @ x
         assert not here.cublas.calls
         assert {k.determinism for k in px.kernels("matmul")} == {"bitwise"}
-        assert "without CuPy there are no kernels of cuBLAS and cuSOLVER" in why(here)
+        assert "without CuPy there are no kernels of cuBLAS, cuSOLVER, cuFFT and CUB" in here.why()
+
+    @pytest.mark.parametrize(
+        ("version", "there", "told"),
+        [
+            (
+                "13.6.0",
+                {"cuBLAS"},
+                "cuFFT needs CuPy 14.0, which takes streams of others; CUB needs",
+            ),
+            (
+                "14.0.1",
+                {"cuBLAS", "cuFFT"},
+                "CUB needs CuPy 14.1, whose sorts tell that memory has",
+            ),
+            ("14.1.0rc1", {"cuBLAS", "cuFFT", "CUB"}, "has cuBLAS, cuSOLVER, cuFFT and CUB for"),
+        ],
+    )
+    def test_an_old_cupy(
+        self,
+        here: Here,
+        monkeypatch: pytest.MonkeyPatch,
+        version: str,
+        there: set[str],
+        told: str,
+    ) -> None:
+        monkeypatch.setattr(libraries, "_version", lambda: version)
+        titles = {"matmul": "cuBLAS", "fft": "cuFFT", "sort": "CUB"}
+        for op, title in titles.items():
+            providers = {k.provider for k in px.kernels(op)}
+            assert (f"cupy {version} ({title})" in providers) == (title in there)
+        assert told in here.why()
+        px.use_deterministic_algorithms("reproducible")
+        px.fft.fft(px.asarray(drawn("complex64", 4)))
+        assert bool(here.cufft.calls) == ("cuFFT" in there)
 
     def test_a_library_that_cannot_be_loaded_is_told_once(
         self, here: Here, monkeypatch: pytest.MonkeyPatch
@@ -101,7 +98,10 @@ class TestWhatThereIs:
             return here.load(name)
 
         monkeypatch.setattr(libraries, "load", load)
-        assert "CuPy 14.2.0 has cuBLAS and cuSOLVER for the mode 'reproducible'" in why(here)
+        assert (
+            "CuPy 14.2.0 has cuBLAS, cuSOLVER, cuFFT and CUB for the mode 'reproducible'"
+            in here.why()
+        )
         host = drawn("float64", 9, 9)
         x = px.asarray(host)
         with pytest.warns(RuntimeWarning, match="cuBLAS cannot be used .*so.12.*pip install"):
@@ -109,8 +109,8 @@ class TestWhatThereIs:
         close(px.asnumpy(made), host @ host, "float64", 9)
         x @ x
         assert {k.determinism for k in px.kernels("matmul")} == {"bitwise"}
-        told = why(here)
-        assert "CuPy 14.2.0 has cuSOLVER" in told
+        told = here.why()
+        assert "CuPy 14.2.0 has cuSOLVER, cuFFT and CUB for" in told
         assert "cuBLAS cannot be used (libcublas.so.12" in told
 
     def test_listing_imports_nothing(self) -> None:
@@ -138,10 +138,6 @@ def test_the_parameters_are_cupys(module: str) -> None:
     assert len(told) == len(wanted), run.stderr
     for found, (name, parameters) in zip(told, wanted.items(), strict=True):
         assert found.startswith(f"{name}({parameters})")
-
-
-def why(here: Here) -> str:
-    return " ".join(step.detail for step in here.card.driver.explain())
 
 
 class TestProducts:

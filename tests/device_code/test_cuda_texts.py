@@ -6,9 +6,10 @@ import itertools
 import re
 
 import pytest
+from emulated.driver import TRAITS
 from phalanx import device_code
 from phalanx.device_code.recipe import Program
-from phalanx.kernels_cuda import cusolver, libraries
+from phalanx.kernels_cuda import cub, cusolver, libraries
 from phalanx.kernels_cuda.dialect import DIALECT
 from phalanx.optable import OPS, Structure
 
@@ -43,13 +44,25 @@ def test_compiles_without_contraction(op: str, dtypes: tuple[str, ...]) -> None:
         assert problem(text.program, capability=capability) == "", text.program.source
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
-def test_what_stands_around_a_library_compiles(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("op", "dtype"),
+    [
+        *(("eigh", dtype) for dtype in ("float32", "float64", "complex64", "complex128")),
+        *(("argsort", dtype) for dtype in ("float32", "int64", "float64")),
+    ],
+)
+def test_what_stands_around_a_library_compiles(
+    op: str, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(libraries, "_version", lambda: "14.2.0")
-    (kernel,) = cusolver.kernels_of("eigh", (dtype, dtype))
-    (program,) = kernel.handle.programs
-    for capability in CAPABILITIES:
-        assert problem(program, capability=capability) == ""
+    (kernel,) = (
+        cusolver.kernels_of(op, (dtype, dtype))
+        if op == "eigh"
+        else cub.kernels_of(op, (dtype, "int64"), TRAITS)
+    )
+    for program in kernel.handle.programs:
+        for capability in CAPABILITIES:
+            assert problem(program, capability=capability) == ""
 
 
 @pytest.mark.parametrize("number", [0, 1])
