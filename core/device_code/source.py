@@ -27,6 +27,7 @@ _WITHOUT_DOUBLE = (
 )
 #: Headers whose functions have forms in pairs of float32, for devices where double is slow.
 _BY_PAIRS = (
+    "real_basic",
     "real_cbrt",
     "real_erf",
     "real_exp",

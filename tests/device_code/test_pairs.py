@@ -46,7 +46,28 @@ def test_results_of_two_operands_are_those_of_double(name: str) -> None:
     for kind, (a, b) in drawn.items():
         wrong, decided = pairs_of_two.check(name, a, b)
         assert not wrong
-        assert kind != "common" or 0 < 100 * decided < len(a)
+        if kind == "common":
+            assert 100 * decided < len(a)
+            assert bool(decided) != (name in pairs_of_two.WITHOUT_DOUBT)
+
+
+@pytest.mark.parametrize(
+    ("name", "right", "off"),
+    [
+        ("floor_divide", "? n - 1.0f : n;", "? n : n;"),
+        ("remainder", "r = phx_fmaf(1.0f - n, b, a);", ";"),
+        ("remainder", "if (phx_fabsf(b) == PHX_INFF)", "if (0)"),
+        ("floor_divide", "QUOTIENT 8388608.0f", "QUOTIENT 1e30f"),
+    ],
+)
+def test_a_step_of_a_quotient_less_is_seen(name: str, right: str, off: str) -> None:
+    def edit(text: str) -> str:
+        assert text.count(right) == 1
+        return text.replace(right, off)
+
+    drawn = list(pairs_of_two.operands(1 << 17, np.random.default_rng(7)).values())
+    drawn.append((np.float32([1, -1]), np.float32([np.inf, np.inf])))
+    assert any(pairs_of_two.check(name, a, b, edit)[0] for a, b in drawn)
 
 
 @pytest.mark.parametrize("name", ["pow", "logaddexp"])

@@ -21,6 +21,9 @@ from .pairs import MARK, Edit, library, text_of
 Floats = npt.NDArray[np.float32]
 #: The header of each.
 HEADERS = {"pow": "real_pow", "atan2": "real_trig", "hypot": "real_pow", "logaddexp": "real_log"}
+#: Whose common operands never need double.
+WITHOUT_DOUBT = {"floor_divide": "real_basic", "remainder": "real_basic"}
+HEADERS |= WITHOUT_DOUBT
 
 _LOOPS = """
 extern "C" void results(const f32 *x, const f32 *w, u32 *y, u32 *wide, i64 n) {{
@@ -53,12 +56,14 @@ def operands(count: int, rng: np.random.Generator) -> dict[str, tuple[Floats, Fl
     near_one = (1 + rng.standard_normal(count) * 2.0**-10).astype(np.float32)
     large = (rng.standard_normal(count) * 2.0**10).astype(np.float32)
     same_size = common[0] * near_one
+    multiple = (common[1] * rng.integers(-(2**22), 2**22, count)).astype(np.float32)
     return {
         "any": (any_bits[0], any_bits[1]),
         "common": (np.abs(common[0]), common[1]),
         "whole": (few_bits, whole),
         "near one": (near_one, large),
         "of one size": (common[0], same_size),
+        "multiples": (multiple, common[1]),
     }
 
 
