@@ -22,8 +22,8 @@ TORCH ?= torch==2.13.0
 JOBS ?= 2
 # Of `make stress`, and of each program of `make sanitize`.
 MINUTES ?= 2
-# Of `make texts`: comparisons of bits with cpu:0, for dtypes of each kind and size.
-EMULATED ?= --group bitwise $(addprefix --dtype ,bool int8 int64 float16 float32 float64 complex64)
+# Of `make texts`: comparisons of bits with cpu:0, of every overload.
+EMULATED ?= --group bitwise
 SECONDS ?= 20
 CASES ?= 100000
 
@@ -125,6 +125,7 @@ test-all: ## all tests, all devices, sanitizers, Oclgrind, the model, all texts 
 texts: $(VENV)/.test ## every expression and form of kernels for GPUs: CUDA's compiler, and on emulated work-items
 	cd tests && $(RUN) ../$(BIN)/python -m device_code.cuda --quick
 	$(RUN) $(BIN)/python tests/conformance/certify_all.py emulated:0 $(EMULATED)
+	cd tests && $(RUN) ../$(BIN)/python -m emulated.forms --jobs $(JOBS)
 
 compatibility: $(VENV)/.test ## others' libraries on top, and their tests, on cpu:0 and opencl:1; ARGS=--help; writes docs/compatibility.md
 	$(PYTHON) -m venv $(VENV)-compatibility
