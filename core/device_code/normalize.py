@@ -4,7 +4,9 @@ Rows that a group holds in registers, which are up to eight blocks of float32, a
 kernel: memory is read once, and each exponential computed once. Longer ones, and columns side by
 side, take the centre (the maximum or the mean) and the sum of what is made of the elements as
 reductions, then one pass over the elements. Those compute exponentials twice: to keep them in
-memory in between would save a few operations and cost one more pass of writes.
+memory in between costs a write and a read more of each. In the time of these 8 bytes an RTX 4090
+has some 330 operations of float32, an H200 some 55 (NVIDIA's data sheets: 82.6 and 67 TFLOPS of two
+operations, 1.0 and 4.8 TB/s), and the exponential of softmax_exp.h is 15.
 """
 
 from __future__ import annotations
