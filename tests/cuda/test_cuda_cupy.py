@@ -13,6 +13,7 @@ import pytest
 from array_kit import LAYOUTS
 from fake_cuda.kit import Card
 from fake_cuda.library_kit import Here, close, drawn
+from gpu import libraries as on_a_card
 from phalanx.device_code.sort import Sorting
 from phalanx.errors import LaunchError, OutOfMemoryError
 from phalanx.kernels_cuda import libraries
@@ -171,6 +172,37 @@ def in_mode(mode: str) -> Iterator[None]:
     former = px.use_deterministic_algorithms(mode)
     yield
     px.use_deterministic_algorithms(former)
+
+
+class TestOnACard:
+    """What `make gpu` does with the libraries, on stand-ins."""
+
+    @pytest.fixture(autouse=True)
+    def _rows_are_long(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(Sorting, "digits_from", 300)
+
+    def test_all_is_right(
+        self, here: Here, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setattr(on_a_card, "works", lambda *_, works=on_a_card.works: works(66, 300))
+        assert on_a_card.main(str(here.card.device)) == 0
+        told = capsys.readouterr().out
+        assert told.count("(CUB): right") == 8
+        assert told.count("(cuBLAS): right") == told.count("(cuFFT): right") == 4
+        assert told.count("(cuSOLVER): right") == 8
+        for calls in (here.cublas.calls, here.cusolver.calls, here.cufft.calls, here.thrust.calls):
+            assert calls
+
+    @pytest.mark.parametrize("op", ["sort", "fft"])
+    def test_a_wrong_library_is_seen(
+        self, here: Here, monkeypatch: pytest.MonkeyPatch, op: str
+    ) -> None:
+        """Keys that are not sorted; a transform in the wrong direction."""
+        monkeypatch.setattr(here.thrust, "sort", lambda *_: None)
+        monkeypatch.setattr(here.cufft, "CUFFT_FORWARD", 1)
+        (work, *_) = (work for work in on_a_card.works(66, 300) if work.op == op)
+        found = on_a_card.problem(work, str(here.card.device))
+        assert found.startswith({"sort": "not the bits", "fft": "an error of"}[op])
 
 
 class TestSorts:

@@ -63,6 +63,13 @@ def steps(device: str, folder: Path, *, quick: bool) -> Iterator[Step]:
             (("PHALANX_TEST_DEVICES", device),),
             needs=("pytest", "hypothesis"),
         )
+    yield Step(
+        "libraries",
+        "NVIDIA's libraries are right and repeat their bits; sorts have ours",
+        (sys.executable, "-m", "gpu.libraries", device),
+        (("PYTHONPATH", str(TESTS)),),
+        needs=("cupy",),
+    )
     stress = (sys.executable, "-m", "stress", "--minutes", "0.5" if quick else "2")
     yield Step(
         "stress",
