@@ -68,6 +68,18 @@ class Answer:
         return self.message.startswith(HUNG)
 
 
+def _plugins(device: str) -> str:
+    """Return the plugins of a device and of ``cpu:0``, as in ``PHALANX_PLUGINS``.
+
+    Another's library may handle signals: with PoCL's in the process, a division by zero ends none.
+    """
+    import phalanx as px
+    from phalanx.discovery.plugins import host
+
+    drivers = {device.partition(":")[0], *(one.driver.name for one in px.devices("cpu")[:1])}
+    return ",".join(plugin.name for plugin in host().plugins() if drivers & set(plugin.drivers))
+
+
 class Crew:
     """The suite on a device, collected once; each order is carried out in a process of its own."""
 
@@ -93,7 +105,11 @@ class Crew:
             stdout=self._log,
             stderr=subprocess.STDOUT,
             # a child forks with what has threads: libraries of linear algebra must not
-            env={**environment(), "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+            env={
+                **environment(),
+                **{"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+                "PHALANX_PLUGINS": _plugins(self._device),
+            },
             pass_fds=(writer,),
         )
         os.close(writer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -67,11 +68,16 @@ class Functions:
         return found
 
     def _listed(self, begin: int, end: int) -> set[str]:
-        """Return the functions that the lines of a span name, if it is in no function."""
+        """Return the functions that the row of a span names, if it is in no function.
+
+        A row of a table begins behind the one before, and may have several lines.
+        """
         if any(self._items[number].is_function for number in self._at(begin, end)):
             return set()
-        first, last = self.text.rfind("\n", 0, begin) + 1, self.text.find("\n", end)
-        names = set(NAME.findall(self.text[first : last if last >= 0 else None]))
+        last = _ROW_END.search(self.text, end)
+        row = self.text[: last.start() if last else None]
+        first = max((found.end() for found in _ROW_END.finditer(row, 0, begin)), default=0)
+        names = set(NAME.findall(row[first:]))
         return {
             n
             for n in names
@@ -127,6 +133,8 @@ class Functions:
         return range(max(0, first), bisect_right(self._starts, max(begin, end - 1)))
 
 
+#: How a row of a table ends, and what comes before the first.
+_ROW_END = re.compile(r"(?:\},?|= *\{|;) *$", re.MULTILINE)
 #: From a table or a type to what uses it, and on from there if that is another of these.
 _STEPS = 3
 

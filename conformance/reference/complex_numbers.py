@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
@@ -17,6 +18,10 @@ from .ulp import WIDE, WIDE_BITS
 from .values import HostArray
 
 _PRECISION = 260
+#: On an axis with a branch cut, a zero is taken for so small a number of its sign: the limit
+#: from that side (C11, 7.3.3). Functions that nearly are their operand need as many more bits.
+_BESIDE = mpmath.ldexp(1, -6000)
+_BESIDE_PRECISION = 2600
 
 
 def _round(a: HostArray) -> HostArray:
@@ -67,12 +72,14 @@ _ARITHMETIC: dict[str, Callable[..., Any]] = {
 }
 _MPMATH: dict[str, Callable[..., Any]] = {
     **_ARITHMETIC,
+    "pow": mpmath.power,
     **{op: getattr(mpmath, op) for op in (*_ENTIRE, *_CUT) if op != "expm1"},
     "expm1": lambda a: mpmath.exp(a) - 1,
     "log1p": lambda a: mpmath.log(1 + a),
     "log2": lambda a: mpmath.log(a) / mpmath.log(2),
     "log10": lambda a: mpmath.log(a) / mpmath.log(10),
-    "pow": mpmath.power,
+    # mpmath's own takes both sides of the cut for one
+    "acosh": lambda a: mpmath.acos(a) * (1j if a.imag > 0 else -1j),
 }
 #: Ops whose parts may cancel: the error is measured against the modulus.
 NORMED = ("pow", "expm1")
@@ -123,14 +130,23 @@ def analytic(op: str, args: tuple[HostArray, ...]) -> Results:
         _classify_power(args[0], args[1], results)
     else:
         _look_up(op, args[0], results)
-    open_places = (results.kind == Kind.OPEN) & np.all([_is_plain(op, a) for a in args], axis=0)
-    with mpmath.workprec(_PRECISION):
-        for i in np.flatnonzero(open_places).tolist():
-            z = mpmath.mpc(_MPMATH[op](*(mpmath.mpc(complex(a[i])) for a in args)))
+    open_places = (results.kind == Kind.OPEN) & np.all([_is_finite(a) for a in args], axis=0)
+    beside = np.zeros(args[0].size, bool)
+    if op not in _ENTIRE and op not in _ARITHMETIC:
+        beside = (args[0].real == 0) | (args[0].imag == 0)
+    for i in np.flatnonzero(open_places).tolist():
+        with mpmath.workprec(_BESIDE_PRECISION if beside[i] else _PRECISION):
+            first, *others = (complex(a[i]) for a in args)
+            z = mpmath.mpc(_MPMATH[op](_beside(first) if beside[i] else mpmath.mpc(first), *others))
             results.real[i], results.rest_real[i] = _split(z.real)
             results.imag[i], results.rest_imag[i] = _split(z.imag)
             results.kind[i] = Kind.PARTS
     return results
+
+
+def _beside(z: complex) -> Any:
+    """Return a number of which a part that is a zero is next to it, on the side of its sign."""
+    return mpmath.mpc(*(x or _BESIDE * math.copysign(1, x) for x in (z.real, z.imag)))
 
 
 def _split(x: Any) -> tuple[Any, Any]:
@@ -138,14 +154,6 @@ def _split(x: Any) -> tuple[Any, Any]:
     if FORMATS["float64"][0] < WIDE_BITS or not np.isfinite(high):
         return high, WIDE(0)
     return high, to_wide(x - mpmath.mpf(float(high)))
-
-
-def _is_plain(op: str, z: HostArray) -> HostArray:
-    """Tell where mpmath's conventions are the op's: finite, and off the axes if there are cuts."""
-    finite = _is_finite(z)
-    if op in _ENTIRE or op in _ARITHMETIC:
-        return finite
-    return np.asarray(finite & (z.real != 0) & (z.imag != 0))
 
 
 def _look_up(op: str, z: HostArray, results: Results) -> None:

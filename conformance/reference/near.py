@@ -113,6 +113,14 @@ class Near:
             error = np.where(np.isnan(want) & np.isnan(wide), 0.0, error)
         return np.where(wrong, np.inf, error)
 
+    def in_ulp(self, got: HostArray) -> HostArray:
+        """Return the errors in units in the last place; of complex numbers, of the worse part."""
+        parts = parts_of(got) if self.complex_result else got
+        with np.errstate(all="ignore"):
+            miss = np.abs(parts.astype(np.float64) - self.values - self.rest)
+            errors = np.where(np.isfinite(miss), miss / unit(self.values, parts.dtype.name), 0.0)
+        return np.asarray(errors.max(axis=-1) if self.complex_result else errors)
+
     def text(self, index: tuple[int, ...]) -> str:
         """Return one result for people."""
         parts = zip(np.ravel(self.values[index]), np.ravel(self.radius[index]), strict=True)

@@ -164,6 +164,15 @@ def spread(rng: Rng, count: int, low: float, high: float) -> HostArray:
     return np.asarray(rng.choice([-1.0, 1.0], count) * 10.0 ** rng.uniform(low, high, count))
 
 
+def evenly(rng: Rng, count: int, low: float, high: float) -> HostArray:
+    """Return numbers (count,) of which each third has one in each part of equal width."""
+    places = np.arange(count) // 3
+    for first in range(3):
+        places[first::3] = rng.permutation(places[first::3])
+    parts = places.max(initial=0) + 1
+    return low + (high - low) * (places + rng.random(count)) / parts
+
+
 # ---- hard places of single ops -------------------------------------------------------------------
 
 
@@ -370,7 +379,8 @@ def _turned(op: str, name: str, count: int, rng: Rng) -> HostArray:
     """As `_plane`; for every third, the part that is an angle is of any size."""
     plane = _plane(name, count, rng)
     top = 0.9 * np.log10(np.finfo(host_dtype(name)).max)
-    angle, size = spread(rng, count, 0, top), rng.uniform(-3, 3, count)
+    angle = rng.choice([-1.0, 1.0], count) * 10.0 ** evenly(rng, count, 0, top)
+    size = rng.uniform(-3, 3, count)
     far = angle + 1j * size if op in _TURNING[:3] else size + 1j * angle
     return np.where(np.arange(count) % 3 == 0, far.astype(host_dtype(name)), plane)
 
@@ -391,7 +401,8 @@ def _complex_values(op: str, inputs: tuple[str, ...], count: int, rng: Rng) -> l
         return [_turned(op, inputs[0], count, rng)]
     if op in _SCALED or op in _FAR:
         most = _FARTHEST if op in _FAR else np.inf
-        return [_scaled(name, count, rng, most) for name in inputs]
+        operands = [_scaled(name, count, rng, most) for name in inputs]
+        return _opposed(op, operands, rng) if len(operands) == 2 else operands
     return [_plane(name, count, rng) for name in inputs]
 
 
@@ -401,8 +412,28 @@ def _scaled(name: str, count: int, rng: Rng, most: float) -> HostArray:
     if name not in PARTS:
         return plane
     top = min(0.49 * np.log2(np.finfo(host_dtype(name)).max), most)
-    scale = 2.0 ** np.rint(rng.uniform(-top, top, count))
+    scale = 2.0 ** np.rint(evenly(rng, count, -top, top))
     return np.where(np.arange(count) % 3 == 0, (plane * scale).astype(plane.dtype), plane)
+
+
+def _opposed(op: str, operands: list[HostArray], rng: Rng) -> list[HostArray]:
+    """Every other third is a subnormal and a huge number whose result is neither; or both alike."""
+    a, b = operands
+    if a.dtype != b.dtype:
+        return operands
+    info = np.finfo(a.dtype)
+    size = np.rint(evenly(rng, len(a), -info.minexp - 0.4 * info.nmant, -info.minexp - 4))
+    size *= rng.choice([-1.0, 1.0], len(a))
+    chosen = np.arange(len(a)) % 3 == 1
+    other = -size if op == "multiply" else size
+    return [np.where(chosen, _ldexp(x, s), x) for x, s in ((a, size), (b, other))]
+
+
+def _ldexp(x: HostArray, e: HostArray) -> HostArray:
+    """Return x * 2**e, rounded once."""
+    result = np.empty_like(x)
+    result.real, result.imag = np.ldexp(x.real, e.astype(int)), np.ldexp(x.imag, e.astype(int))
+    return result
 
 
 def _plane(name: str, count: int, rng: Rng) -> HostArray:

@@ -52,6 +52,13 @@ def test_the_functions_of_a_line_of_a_table() -> None:
     assert Functions(text).changed(text.replace("{2.0", "{3.0")) == {"two", "offer"}
 
 
+def test_the_functions_of_a_row_of_several_lines() -> None:
+    text = (
+        TEXT + "static const row rows[] = {\n{1.0, \n   }, one, 0},\n{{2.0, \n   }, two, 0},\n};\n"
+    )
+    assert Functions(text).changed(text.replace("{2.0", "{3.0")) == {"two"}
+
+
 def test_marks_in_literals_are_none() -> None:
     text = 'void say(void) { tell("{(", \'(\', "\\"{"); }\n' + TEXT
     assert Functions(text).changed(text.replace("x + 1", "x - 1")) == {"one"}

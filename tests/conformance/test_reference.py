@@ -244,6 +244,25 @@ def test_ulp_of_neighbours(name: str) -> None:
     assert ulp_distance(-a[:1], a[:1])[0] == np.inf, "the sign of a zero counts"
 
 
+def test_complex_functions_on_their_cuts() -> None:
+    def value(op: str, z: complex) -> complex:
+        found = complex_numbers.analytic(op, (np.array([z]),))
+        assert found.kind[0] == complex_numbers.Kind.PARTS
+        return complex(found.real[0], found.imag[0])
+
+    for side in (1.0, -1.0):
+        below = complex(-2.0, side * 0.0)
+        assert value("log", below) == pytest.approx(complex(math.log(2), side * math.pi))
+        assert value("sqrt", complex(-3.0, side * 0.0)).imag == pytest.approx(side * 3**0.5)
+        beside = complex(side * 0.0, 3.0)
+        assert value("asin", beside) == pytest.approx(1j * math.asinh(3))
+        assert value("acosh", complex(0.25, side * 0.0)) == pytest.approx(
+            side * 1j * math.acos(0.25)
+        )
+        assert value("atan", beside).real == pytest.approx(side * math.pi / 2)
+        assert value("atan", complex(5e-324, side * 0.0)) == 5e-324
+
+
 def test_ulp_of_overflow_nan_and_infinity() -> None:
     top = np.float32(np.finfo(np.float32).max)
     exact = np.array([top, top, np.inf, np.nan, 1.0], ulp.WIDE)

@@ -8,14 +8,20 @@ import numpy as np
 from phalanx.conformance.groups.ops.structured_check import NAMES, Check
 from phalanx.conformance.reference.values import HostArray
 
+#: Rows of many blocks: whole ones, a row of more than a task takes, and beyond 16 bits.
+LONG_ROWS = (8192, 12_289, 16_384, 20_001, 32_769, 65_536)
 #: Elements of a row of more blocks than a reduction has lanes (docs/ops.md: 64 blocks of 4096).
 MANY_BLOCKS = 300_001
 #: Where a number of 16 bits for a row ends.
 MANY_ROWS = (65_535, 65_536, 65_537)
 #: The part of the overloads that have so many rows in a quick run.
 _MANY_ROWS_QUICK = 0.1
+#: Rows side by side and their elements: beyond tiles of 512 columns and 256 rows.
+WIDE, WIDE_QUICK, WIDE_COSTLY = (1031, 521), (521, 261), (131, 261)
 #: Dtypes whose reference takes long.
 _COSTLY = ("float64", "complex128")
+#: Those of which a tile has fewer columns, as it keeps the lanes of a sum.
+_SUMMED = ("float16", "bfloat16", "float32", "complex64", *_COSTLY)
 #: Gives rows (r, n) for an op and a dtype.
 Data = Callable[[str, str, int, int, np.random.Generator], HostArray]
 Params = tuple[tuple[int, ...], ...]
@@ -55,7 +61,9 @@ class Along:
     def everything(self, min_length: int = 0) -> None:
         """Run all of it; rows shorter than ``min_length`` are not asked for."""
         self.lengths()
+        self.long_rows()
         self.row_counts()
+        self.wide()
         self.layouts()
         self.broadcasts()
         self.nothing(min_length)
@@ -71,6 +79,14 @@ class Along:
         for n in (1, 77):
             self._run(self.rows(n), "offset", "contiguous", self.params[0])
 
+    def long_rows(self) -> None:
+        """Rows of many blocks; if quick, of one length."""
+        chosen = self._rng.choice(LONG_ROWS, 1).tolist() if self.check.case.quick else LONG_ROWS
+        for n in chosen:
+            self._run(
+                self.rows(2, n), self._chance("contiguous", "offset"), "contiguous", self.params[-1]
+            )
+
     def row_counts(self) -> None:
         """Few and many short rows."""
         counts: tuple[int, ...] = (1, 2, 63, 64, 65, 255, 256, 257, 1023, 1025, 4097)
@@ -84,9 +100,21 @@ class Along:
             x = self.rows(count, int(self._rng.integers(1, 10 if count < MANY_ROWS[0] else 3)))
             self._run(x, self._chance("contiguous", "transposed"), "contiguous", self.params[-1])
 
+    def wide(self) -> None:
+        """More rows side by side than a tile has columns, with more elements than it has rows."""
+        shape = WIDE
+        if self.check.case.quick:
+            shape = WIDE_COSTLY if self.check.name in _SUMMED else WIDE_QUICK
+        for layout in ("transposed",) if self.check.case.quick else ("transposed", "mixed"):
+            self._run(self.rows(*shape), layout, "contiguous", self.params[0])
+
     def layouts(self) -> None:
-        """Each layout of the operand and of the result, of one, two and three axes."""
-        shapes: tuple[tuple[int, ...], ...] = ((5, 67), (2, 3, 35), (131,), (3, 300))
+        """Each layout of the operand and of the result, of one, two and three axes.
+
+        The outer extents have a factor in common: else an index that is not divided by the inner
+        one would still meet each row once.
+        """
+        shapes: tuple[tuple[int, ...], ...] = ((5, 67), (2, 4, 35), (131,), (3, 300))
         for number, name in enumerate(NAMES):
             others = (NAMES[(number + 1) % len(NAMES)], name, NAMES[(number + 3) % len(NAMES)])
             for i, shape in enumerate(shapes):

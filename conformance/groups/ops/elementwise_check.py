@@ -9,23 +9,14 @@ import phalanx as px
 from phalanx._warm import Array, launch_elementwise
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.ops.elementwise_data import Data
+from phalanx.conformance.groups.ops.stated import stated_bounds
 from phalanx.conformance.layouts import Placed, place, room
 from phalanx.conformance.outcome import Mistake
 from phalanx.conformance.overloads import Overload
 from phalanx.conformance.reference.ulp import differing
 from phalanx.conformance.reference.values import HostArray
 from phalanx.conformance.subnormals import forgiven
-from phalanx.dispatch.registry import ask_for_kernel, layouts_of
 from phalanx.namespace.public import public_function
-
-
-def _stated_by_kernels(case: Case, overload: Overload) -> list[float]:
-    """Return the error bounds that the device's own kernels of an overload state."""
-    asked = (
-        ask_for_kernel(case.device, overload.op, overload.dtypes, layout)
-        for layout in layouts_of(overload.op)
-    )
-    return [k.error_bound for k in asked if isinstance(k, px.Kernel) and k.error_bound >= 0]
 
 
 class Check:
@@ -46,7 +37,7 @@ class Check:
         # A conversion rounds to the format of its result.
         self._dtype = self.to if overload.op == "cast" else overload.inputs[-1]
         stated = overload.row.bound.ulp.get(self._dtype, 0.0)
-        stated = min(stated, *_stated_by_kernels(case, overload), stated)
+        stated = min(stated, *stated_bounds(case, overload), stated)
         self.bound = 0.0 if data.expected.is_exact else stated + data.expected.slack
         self._first: HostArray | None = None
 

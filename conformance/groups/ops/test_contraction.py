@@ -20,8 +20,9 @@ _SMALL = (
     *((1, 1, 1), (1, 7, 1), (2, 3, 5), (7, 9, 8), (16, 17, 15), (1, 65, 33), (31, 5, 1)),
     *((17, 33, 9), (8, 64, 8), (3, 130, 4)),
 )
-#: Lines of many chains with a tail, along rows and along columns.
-_THIN = ((161, 9, 1), (1, 6, 131))
+#: Lines of many chains with a tail, along rows and along columns; one element of them, and more
+#: than a group or a block takes.
+_THIN = ((161, 9, 1), (1, 6, 131), (521, 7, 1), (1, 7, 521), (1, 1, 521), (1, 521, 1))
 _EMPTY = ((0, 3, 4), (3, 4, 0), (3, 0, 4), (0, 0, 0))
 #: Products of small integers, which are exact in every order, so their reference is cheap.
 _LARGE = (
@@ -90,13 +91,14 @@ def layouts(check: Check, rng: np.random.Generator) -> None:
 
 def stacks(check: Check, rng: np.random.Generator) -> None:
     """One and more axes of matrices; one matrix for all by a stride of 0."""
-    for batch in ((3,), (2, 3), (1, 2, 2), (0,)):
+    for batch in ((3,), (2, 4), (1, 2, 2), (0,)):
         _run(check, batch, 4, 6, 5, rng, "offset")
+    _run(check, (2, 4), 3, 2, 3, rng, "mixed", "transposed")
     if not check.case.quick:
         _run(check, (70,), 2, 3, 2, rng, "mixed")
         _run(check, (65_537,), 1, 2, 1, rng)
     _run(check, (257,), 2, 1, 3, rng, "padded")
-    for shapes in (((4, 6), (3, 6, 5)), ((3, 4, 6), (6, 5)), ((2, 1, 4, 6), (1, 3, 6, 5))):
+    for shapes in (((4, 6), (3, 6, 5)), ((3, 4, 6), (6, 5)), ((2, 1, 4, 6), (1, 4, 6, 5))):
         batch = np.broadcast_shapes(*(s[:-2] for s in shapes))
         parts = [_operand(check.name, shape, rng) for shape in shapes]
         args = tuple(np.broadcast_to(x, (*batch, *x.shape[-2:])).copy() for x in parts)

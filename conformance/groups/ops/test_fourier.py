@@ -182,7 +182,7 @@ def _run(
     n = int(np.prod(radices))
     if rows is None:
         fitting = [count for count in _ROWS if count * n <= _MOST] or [1]
-        rows = (int(rng.choice(fitting)),) if rng.random() < 0.7 else (2, 3)
+        rows = (int(rng.choice(fitting)),) if rng.random() < 0.7 else (2, 4)
     layout, out = layouts or (str(rng.choice(NAMES)), str(rng.choice(NAMES)))
     args, params = _operands(check, rng, radices, given, inverse, rows)
     label = f"{layout} {rows} of {given} as {' x '.join(map(str, radices))}"

@@ -25,6 +25,8 @@ _BY_OP = {
     for name in ("wrap_index", "gather", "scatter")
 }
 _LARGE = ("float32", "bool", "complex128")
+#: The part of all indices that are in some order.
+_IN_ORDER = 0.34
 _INNER: tuple[Shape, ...] = ((), (5,), (1,), (3, 4), (2, 3, 2), (70,), (0,))
 
 
@@ -113,6 +115,8 @@ def test_gather(case: Case, overload: Overload) -> None:
     if check.name in _LARGE:
         _gather(check, 1000, (3,), check.large // 3, "transposed", rng)
         _gather(check, 70, (1031,), 67, "offset", rng)
+    _gather(check, 70_001, (), 300, "contiguous", rng)
+    _gather(check, 3, (5003,), 4, "contiguous", rng)
     case.finish()
 
 
@@ -131,8 +135,18 @@ def _beyond(check: Check) -> tuple[int, ...]:
 
 
 def _indices(count: int, extent: int, rng: np.random.Generator) -> HostArray:
-    """Return indices, the first and the last place among them if there is room."""
+    """Return indices, the first and the last place among them if there is room.
+
+    One in three is in order: ascending or descending, or each some steps behind the one before.
+    """
     chosen = rng.integers(0, extent, count)
+    if rng.random() < _IN_ORDER:
+        kinds = (
+            np.sort(chosen),
+            np.sort(chosen)[::-1],
+            np.arange(count) * rng.integers(3) % extent,
+        )
+        return np.array(kinds[int(rng.integers(len(kinds)))])
     chosen[-2:] = [extent - 1, 0][-min(count, 2) :] if count else []
     return chosen
 
@@ -199,6 +213,8 @@ def test_scatter(case: Case, overload: Overload) -> None:
     if check.name in _LARGE:
         _scatter(check, 20_000, (2,), check.large // 3, "contiguous", rng)
         _scatter(check, 70, (1031,), 67, "offset", rng)
+    _scatter(check, 70_001, (), 300, "contiguous", rng)
+    _scatter(check, 3, (5003,), 4, "contiguous", rng)
     case.finish()
 
 

@@ -82,6 +82,9 @@ def test_random(case: Case, overload: Overload) -> None:
             columns = zip(*values, strict=True)
             ends = tuple(np.array(column, host_dtype(check.name)) for column in columns)
             _run(check, ends, random_params(rng), len(values), "contiguous")
+            for one in values:  # for all numbers, so that tables may be made once
+                ends = tuple(np.array(v, host_dtype(check.name)) for v in one)
+                _run(check, ends, random_params(rng), 20, "contiguous")
     case.finish()
 
 

@@ -15,6 +15,8 @@ from phalanx.optable import Structure
 
 _LARGE = {("sort", "float32"), ("sort", "int16"), ("argsort", "float64"), ("argsort", "uint8")}
 
+#: Values of a table whose places need more than 16 bits.
+_LONG_TABLE = 70_001
 #: More than 2**18 elements of 16 bits, which are sorted by counting each value.
 _COUNTED = (1 << 18) + 5
 
@@ -58,6 +60,8 @@ def test_search(case: Case, overload: Overload) -> None:
         wanted = rng.choice(_wanted(table, name, rng), count)
         check.run(f"{count} values", (table, wanted), (right % 2,), ("contiguous", "strided"))
     one_value(check, table)
+    long = _table(name, _LONG_TABLE, rng, 1)
+    check.run("a long table", (long, np.concatenate([long[::977], wanted])), (1,))
     case.finish()
 
 

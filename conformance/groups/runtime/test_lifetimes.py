@@ -232,8 +232,8 @@ def test_memory_is_shared_with_a_child_only_if_it_says_so(case: Case) -> None:
     if Feature.HOST_ADDRESSABLE not in case.device.info.features or not hasattr(os, "fork"):
         pytest.skip("the device's memory is not the child's")
     with px.Stream(case.device):
-        x = px.zeros(1 << 16, dtype=px.float32)
-        for _ in range(20):
+        x = px.zeros(1 << 20, dtype=px.float32)
+        for _ in range(60):
             x = x + 1.0  # not waited for: the fork waits
-    status = _in_child(lambda: 0 if (px.asnumpy(x) == 20).all() else 1)
+    status = _in_child(lambda: 0 if (px.asnumpy(x) == 60).all() else 1)
     assert status == 0, f"a forked child {_CHILD.get(status, f'ends with {status}')}"
