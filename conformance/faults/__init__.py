@@ -11,6 +11,8 @@ from difflib import get_close_matches
 from . import (
     arithmetic,
     capabilities,
+    claims,
+    complexes,
     conversions,
     eigenvalues,
     events,
@@ -18,10 +20,13 @@ from . import (
     factors,
     launches,
     lifetimes,
+    long_rows,
     memory,
     networks,
     ordering,
     prepared,
+    products,
+    queues,
     randomness,
     reductions,
     scalars,
@@ -38,8 +43,9 @@ from .unusual import UNUSUAL, Unusual, declare
 __all__ = ["FAULTS", "NONE", "UNUSUAL", "Fault", "SoundDriver", "Unusual", "register"]
 #: The files whose import fills ``FAULTS``.
 _KINDS = (
-    *(arithmetic, capabilities, conversions, eigenvalues, events, extents, factors),
-    *(launches, lifetimes, memory, networks, ordering, prepared, randomness, reductions),
+    *(arithmetic, capabilities, claims, complexes, conversions, eigenvalues, events, extents),
+    *(factors, launches, lifetimes, long_rows, memory, networks, ordering, prepared, products),
+    *(queues, randomness, reductions),
     *(scalars, segments, special, statements, threads, transforms),
 )
 

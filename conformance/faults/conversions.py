@@ -149,3 +149,13 @@ def nan_with_low_payload_becomes_infinity(work: Work, right: Compute) -> None:
         out = np.array(work.out).view(np.uint16)
         out[lost] = (bits[lost] >> 16).astype(np.uint16)
         work.out[...] = out.view(work.out.dtype)
+
+
+@kernel_fault("cast")
+def double_nan_becomes_infinity(work: Work, right: Compute) -> None:
+    """Float64 becomes float32 without a look at the lower bits of a NaN, the only ones it has."""
+    x = work.values()
+    right(work)
+    if work.dtypes == ("float64", "float32"):
+        lost = np.isnan(x) & (x.view(np.uint64) & 0xFFFFFE0000000 == 0)
+        work.out[lost] = np.inf

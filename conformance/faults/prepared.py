@@ -5,11 +5,13 @@ from __future__ import annotations
 import struct
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+from phalanx.testing import Tensor
 from phalanx.vendor import Array, Kernel, PreparedLaunch, Stream
 
-from .device import SoundDevice
+from .device import SoundDevice, SoundDriver
 from .fault import driver_fault
 
 #: Seconds in which another thread may come in between.
@@ -115,3 +117,58 @@ class PreparedPlacesShared(_PreparedWrongly):
         if stream.handle is not None:
             time.sleep(_WINDOW)
         super().again(right, kept["words"], stream, kept)
+
+
+@driver_fault("ops")
+class StridesKeptByShape(SoundDevice):
+    """A launch like an earlier one, by the shapes, goes through the second operand as that did."""
+
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
+        self._kept: dict[tuple[Any, ...], tuple[int, ...]] = {}
+
+    def enqueue(
+        self,
+        kernel: Kernel,
+        operands: tuple[Any, ...],
+        n: int,
+        params: tuple[int, ...],
+        stream: Stream,
+    ) -> None:
+        if n == 2 and kernel.op in _ARITHMETIC and all(isinstance(x, Tensor) for x in operands):
+            key = (kernel.op, kernel.dtypes, kernel.layout, *(x.shape for x in operands))
+            second = operands[1]
+            strides = self._kept.setdefault(key, second.strides)
+            if min(strides, default=0) >= 0 and _span(second.shape, strides) <= _span(
+                second.shape, second.strides
+            ):
+                operands = (operands[0], replace(second, strides=strides), *operands[2:])
+        super().enqueue(kernel, operands, n, params, stream)
+
+
+_ARITHMETIC = ("add", "subtract", "multiply", "divide")
+
+
+def _span(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
+    return sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
+
+
+@driver_fault("ops", "layer_norm", "sort", "argsort")
+class ParamsKeptByKernel(SoundDevice):
+    """The params of a kernel are those of its first launch: another eps, another direction."""
+
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
+        self._kept: dict[tuple[Any, ...], tuple[int, ...]] = {}
+
+    def enqueue(
+        self,
+        kernel: Kernel,
+        operands: tuple[Any, ...],
+        n: int,
+        params: tuple[int, ...],
+        stream: Stream,
+    ) -> None:
+        if kernel.op in ("layer_norm", "sort", "argsort"):
+            params = self._kept.setdefault((kernel.op, kernel.dtypes), params)
+        super().enqueue(kernel, operands, n, params, stream)

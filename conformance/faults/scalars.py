@@ -36,6 +36,26 @@ def number_zero_has_no_sign(work: Work, right: Compute) -> None:
     right(work)
 
 
+@kernel_fault(*_ARITHMETIC)
+def whole_numbers_travel_as_doubles(work: Work, right: Compute) -> None:
+    """Python ints reach kernels of 64-bit integers by way of float64."""
+    for i, x in enumerate(work.inputs):
+        if _is_number(x) and x.dtype.kind in "iu" and x.itemsize == 8:
+            limits = np.iinfo(x.dtype)
+            near = int(float(x))
+            work.inputs[i] = np.array(min(max(near, limits.min), limits.max), x.dtype)
+    right(work)
+
+
+@kernel_fault(group="semantics")
+def complex_number_zero_has_no_sign(work: Work, right: Compute) -> None:
+    """The imaginary part -0.0 of a Python number reaches kernels as 0.0."""
+    for i, x in enumerate(work.inputs):
+        if _is_number(x) and x.dtype.kind == "c":
+            work.inputs[i] = np.array(complex(x.real, float(x.imag) + 0.0), x.dtype)
+    right(work)
+
+
 @kernel_fault("subtract", "divide", "pow", "less", "atan2")
 def number_is_always_second(work: Work, right: Compute) -> None:
     """Strided kernels with a Python number take it for the second operand."""

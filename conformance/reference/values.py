@@ -173,6 +173,16 @@ def evenly(rng: Rng, count: int, low: float, high: float) -> HostArray:
     return low + (high - low) * (places + rng.random(count)) / parts
 
 
+def every_interval(name: str, rng: Rng) -> HostArray:
+    """Return numbers (384,), one in each of many intervals: an entry of a table is met by one.
+
+    128 cover a binade on either side of 1, 128 both signs of everyday size.
+    """
+    step = (np.arange(128) + rng.random(128)) / 128
+    numbers = np.concatenate([1 + step, 0.5 + step / 2, 16 * step - 8])
+    return numbers.astype(host_dtype(name))
+
+
 # ---- hard places of single ops -------------------------------------------------------------------
 
 
@@ -376,17 +386,23 @@ _TURNING = ("sin", "cos", "tan", "exp", "expm1", "sinh", "cosh", "tanh")
 
 
 def _turned(op: str, name: str, count: int, rng: Rng) -> HostArray:
-    """As `_plane`; for every third, the part that is an angle is of any size."""
+    """As `_plane`; of three, one has an angle of any size, another is as large as can be."""
     plane = _plane(name, count, rng)
     top = 0.9 * np.log10(np.finfo(host_dtype(name)).max)
     angle = rng.choice([-1.0, 1.0], count) * 10.0 ** evenly(rng, count, 0, top)
     size = rng.uniform(-3, 3, count)
+    limit = np.log(float(np.finfo(host_dtype(name)).max))
+    kind = np.arange(count) % 3
+    size = np.where(kind == 1, evenly(rng, count, -1.02 * limit, 1.02 * limit), size)
+    angle = np.where(kind == 1, rng.uniform(-4, 4, count), angle)
     far = angle + 1j * size if op in _TURNING[:3] else size + 1j * angle
-    return np.where(np.arange(count) % 3 == 0, far.astype(host_dtype(name)), plane)
+    return np.where(kind < 2, far.astype(host_dtype(name)), plane)
 
 
 #: Complex functions that take their operands apart, so that nothing overflows between.
 _SCALED = ("multiply", "divide", "square", "reciprocal", "abs", "sqrt", "sign")
+#: Those of them whose results are in range for every operand.
+_ALONE = ("abs", "sqrt", "sign")
 #: Those with formulas of their own for operands that are far out, where both parts matter; 2**90 is
 #: as far as the reference has bits for the smaller part of the result.
 _FAR = (
@@ -401,17 +417,18 @@ def _complex_values(op: str, inputs: tuple[str, ...], count: int, rng: Rng) -> l
         return [_turned(op, inputs[0], count, rng)]
     if op in _SCALED or op in _FAR:
         most = _FARTHEST if op in _FAR else np.inf
-        operands = [_scaled(name, count, rng, most) for name in inputs]
+        share = 0.98 if op in _ALONE else 0.49
+        operands = [_scaled(name, count, rng, share, most) for name in inputs]
         return _opposed(op, operands, rng) if len(operands) == 2 else operands
     return [_plane(name, count, rng) for name in inputs]
 
 
-def _scaled(name: str, count: int, rng: Rng, most: float) -> HostArray:
-    """As `_plane`; every third is of any size up to the root of the largest number, or 2**most."""
+def _scaled(name: str, count: int, rng: Rng, share: float, most: float) -> HostArray:
+    """As `_plane`; every third is of any size up to 2**most, and a share of all exponents."""
     plane = _plane(name, count, rng)
     if name not in PARTS:
         return plane
-    top = min(0.49 * np.log2(np.finfo(host_dtype(name)).max), most)
+    top = min(share * np.log2(np.finfo(host_dtype(name)).max), most)
     scale = 2.0 ** np.rint(evenly(rng, count, -top, top))
     return np.where(np.arange(count) % 3 == 0, (plane * scale).astype(plane.dtype), plane)
 

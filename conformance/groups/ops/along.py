@@ -83,9 +83,9 @@ class Along:
         """Rows of many blocks; if quick, of one length."""
         chosen = self._rng.choice(LONG_ROWS, 1).tolist() if self.check.case.quick else LONG_ROWS
         for n in chosen:
-            self._run(
-                self.rows(2, n), self._chance("contiguous", "offset"), "contiguous", self.params[-1]
-            )
+            for params in self.params:
+                layout = self._chance("contiguous", "offset")
+                self._run(self.rows(2, n), layout, "contiguous", params)
 
     def row_counts(self) -> None:
         """Few and many short rows."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from phalanx.conformance.overloads import Overload
-from phalanx.conformance.reference import annex_g, complex_numbers
+from phalanx.conformance.reference import annex_g, complex_numbers, real
 from phalanx.conformance.reference.elementwise import Expected, expected
 from phalanx.conformance.reference.formats import FORMATS, PARTS, host_dtype
 from phalanx.conformance.reference.hard import hard_quotients, hard_roots, hardest_values
@@ -15,6 +15,7 @@ from phalanx.conformance.reference.values import (
     any_bits,
     combined,
     conversion_corners,
+    every_interval,
     every_value,
     hard_values,
     ordinary_values,
@@ -73,6 +74,8 @@ def data_of(overload: Overload, rng: np.random.Generator, quick: bool, flush: bo
         sections.append([hard_roots(overload.inputs[0], 24 if quick else 200, rng)])
     if len(overload.inputs) == 1:
         sections.append([hardest_values(overload.op, overload.inputs[0])])
+        if overload.inputs[0] in FORMATS and not real.is_rounded_once(overload.op):
+            sections.append([every_interval(overload.inputs[0], rng)])
         if not quick and _is_small(overload.inputs[0]):
             sections.append([every_value(overload.inputs[0])])
     operands = tuple(np.concatenate(column) for column in zip(*sections, strict=True))

@@ -182,6 +182,13 @@ def one_element_operands(check: Check, rng: np.random.Generator) -> None:
             for i in range(len(check.overload.inputs))
         ]
         check.run(f"operand {number} of one element", inputs, places, "contiguous")
+    same = np.full((5, 13), int(rng.integers(check.data.size)))
+    inputs = [
+        broadcast(check.case.device, check.data.operands[i][same[:1, :1]], same.shape, name)
+        for i, name in enumerate(check.overload.inputs)
+    ]
+    for layout in ("contiguous", "padded"):
+        check.run(f"one element to {layout} {same.shape}", inputs, same, layout)
 
 
 def line_of_table(check: Check, number: int) -> np.ndarray:

@@ -25,8 +25,6 @@ _BY_OP = {
     for name in ("wrap_index", "gather", "scatter")
 }
 _LARGE = ("float32", "bool", "complex128")
-#: The part of all indices that are in some order.
-_IN_ORDER = 0.34
 _INNER: tuple[Shape, ...] = ((), (5,), (1,), (3, 4), (2, 3, 2), (70,), (0,))
 
 
@@ -117,6 +115,8 @@ def test_gather(case: Case, overload: Overload) -> None:
         _gather(check, 70, (1031,), 67, "offset", rng)
     _gather(check, 70_001, (), 300, "contiguous", rng)
     _gather(check, 3, (5003,), 4, "contiguous", rng)
+    for order in _ORDERS:
+        _gather(check, 301, (3,), 60, "contiguous", rng, order=order)
     case.finish()
 
 
@@ -134,19 +134,20 @@ def _beyond(check: Check) -> tuple[int, ...]:
     return MANY_ROWS[-1:] if check.name == _LARGE[0] else ()
 
 
-def _indices(count: int, extent: int, rng: np.random.Generator) -> HostArray:
+#: Orders of indices that a device might take for something simpler.
+_ORDERS = ("ascending", "descending", "neighbours")
+
+
+def _indices(count: int, extent: int, rng: np.random.Generator, order: str = "") -> HostArray:
     """Return indices, the first and the last place among them if there is room.
 
-    One in three is in order: ascending or descending, or each some steps behind the one before.
+    With an order they are distinct.
     """
+    if order:
+        chosen = np.sort(rng.choice(extent, count, replace=False))
+        chosen = np.arange(count) + 1 if order == "neighbours" else chosen
+        return np.array(chosen[::-1] if order == "descending" else chosen)
     chosen = rng.integers(0, extent, count)
-    if rng.random() < _IN_ORDER:
-        kinds = (
-            np.sort(chosen),
-            np.sort(chosen)[::-1],
-            np.arange(count) * rng.integers(3) % extent,
-        )
-        return np.array(kinds[int(rng.integers(len(kinds)))])
     chosen[-2:] = [extent - 1, 0][-min(count, 2) :] if count else []
     return chosen
 
@@ -166,11 +167,12 @@ def _gather(
     rng: np.random.Generator,
     *,
     lost: float = 0.0,
+    order: str = "",
 ) -> None:
     """Read slices of an array; a share of the offsets, ``lost``, names no element."""
     elements = int(np.prod(inner, dtype=int))
     whole = wild_values(check.name, extent * elements, rng).reshape(extent, *inner)
-    rows = _indices(count, extent, rng)
+    rows = _indices(count, extent, rng, order)
     memory = place(check.case.device, whole, check.name, layout).array
     slice_ = view(memory, inner, memory.strides[1:])
     starts, reference = rows * memory.strides[0], rows * elements
@@ -215,6 +217,8 @@ def test_scatter(case: Case, overload: Overload) -> None:
         _scatter(check, 70, (1031,), 67, "offset", rng)
     _scatter(check, 70_001, (), 300, "contiguous", rng)
     _scatter(check, 3, (5003,), 4, "contiguous", rng)
+    for order in _ORDERS:
+        _scatter(check, 301, (3,), 60, "contiguous", rng, order=order)
     case.finish()
 
 
@@ -228,6 +232,7 @@ def _scatter(
     *,
     one_value: bool = False,
     lost: float = 0.0,
+    order: str = "",
 ) -> None:
     """Write into the slices of an array.
 
@@ -243,7 +248,7 @@ def _scatter(
         source = np.broadcast_to(source, shape).copy()
     else:
         values = place(device, source, check.name, "offset").array
-    rows = _indices(count, extent, rng)
+    rows = _indices(count, extent, rng, order)
     out = place(device, before, check.name, layout)
     target = view(out.array, inner, out.array.strides[1:])
     starts, reference = rows * out.array.strides[0], rows * elements

@@ -28,7 +28,7 @@ def test_selection(case: Case, overload: Overload) -> None:
                 continue
             width = (1, 3, 2, 7, 64)[(number + i) % 5]
             _run(check, mask, width, _LAYOUTS[(number + i) % 2], rng)
-    for width in (0, 1, 5):
+    for width in (0, 1, 5, 131, 1031):
         _run(check, rng.random(33) < 0.5, width, "offset", rng)
     for n in MANY_ROWS[-1:] if case.quick else MANY_ROWS:
         _run(check, rng.random(n) < 0.5, 1, "offset", rng)

@@ -110,6 +110,90 @@ def test_device_to_device(case: Case, span: tuple[int, int]) -> None:
         _check(_download(case, first), source, "the source of a copy")
 
 
+#: Bytes of copies that are done in pieces, if anywhere: beyond 1 and 16 MiB, and no whole pages.
+_LARGE, _LARGE_QUICK = (17 << 20) + 67, (5 << 20) + 67
+
+
+@pytest.mark.parametrize("of_its_own", [False, True], ids=["default stream", "stream"])
+def test_large_copies(case: Case, of_its_own: bool) -> None:
+    """Many mebibytes go to a block, to another one inside the device, and back, on one stream."""
+    opened, device = case.device.ensure_open(), case.device
+    size = min(device.info.max_allocation, _LARGE_QUICK if case.quick else _LARGE)
+    stream = px.Stream(device) if of_its_own else device.default_stream
+    data, found = case.rng().integers(0, 256, size, np.uint8), np.zeros(size, np.uint8)
+    blocks = [opened.alloc(size) for _ in range(2)]
+    try:
+        for dst, src in (
+            (_block(case, blocks[0]), _host(data)),
+            (_block(case, blocks[1]), _block(case, blocks[0])),
+            (_host(found), _block(case, blocks[1])),
+        ):
+            opened.copy(dst, src, size, stream=stream)
+        stream.synchronize()
+    finally:
+        for block in blocks:
+            opened.free(block)
+    _check(found, data, f"{size} bytes through two blocks")
+
+
+@pytest.mark.parametrize("of_its_own", [False, True], ids=["default stream", "stream"])
+def test_an_event_behind_copies(case: Case, of_its_own: bool) -> None:
+    """An event behind nothing but copies is passed when they are done; nor is their stream idle."""
+    device, opened = case.device, case.device.ensure_open()
+    if not device.has_streams:
+        pytest.skip("the device has no streams of its own")
+    size = 4 << 20
+    stream = px.Stream(device) if of_its_own else device.default_stream
+    event = opened.event_create(timed=False)
+    blocks = [opened.alloc(size) for _ in range(2)]
+    for number in range(1, 9):
+        data, found = np.full(size, number, np.uint8), np.zeros(size, np.uint8)
+        opened.copy(_block(case, blocks[0]), _host(data), size, stream=stream)
+        opened.copy(_block(case, blocks[1]), _block(case, blocks[0]), size, stream=stream)
+        opened.copy(_host(found), _block(case, blocks[1]), size, stream=stream)
+        if number % 2:
+            opened.event_record(event, stream.handle)
+            while not opened.event_query(event):
+                pass
+        else:
+            while not opened.stream_query(stream.handle):
+                pass
+        seen = found.copy()
+        stream.synchronize()
+        _check(seen, data, "a copy to the host that was said to be done")
+    for block in blocks:
+        opened.free(block)
+    opened.event_destroy(event)
+
+
+@pytest.mark.parametrize("to_host", [False, True], ids=["inside", "to the host"])
+def test_a_copy_waits_for_events(case: Case, to_host: bool) -> None:
+    """A copy is behind what its stream was told to wait for, though no kernel is between."""
+    device, opened = case.device, case.device.ensure_open()
+    if not device.has_streams:
+        pytest.skip("the device has no streams of its own")
+    work, copies = px.Stream(device), px.Stream(device)
+    for _ in range(4):
+        found = np.zeros(1 << 16, np.float32)
+        target = px.zeros(1 << 16, dtype=px.float32)
+        with work:
+            x = px.zeros(1 << 16, dtype=px.float32)
+            px.synchronize(device)
+            for _ in range(60):
+                x += 1.0
+        event = opened.event_create(timed=False)
+        opened.event_record(event, work.handle)
+        opened.stream_wait_event(copies.handle, event)
+        source = _block(case, x.buffer.handle, x.offset)
+        inside = _block(case, target.buffer.handle, target.offset)
+        opened.copy(_host(found) if to_host else inside, source, x.nbytes, stream=copies)
+        opened.stream_synchronize(copies.handle, 60.0)
+        px.synchronize(device)
+        opened.event_destroy(event)
+        seen = found if to_host else px.asnumpy(target)
+        assert (seen == 60).all(), f"a copy overtook what it waits for: {np.unique(seen)}"
+
+
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int32", "float64", "complex128"])
 def test_full(case: Case, dtype: str) -> None:
     """``full`` writes its value everywhere, also through a view with gaps."""

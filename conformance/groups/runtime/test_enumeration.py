@@ -8,6 +8,9 @@ from phalanx.conformance.case import Case
 from phalanx.conformance.description import describe
 from phalanx.driver import Capability, DeviceKind, Feature
 
+#: The type of device of DLPack for memory of the host, kDLCPU.
+_HOST = 1
+
 
 def test_count_is_stable(case: Case) -> None:
     """The driver counts the same devices twice, this one among them."""
@@ -28,6 +31,7 @@ def test_info_is_plausible(case: Case) -> None:
     """Sizes, alignment, kind, features and identity are what the interface says."""
     info = case.device.info
     assert info.name.strip(), "the device has no name"
+    assert info.name.isprintable(), f"the name has more than text in it: {info.name!r}"
     assert isinstance(info.kind, DeviceKind)
     assert info.total_memory > 0, f"total_memory is {info.total_memory}"
     assert 0 < info.max_allocation <= info.total_memory, (
@@ -57,6 +61,20 @@ def test_distinct_identities(case: Case) -> None:
     uuids = [driver.device_info(i).uuid for i in range(driver.device_count())]
     known = [u for u in uuids if any(u)]
     assert len(set(known)) == len(known), f"devices of {driver.name} share a UUID"
+
+
+def test_dlpack_ids(case: Case) -> None:
+    """Devices have ids of their own in DLPack; that of the host is for memory that it addresses."""
+    driver = case.device.driver
+    infos = [driver.device_info(i) for i in range(driver.device_count())]
+    ids = [info.dlpack_device for info in infos if info.dlpack_device is not None]
+    shared = sorted({one for one in ids if ids.count(one) > 1})
+    assert not shared, f"devices of {driver.name} share the DLPack ids {shared}"
+    for info in infos:
+        if info.dlpack_device is not None and info.dlpack_device[0] == _HOST:
+            assert Feature.HOST_ADDRESSABLE in info.features, (
+                f"{info.name} has the DLPack id of the host, but memory of its own"
+            )
 
 
 def test_identity_is_that_of_other_processes(case: Case) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import phalanx as px
@@ -136,6 +137,31 @@ def test_failure_is_told_once(case: Case) -> None:
         assert px.asnumpy(later).tolist() == list(range(1, 11)), (
             "work behind a failure that was told"
         )
+
+
+def test_failure_is_told_in_any_thread(case: Case) -> None:
+    """Whichever thread waits for a stream is told what failed there, not the one that launched."""
+    device = case.device
+    if not device.has_streams:
+        pytest.skip("the device has no streams of its own")
+    opened = device.ensure_open()
+    x, bad = px.arange(10, dtype=px.float32), px.asarray([0, 99], dtype=px.int64)
+    px.synchronize(device)
+    stream, other = px.Stream(device), px.Stream(device)
+    with stream:
+        try:
+            taken = px.take(x, bad)
+        except IndexError:
+            return  # told at the call: nothing is left to tell
+    with other:
+        px.take(x, px.asarray([0, 9], dtype=px.int64))
+    opened.stream_synchronize(other.handle, 60.0)  # where nothing failed
+    with ThreadPoolExecutor(1) as threads:
+        told = threads.submit(opened.stream_synchronize, stream.handle, 60.0).exception()
+    del taken
+    assert isinstance(told, IndexError), f"another thread that waited was told {told!r}"
+    stream.synchronize()
+    _works(case)
 
 
 def test_shapes_that_do_not_fit(case: Case) -> None:

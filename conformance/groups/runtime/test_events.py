@@ -118,7 +118,7 @@ def test_elapsed_time(case: Case) -> None:
 
 
 def test_elapsed_time_adds_up(case: Case) -> None:
-    """Times between events in a row add up, and none is negative."""
+    """Times between events in a row add up, short ones, too, and none is negative."""
     if Capability.EVENT_TIMING not in case.device.ensure_open().capabilities:
         pytest.skip("the device does not time events")
     stream = px.Stream(case.device)
@@ -128,6 +128,10 @@ def test_elapsed_time_adds_up(case: Case) -> None:
         with stream:
             x = _slow(x, 4)
         events.append(stream.record())
+    with stream:
+        for _ in range(60):
+            x[:9] += 1.0
+            events.append(stream.record())
     events[-1].synchronize()
     parts = [a.elapsed_time(b) for a, b in itertools.pairwise(events)]
     whole = events[0].elapsed_time(events[-1])
@@ -141,6 +145,29 @@ def test_event_close_twice(case: Case) -> None:
     event.synchronize()
     event.close()
     event.close()
+
+
+def test_old_events_stay(case: Case) -> None:
+    """An event that is passed stays so, however many are recorded later behind work that is not."""
+    device = case.device
+    if not device.has_streams:
+        pytest.skip("the device has no streams of its own")
+    idle, busy, waiting = (px.Stream(device) for _ in range(3))
+    old = [idle.record() for _ in range(3)]
+    idle.synchronize()
+    with busy:
+        x = _slow(px.zeros(_SIZE, dtype=px.float32), 8 * _STEPS)
+        later = [busy.record() for _ in range(2100)]
+        assert all(event.query() for event in old), "a passed event is not, after 2,100 others"
+        with px.hazards("manual"):
+            for event in old:
+                waiting.wait(event)
+        for event in later[::300]:
+            assert not event.query() or later[0].query(), "a later event is passed first"
+    busy.synchronize()
+    assert all(event.query() for event in later), "an event behind work that is done is not passed"
+    waiting.synchronize(60)
+    assert (px.asnumpy(x) == 8 * _STEPS).all()
 
 
 def test_many_events(case: Case) -> None:

@@ -73,7 +73,7 @@ def test_timeout_is_kept(case: Case) -> None:
     pytest.fail(f"{was_busy} waits of no time for a busy stream waited until it was idle")
 
 
-def _busy(case: Case, seconds: float) -> px.Stream:
+def _busy(case: Case, seconds: float, *, asks: bool = True) -> px.Stream:
     """Return a stream with work for at least about so long; skips if the device is too fast."""
     begin = time.perf_counter()
     with px.Stream(case.device) as stream:
@@ -82,7 +82,7 @@ def _busy(case: Case, seconds: float) -> px.Stream:
     each = (time.perf_counter() - begin) / 16
     with stream:
         _chain(px.zeros(1 << 20, dtype=px.float32), min(5000, int(seconds / each) + 1))
-    if stream.query():
+    if asks and stream.query():
         pytest.skip("the device is too fast for this case")
     return stream
 
@@ -120,6 +120,29 @@ def test_timeout_is_in_seconds(case: Case, waits: str) -> None:
     px.synchronize(case.device)
     if 0 < given_up < 50:
         pytest.fail(f"a wait of 60 s for a {waits} gave up within {given_up:.3g} s")
+
+
+@pytest.mark.parametrize("asked", ["stream", "event"])
+def test_a_question_does_not_wait(case: Case, asked: str) -> None:
+    """Asking a busy stream, or an event behind its work, says no at once."""
+    if not case.device.has_streams or case.device.synchronous:
+        pytest.skip("work is done when a call returns")
+    opened = case.device.ensure_open()
+    took = []
+    for _ in range(3):
+        stream = _busy(case, 0.3, asks=False)
+        event = opened.event_create(timed=False)
+        opened.event_record(event, stream.handle)
+        begin = time.perf_counter()
+        done = (
+            opened.stream_query(stream.handle) if asked == "stream" else opened.event_query(event)
+        )
+        took.append(time.perf_counter() - begin)
+        stream.synchronize()
+        opened.event_destroy(event)
+        if not done or took[-1] < 0.05:
+            return
+    pytest.fail(f"asking a busy {asked} took {min(took):.2g} s, until it was done: it waits")
 
 
 def test_hundreds_of_arrays(case: Case) -> None:

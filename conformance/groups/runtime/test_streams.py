@@ -132,21 +132,21 @@ def test_driver_counts_waits(case: Case) -> None:
 
 
 def test_many_waits(case: Case) -> None:
-    """A stream waits for dozens of events before it goes on, for the last one as for the first."""
+    """A stream waits for hundreds of events before it goes on, for the last as for the first."""
     first, second, reader = (px.Stream(case.device) for _ in range(3))
     with px.hazards("manual"):
         with first:
             x = _slow(px.zeros(_SIZE, dtype=px.float32))
         with second:
             y = _slow(px.zeros(_SIZE, dtype=px.float32), 4 * _STEPS)
-        for _ in range(40):
+        for _ in range(300):
             reader.wait(first.record())
         reader.wait(second.record())
         with reader:
             z = y + 0.0
         reader.synchronize()
-    _all_are(z, 4 * _STEPS, "work behind the last of 41 waits")
-    _all_are(x, _STEPS, "work before 40 events")
+    _all_are(z, 4 * _STEPS, "work behind the last of 301 waits")
+    _all_are(x, _STEPS, "work before 300 events")
     second.synchronize()
 
 

@@ -12,7 +12,9 @@ import phalanx as px
 import pytest
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.semantics.compare import need, put, same, serves, whole_numbers
-from phalanx.conformance.reference.formats import host_dtype
+from phalanx.conformance.reference.conversion import cast
+from phalanx.conformance.reference.formats import PARTS, host_dtype
+from phalanx.conformance.reference.values import conversion_corners
 from phalanx.optable import ALL, kind_of
 
 #: The tables of the standard, row by row; "-" is a pair that it leaves undefined. float16 and
@@ -211,6 +213,28 @@ def test_numbers_out_of_range(case: Case, dtype: str) -> None:
     for number in (int(limits.max), int(limits.min)):
         same(case, x + number, np.full(3, number, dtype))
         same(case, px.maximum(number, x), np.maximum(np.zeros(3, dtype), np.asarray(number, dtype)))
+
+
+@pytest.mark.parametrize("dtype", [d for d in ALL if kind_of(d) in "fc"])
+def test_numbers_are_rounded_once(case: Case, dtype: str) -> None:
+    """A Python number beside a tie, a limit or a zero of the array's dtype reaches it exactly."""
+    need(case, dtype)
+    part = PARTS.get(dtype, dtype)
+    numbers = conversion_corners("float64")
+    numbers = case.rng().permutation(numbers[~np.isnan(numbers)])
+    if case.quick:
+        numbers = numbers[:80]
+    wanted = cast(numbers, part)
+    minus_zero = complex(-0.0, -0.0) if dtype in PARTS else -0.0
+    x = px.full(3, minus_zero, dtype=_dtype(dtype))  # with which a sum is the number
+    wrong = []
+    for number, want in zip(numbers.tolist(), wanted, strict=True):
+        given = complex(number, -number) if dtype in PARTS else number
+        got = np.asarray(px.asnumpy(x + given))[1]
+        parts = (got.real, -got.imag) if dtype in PARTS else (got,)
+        if any(np.asarray(p).tobytes() != np.asarray(want).tobytes() for p in parts):
+            wrong.append(f"{given!r} became {got}, not {want}")
+    assert not wrong, f"numbers for {dtype} on {case.device}: {len(wrong)} wrong: {wrong[0]}"
 
 
 def test_number_of_arrays_does_not_matter(case: Case) -> None:
