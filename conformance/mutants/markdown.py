@@ -30,6 +30,10 @@ A mutant *counts* if it compiles and is not known to compute the same. Mutants w
 programs are those of the original, byte by byte, are not tried. A mutant is tried up to the first
 case that fails: with the quick form of the suite, then with the full one, and on a device that is
 not `cpu:0`, then against the bits of `cpu:0`.
+
+The sources are those that a device brings. The memory pool and the module of `core/pool` and
+`core/warm` are the host's, the same for every device that the suite looks at: `tests/pool`,
+`tests/model` and `make sanitize` hold them.
 """
 _OPEN = """\
 What survived, and is not known to compute the same: holes of the suite, or equivalents that nobody
@@ -147,6 +151,9 @@ def _table(trials: Iterable[_Trial]) -> str:
 
 
 def _survivors(trials: Iterable[_Trial]) -> str:
+    trials = [trial for trial in trials if trial["verdict"] == "survived"]
+    if len(trials) > _MOST_LISTED:
+        return _survivors_by_file(trials)
     rows = [
         (
             trial["name"],
@@ -157,9 +164,26 @@ def _survivors(trials: Iterable[_Trial]) -> str:
             "not reached" if not trial["reached"] else "in time" if trial["partial"] else "",
         )
         for trial in sorted(trials, key=lambda trial: str(trial["place"]))
-        if trial["verdict"] == "survived"
     ]
     return _lines(["mutant", "place", "operator", "line", "mutant's line", "seen"], rows)
+
+
+#: Beyond so many, those of a file share a row, without their lines.
+_MOST_LISTED = 150
+
+
+def _survivors_by_file(trials: Iterable[_Trial]) -> str:
+    places: dict[str, list[tuple[int, str]]] = {}
+    for trial in trials:
+        file, _, line = str(trial["place"]).rpartition(":")
+        seen = "" if trial["reached"] else ", not reached"
+        text = f"{line} {trial['operator']}{seen} ({trial['name']})"
+        places.setdefault(file or trial["text"], []).append((int(line or 0), text))
+    rows = [
+        (f"`{file}`", str(len(found)), "; ".join(text for _, text in sorted(found)))
+        for file, found in sorted(places.items())
+    ]
+    return _lines(["file", "open", "line and operator (mutant)"], rows)
 
 
 def _equivalents(trials: Iterable[_Trial]) -> str:
