@@ -101,15 +101,15 @@ __kernel void tile(PHX_INPUT(A, a), PHX_INPUT(A, b), PHX_OUTPUT(O, o), const axe
 #ifdef TURN
 /* Chains that are neighbours in memory: a line of them, and a wide one, long enough that no fma waits
  * for the one before it. */
-#define NEIGHBOURS(NAME, START, BESIDE, FINISH)                                              \
-    PHX_FN void NAME(A *sums, __global const S *x, __global const S *y, const i64 x_step,    \
-                     const i64 y_step, const u64 k) {                                        \
-        START                                                                                \
-        for (u64 p = 0; p < k; p++, x += x_step, y += y_step) {                              \
-            const VECTOR b = (VECTOR)((A)*y);                                                \
-            BESIDE                                                                           \
-        }                                                                                    \
-        FINISH                                                                               \
+#define NEIGHBOURS(NAME, START, BESIDE, FINISH)                                           \
+    PHX_FN void NAME(A *sums, __global const S *x, __global const S *y, const i64 x_step, \
+                     const i64 y_step, const u64 k) {                                     \
+        START                                                                             \
+        for (u64 p = 0; p < k; p++, x += x_step, y += y_step) {                           \
+            const VECTOR b = (VECTOR)((A) * y);                                           \
+            BESIDE                                                                        \
+        }                                                                                 \
+        FINISH                                                                            \
     }
 NEIGHBOURS(beside, LINE_START, LINE_BESIDE, LINE_FINISH)
 NEIGHBOURS(beside_wide, WIDE_START, WIDE_BESIDE, WIDE_FINISH)

@@ -124,6 +124,7 @@ CASES: dict[str, tuple[str, ...]] = {
     ),
     "isclose": (
         "float: xp.isclose(m, m + 1e-9)",
+        "real: xp.isclose(m, m + 0.25, atol=xp.abs(m), rtol=xp.abs(m[..., :1]))",
         "real: xp.isclose(g, g, equal_nan=True)",
         "real: xp.isclose(v, 0.5, rtol=0.3, atol=0.1)",
         "xp.isclose(i, i + 1, atol=1.0)",

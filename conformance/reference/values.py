@@ -170,7 +170,7 @@ def evenly(rng: Rng, count: int, low: float, high: float) -> HostArray:
     for first in range(3):
         places[first::3] = rng.permutation(places[first::3])
     parts = places.max(initial=0) + 1
-    return low + (high - low) * (places + rng.random(count)) / parts
+    return np.asarray(low + (high - low) * (places + rng.random(count)) / parts)
 
 
 def every_interval(name: str, rng: Rng) -> HostArray:

@@ -54,17 +54,29 @@ def _pair(a: Any, b: Any, op: str) -> tuple[Array, Array]:
     return cast(a, dtype), cast(b, dtype)
 
 
+def _tolerance(value: Any, name: str) -> float | Array:
+    value = as_operand(value)
+    if isinstance(value, Array) and value.dtype.kind in "iuf":
+        return value
+    need_real(value, f"isclose: {name}")
+    return float(value)
+
+
 def isclose(
-    a: Operand, b: Operand, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+    a: Operand,
+    b: Operand,
+    rtol: float | Array = 1e-05,
+    atol: float | Array = 1e-08,
+    equal_nan: bool = False,
 ) -> Array:
     """Return where two operands are equal within tolerances: |a - b| <= atol + rtol * |b|.
 
     Infinities are close where they are equal, NaN to NaN only with ``equal_nan``. Integers are
-    compared as the default float.
+    compared as the default float. A tolerance may be an array of real numbers that broadcasts.
 
     Raises:
         DeviceMismatchError: the arrays lie on two devices.
-        TypeError: no array among the operands, or a tolerance that is no number.
+        TypeError: no array among the operands, or a tolerance that is no real number.
         ValueError: shapes that do not broadcast.
 
     Examples:
@@ -72,19 +84,22 @@ def isclose(
         >>> print(px.isclose(x, px.asarray([1.0 + 1e-9, 2.1, px.nan]), equal_nan=True))
         [ True False  True]
     """
-    for value, name in ((rtol, "rtol"), (atol, "atol")):
-        need_real(as_operand(value), f"isclose: {name}")
+    rtol, atol = _tolerance(rtol, "rtol"), _tolerance(atol, "atol")
     x, y = _pair(a, b, "isclose")
     if x.dtype.kind in "biu":
         kind = default_float(x.device)
         x, y = astype(x, kind, copy=False), astype(y, kind, copy=False)
-    near = less_equal(abs(x - y), abs(y) * float(rtol) + float(atol))
+    near = less_equal(abs(x - y), abs(y) * rtol + atol)
     result = logical_or(logical_and(near, isfinite(y)), equal(x, y))
     return logical_or(result, logical_and(isnan(x), isnan(y))) if equal_nan else result
 
 
 def allclose(
-    a: Operand, b: Operand, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+    a: Operand,
+    b: Operand,
+    rtol: float | Array = 1e-05,
+    atol: float | Array = 1e-08,
+    equal_nan: bool = False,
 ) -> Array:
     """Return whether all elements are close as ``isclose`` has it, as a 0-d bool array.
 

@@ -15,7 +15,14 @@ from phalanx._warm import (
     plain_data,
 )
 from phalanx._warm import copy as copy_array
-from phalanx.arrays.data_types import as_dtype, astype, default_dtype, iinfo, result_type
+from phalanx.arrays.data_types import (
+    as_dtype,
+    astype,
+    default_dtype,
+    float32,
+    iinfo,
+    result_type,
+)
 from phalanx.arrays.promotion import need_kept, need_number
 from phalanx.arrays.refusals import (
     holds_odd,
@@ -28,7 +35,9 @@ from phalanx.arrays.transfer import from_numpy, numpy_dtype, scalar_array, to_de
 from phalanx.optable import DTYPES
 
 from .creation import device_or_current
+from .elementwise import equal, less, logical_and
 from .manipulation import stack
+from .reductions import all as all_true
 
 
 def asarray(
@@ -49,13 +58,12 @@ def asarray(
         copy: ``True`` copies always, ``False`` raises if one is needed, ``None`` copies if needed
             (host data are always copied, so that the source may change).
 
-    Nothing is lost in silence: what a dtype would cut is for ``astype`` to say. Host data are
-    looked at value by value, and bool asks whether they are 0; an array is not waited for, and
-    its kind counts (bool, int, float, complex: it goes into the same kind and into later ones).
+    Nothing is lost in silence: what a dtype would cut is for ``astype`` to say. Floats for integers
+    are looked at value by value, which waits for those of an array; bool asks whether they are 0.
 
     Raises:
         TypeError: nothing of the kind, such as a masked array of NumPy's; values that the dtype
-            would cut, such as fractions for integers; an array of a later kind than the dtype.
+            would cut, such as fractions for integers; an array of complex numbers for real ones.
         ValueError: ``copy=False`` and a copy is needed; a ragged sequence.
         OverflowError: an int of the host that the dtype cannot hold.
 
@@ -112,11 +120,28 @@ def _from_array(
             f"on {device or x.device}"
         )
     if changes and dtype is not None:
-        need_kept(x, dtype, "asarray")
-        x = astype(x, dtype)
+        x = _kept(x, dtype)
     if moves and device is not None:
         return to_device(x, device)
     return copy_array(x) if copy and not changes else x
+
+
+def _kept(x: Array, dtype: DType) -> Array:
+    """The values in another dtype: what it would cut is refused."""
+    if x.dtype.kind == "c":
+        need_kept(x, dtype, "asarray")
+    result = astype(x, dtype)
+    if x.dtype.kind != "f" or dtype.kind not in "iu" or not x.size:
+        return result
+    # beyond the integers a cast gives the last one, which may round back to what it came from
+    wide = astype(x, float32, copy=False) if x.dtype.itemsize < float32.itemsize else x
+    end = 2.0 ** int(iinfo(dtype).max).bit_length()
+    if not all_true(logical_and(equal(astype(result, wide.dtype), wide), less(wide, end))):
+        raise TypeError(
+            f"asarray of {x.dtype}: the array holds what does not go into {dtype}, fractions or "
+            f"numbers out of its range; to cut them, write phalanx.astype(x, phalanx.{dtype})"
+        )
+    return result
 
 
 def _from_odd(obj: Any, dtype: DType | None, device: str | Device | None) -> Array:

@@ -166,6 +166,27 @@ CUT: list[tuple[str, Callable[[], object], str]] = [
     ("infinity", lambda: px.asarray([float("inf")], dtype=px.int8), "inf is no integer"),
     ("NumPy", lambda: px.asarray(np.array([2.5], np.float16), dtype="uint8"), "2.5 is no integer"),
     ("number", lambda: px.asarray(1.5, dtype=px.int32), "float 1.5 does not go into int32"),
+    (
+        "array",
+        lambda: px.asarray(px.asarray([1.5]), dtype=px.int32),
+        "not go into int32, fractions",
+    ),
+    (
+        "array's NaN",
+        lambda: px.asarray(px.asarray([px.nan]), dtype=px.int8),
+        "does not go into int8",
+    ),
+    (
+        "end of int64",
+        lambda: px.asarray(px.asarray([2.0**63]), dtype=px.int64),
+        "does not go into int64",
+    ),
+    (
+        "half's infinity",
+        lambda: px.asarray(px.asarray([px.inf], dtype=px.float16), dtype=px.int32),
+        "does not go into int32",
+    ),
+    ("array's i", lambda: px.asarray(px.asarray([1j]), dtype=px.float64), "not go into float64"),
     ("full", lambda: px.full(2, 0.5, dtype=px.int8), "float 0.5 does not go into int8"),
     ("full_like", lambda: px.full_like(px.arange(2), 0.5), "float 0.5 does not go into int64"),
     ("complex", lambda: px.full(2, 1j, dtype=px.float32), "complex number 1j"),
@@ -194,6 +215,10 @@ def test_what_is_kept_is_taken(device: px.Device) -> None:
     assert px.full(2, 3.0, dtype=px.int32).tolist() == [3, 3]
     assert px.asarray(np.array([0.0, 255.0]), dtype=px.uint8).tolist() == [0, 255]
     assert px.asarray([0.0, 2.0], dtype=px.bool).tolist() == [False, True]
+    values = px.asarray([0.0, 2.0, 120.0], dtype=px.float16)
+    assert px.asarray(values, dtype=px.int8).tolist() == [0, 2, 120]
+    assert px.asarray(values, dtype=px.bool).tolist() == [False, True, True]
+    assert px.asarray(px.asarray([-(2.0**31)]), dtype=px.int32).tolist() == [-(2**31)]
 
 
 KEYS: list[Any] = [0, slice(1, 3), ..., [0, 2], px.int64]

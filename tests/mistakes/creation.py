@@ -167,16 +167,10 @@ MISTAKES = (
         "phalanx.astype(phalanx.asarray(x), phalanx.int8)",
     ),
     Mistake(
-        "px.asarray(x, dtype=int)",
+        "px.asarray(x + 0.5, dtype=int)",
         TypeError,
-        "asarray of float64 does not go into int64, as a cast would lose what does not fit: write "
-        "phalanx.astype(values, phalanx.int64)",
-    ),
-    Mistake(
-        "px.asarray([x, x], dtype=bool)",
-        TypeError,
-        "asarray of float64 does not go into bool, as a cast would lose what does not fit: write "
-        "phalanx.astype(values, phalanx.bool)",
+        "asarray of float64: the array holds what does not go into int64, fractions or numbers out "
+        "of its range; to cut them, write phalanx.astype(x, phalanx.int64)",
     ),
     Mistake(
         "px.asarray(c, dtype=float)",

@@ -186,7 +186,9 @@ def test_a_copy_waits_for_events(case: Case, to_host: bool) -> None:
         opened.stream_wait_event(copies.handle, event)
         source = _block(case, x.buffer.handle, x.offset)
         inside = _block(case, target.buffer.handle, target.offset)
-        opened.copy(_host(found) if to_host else inside, source, x.nbytes, stream=copies)
+        opened.copy(
+            _host(found.view(np.uint8)) if to_host else inside, source, x.nbytes, stream=copies
+        )
         opened.stream_synchronize(copies.handle, 60.0)
         px.synchronize(device)
         opened.event_destroy(event)
