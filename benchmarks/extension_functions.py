@@ -1,6 +1,6 @@
 """Every function of the extensions ``linalg`` and ``fft``, on few elements.
 
-Phalanx computes most of them in NumPy, so the ratio tells what the way there and back costs.
+On so few the ratio tells what the calls around the kernels cost.
 """
 
 from __future__ import annotations

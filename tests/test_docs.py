@@ -144,10 +144,16 @@ print("the same bits")
 
 
 def copy_package(folder: Path) -> Path:
-    """Copy the installed package without its kernel libraries; return the copy."""
+    """Copy the installed package without its kernel libraries; return the copy.
+
+    What the wheel has compiled of its Python files stays behind, too: it would hide changes.
+    """
     source = Path(phalanx.__file__).parent
     target = folder / "phalanx"
     shutil.copytree(source, target, ignore=shutil.ignore_patterns("_cpu_*", "__pycache__"))
+    for compiled in target.rglob("*.so"):
+        if compiled.with_name(f"{compiled.name.partition('.')[0]}.py").exists():
+            compiled.unlink()
     return target
 
 

@@ -186,6 +186,7 @@ class SubnormalsFlushed(SoundDriver):
 _FEW = {
     *required(Level.CORE),
     ("gather", ("float32", "int64", "float32")),
+    ("gather", ("int64", "int64", "int64")),  # a declaration by dtype cannot tell it from the other
     ("arange", ("float32", "float32", "float32")),
 }
 
