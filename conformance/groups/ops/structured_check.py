@@ -150,11 +150,17 @@ class Check:
                     str(at),
                     "; ".join(_row_text(x, at) for x in args),
                     str(got[at]),
-                    want.text(at),
+                    f"{want.text(at)}{self._own_bound(want, got, at)}",
                     wrong=wrong,
                     size=got.size,
                 )
             )
+
+    def _own_bound(self, want: Expectation, got: HostArray, at: tuple[int, ...]) -> str:
+        """Say which bound of the kernel's own is passed, if one is."""
+        if not isinstance(want, Near) or self._stated == np.inf:
+            return ""
+        return f", {want.in_ulp(got)[at]:.3g} ulp away where the kernel states {self._stated:g}"
 
     def note(self, label: str, got: str, want: str) -> None:
         """Note what is wrong with no element of its own."""
