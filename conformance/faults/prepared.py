@@ -119,13 +119,17 @@ class PreparedPlacesShared(_PreparedWrongly):
         super().again(right, kept["words"], stream, kept)
 
 
-@driver_fault("ops")
-class StridesKeptByShape(SoundDevice):
-    """A launch like an earlier one, by the shapes, goes through the second operand as that did."""
+class _Keeping(SoundDevice):
+    """A device that keeps numbers of a launch for later ones that it takes for the same."""
 
     def __init__(self, driver: SoundDriver, index: int) -> None:
         super().__init__(driver, index)
         self._kept: dict[tuple[Any, ...], tuple[int, ...]] = {}
+
+
+@driver_fault("ops")
+class StridesKeptByShape(_Keeping):
+    """A launch like an earlier one, by the shapes, goes through the second operand as that did."""
 
     def enqueue(
         self,
@@ -154,12 +158,8 @@ def _span(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
 
 
 @driver_fault("ops", "layer_norm", "sort", "argsort")
-class ParamsKeptByKernel(SoundDevice):
+class ParamsKeptByKernel(_Keeping):
     """The params of a kernel are those of its first launch: another eps, another direction."""
-
-    def __init__(self, driver: SoundDriver, index: int) -> None:
-        super().__init__(driver, index)
-        self._kept: dict[tuple[Any, ...], tuple[int, ...]] = {}
 
     def enqueue(
         self,
