@@ -13,6 +13,7 @@ from .operands import as_places, factor, factored, real_dtype, stacked
 from .results import LUResult, SlogdetResult
 from .triangles import (
     BLOCK,
+    below_diagonal,
     first_part,
     minus_product,
     right_side,
@@ -22,6 +23,7 @@ from .triangles import (
     solved_block,
     spread,
     unit_lower,
+    upper_part,
 )
 
 
@@ -103,10 +105,11 @@ def lu(x: Array, /) -> LUResult:
         order = broadcast_to(arange(m, device=x.device), order.shape)
     rows = expand_dims(arange(m, device=x.device), axis=-1)
     places = cast(rows == expand_dims(order, axis=-2), x.dtype)
+    below = below_diagonal(factors)
     return LUResult(
         reshape(places, (*batch, m, m)),
-        reshape(unit_lower(factors[..., :k]), (*batch, m, k)),
-        reshape(triu(factors[:, :k]), (*batch, k, n)),
+        reshape(unit_lower(factors[..., :k], below[:, :k]), (*batch, m, k)),
+        reshape(upper_part(factors[:, :k], below[:k]), (*batch, k, n)),
     )
 
 

@@ -6,22 +6,29 @@ from typing import Literal
 
 from phalanx._warm import Array, assign
 from phalanx.namespace.creation import zeros
-from phalanx.namespace.diagonals import eye, triu
+from phalanx.namespace.diagonals import eye
 from phalanx.namespace.linear import matmul
 from phalanx.namespace.manipulation import broadcast_to, reshape
 
 from .operands import adjoint, factor, factored, stacked
 from .results import QRResult
-from .triangles import BLOCK, first_part, minus_product, unit_lower
+from .triangles import (
+    BLOCK,
+    below_diagonal,
+    first_part,
+    minus_product,
+    unit_lower,
+    upper_part,
+)
 
 
 def factor_in_place(a: Array) -> Array:
     """Overwrite a stack (b, m, n), m >= n, by R above V; return T (b, n, n) of Q = I - V T V^H."""
-    m, n = a.shape[1:]
+    n = a.shape[2]
     if n <= BLOCK:
-        made = factor("householder", a, m + n, n)
-        assign(a, made[:, :m])
-        return made[:, m:]
+        made, t = factors_of(a)
+        assign(a, made)
+        return t
     cut = first_part(n)
     right = a[..., cut:]
     first = factor_in_place(a[..., :cut])
@@ -36,25 +43,38 @@ def factor_in_place(a: Array) -> Array:
     return t
 
 
+def factors_of(a: Array) -> tuple[Array, Array]:
+    """Return R above V and T of a stack (b, m, n), m >= n, which is overwritten where n > BLOCK."""
+    m, n = a.shape[1:]
+    if n > BLOCK:
+        return a, factor_in_place(a)
+    made = factor("householder", a, m + n, n)
+    return made[:, :m], made[:, m:]
+
+
 def reflect(vectors: Array, t: Array, x: Array) -> None:
     """Overwrite a stack x by Q^H x."""
     minus_product(x, vectors, matmul(adjoint(t), matmul(adjoint(vectors), x)))
 
 
 def decomposed(x: Array, columns: int) -> tuple[Array, Array]:
-    """Return Q with so many columns and R with as many rows, for a stack that is overwritten."""
+    """Return Q with so many columns and R with as many rows; see `factors_of` for the stack."""
     b, m, n = x.shape
     k = min(m, n)
     if not k or not b:
         unit = broadcast_to(eye(m, columns, dtype=x.dtype, device=x.device), (b, m, columns))
         return +unit, zeros((b, columns, n), dtype=x.dtype, device=x.device)
-    t = factor_in_place(x[..., :k])
-    vectors = unit_lower(x[..., :k])
+    if k == n:
+        x, t = factors_of(x)
+    else:
+        t = factor_in_place(x[..., :k])
+    below = below_diagonal(x)
+    vectors = unit_lower(x[..., :k], below[:, :k])
     if k < n:
         reflect(vectors, t, x[..., k:])
     unit = eye(m, columns, dtype=x.dtype, device=x.device)
     heads = adjoint(vectors[:, :columns])
-    return unit - matmul(vectors, matmul(t, heads)), triu(x[:, :columns])
+    return unit - matmul(vectors, matmul(t, heads)), upper_part(x[:, :columns], below[:columns])
 
 
 def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult:
@@ -77,6 +97,7 @@ def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRRe
         raise ValueError(f'qr: mode is "reduced" or "complete", got {mode!r}')
     m, n = x.shape[-2:]
     columns = m if mode == "complete" else min(m, n)
-    q, r = decomposed(stacked(x), columns)
+    stays = n <= min(m, BLOCK)
+    q, r = decomposed(stacked(x, copy=None if stays else True), columns)
     batch = x.shape[:-2]
     return QRResult(reshape(q, (*batch, m, columns)), reshape(r, (*batch, columns, n)))

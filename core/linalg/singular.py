@@ -14,7 +14,7 @@ from phalanx.namespace.sorting import argsort
 from phalanx.namespace.taking import take_along_axis
 
 from .operands import adjoint, columns_at, factored, real_dtype, stacked
-from .orthogonal import decomposed, factor_in_place
+from .orthogonal import decomposed, factors_of
 from .results import LstsqResult, SVDResult
 from .rotations import orthogonal_columns, turned_real
 
@@ -112,8 +112,8 @@ def _values(x: Array, op: str) -> Array:
         return zeros((*x.shape[:-2], k), dtype=real_dtype(x), device=x.device)
     a, size = _scaled(a)
     if m != n:
-        factor_in_place(a)
-        a = triu(a[:, :k])
+        held, _ = factors_of(a)
+        a = triu(held[:, :k])
     turned, _ = orthogonal_columns(a, x, op)
     return reshape(_lengths(turned, size)[0], (*x.shape[:-2], k))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phalanx._warm import Array, assign, cast, empty, fill, launch
+from phalanx._warm import Array, assign, cast, empty, fill, launch, on_or_below, ternary
 from phalanx.arrays.checks import need_array, need_one_device
 from phalanx.arrays.data_types import result_type
 from phalanx.namespace.diagonals import diagonal
@@ -63,13 +63,28 @@ def solve_upper(upper: Array, x: Array, *, unit: bool = False) -> None:
     solve_lower(upper[:, ::-1, ::-1], x[:, ::-1], unit=unit)
 
 
-def unit_lower(x: Array) -> Array:
-    """Return the part below the diagonal of a stack, with ones on it."""
-    from phalanx.namespace.diagonals import tril
+def below_diagonal(x: Array) -> Array:
+    """Return where the matrices of a stack are below their diagonal: bool (m, n)."""
+    found: Array = on_or_below(x.shape[1], x.shape[2], -1, x.device)
+    return found
 
-    made = tril(x, k=-1)
+
+def unit_lower(x: Array, below: Array | None = None) -> Array:
+    """Return the part below the diagonal of a stack, with ones on it.
+
+    ``below`` is what `below_diagonal` says of these rows and columns, for those who know it.
+    """
+    made: Array = ternary(
+        "where", below_diagonal(x) if below is None else below, x, 0, x.dtype, x.device
+    )
     if made.size:
         fill(diagonal(made), 1)
+    return made
+
+
+def upper_part(x: Array, below: Array) -> Array:
+    """Return the part of a stack that is not ``below`` its diagonal, zeros elsewhere."""
+    made: Array = ternary("where", below, 0, x, x.dtype, x.device)
     return made
 
 

@@ -227,10 +227,21 @@ cdef Array steps_along(int64_t count, int n, int axis, Device device):
     return view_of(ruled(0, 1, count, <DType>_dtypes[INT64], device), n, dims, dims + MAX_NDIM, 0)
 
 
+def on_or_below(int64_t rows, int64_t cols, object k, Device device not None):
+    """Whether elements lie on or below diagonal ``k``: bool (rows, cols)."""
+    cdef int64_t least = max(-rows, min(k, cols)), first = min(least, 0)
+    cdef int64_t row[4]
+    cdef int64_t column[4]
+    column[:] = [1, cols, 0, 1]
+    row[:] = [rows, 1, 1, 0]
+    steps = ruled(first, 1, max(cols, rows + least) - first, <DType>_dtypes[INT64], device)
+    return run_binary(_less_equal, view_of(steps, 2, column, column + 2, -first),
+                      view_of(steps, 2, row, row + 2, least - first), None)
+
+
 def triangle(Array x not None, object k, bint lower):
     """The part of the last two axes on one side of diagonal ``k``, with it; zeros elsewhere."""
     cdef int n = x.t.ndim
-    last = with_scalar(_add, steps_along(x.t.shape[n - 2], 2, 0, x.device), k if lower else k - 1, 1, None)
-    column = steps_along(x.t.shape[n - 1], 2, 1, x.device)
-    kept = run_binary(_less_equal if lower else _greater, column, last, None)
-    return ternary("where", kept, x, False if x.dtype.code == BOOL else 0, x.dtype, x.device)
+    zero = False if x.dtype.code == BOOL else 0
+    below = on_or_below(x.t.shape[n - 2], x.t.shape[n - 1], k if lower else k - 1, x.device)
+    return ternary("where", below, x if lower else zero, zero if lower else x, x.dtype, x.device)
