@@ -56,10 +56,6 @@ def _devices(outcomes: Sequence[Outcome]) -> list[str]:
 def _section(suite: Suite, outcomes: Sequence[Outcome]) -> list[str]:
     ours = f": our `{suite.tests[0]}`" if suite.home == "ours" else ""
     lines = [f"## {suite.package}{ours}", "", *wrap(suite.request, 98), ""]
-    devices = [f"`{o.device}`" for o in outcomes if not o.device.startswith("cpu")]
-    if suite.elsewhere and devices:
-        tests = ", ".join(f"`{test}`" for test in suite.elsewhere)
-        lines += [f"On {', '.join(devices)} a part of them: {tests}.", ""]
     for file in dict.fromkeys(edit.file for edit in suite.edits):
         lines += [f"In `{file}`:", "", "```diff"]
         lines += _diff([edit for edit in suite.edits if edit.file == file])

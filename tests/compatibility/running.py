@@ -110,11 +110,10 @@ def introduce(suite: Suite) -> None:
 
 def run(suite: Suite, device: str, arguments: Sequence[str], *, strict: bool = False) -> Outcome:
     """Run a suite on a device, or with array-api-strict instead; pytest shows how far it is."""
-    tests = suite.elsewhere if suite.elsewhere and not device.startswith("cpu") else suite.tests
     variables = {**suite.environment, "PHALANX_DEVICE": device, **(suite.beside if strict else {})}
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "report.xml")
-        command = [sys.executable, "-m", "pytest", *_located(suite, tests), *suite.selection]
+        command = [sys.executable, "-m", "pytest", *_located(suite), *suite.selection]
         command += ["-q", "--disable-warnings", "--tb=short", "-p", "no:cacheprovider"]
         command += [f"--junitxml={report}", *arguments]
         subprocess.run(command, cwd=folder, env={**os.environ, **variables}, check=False)
@@ -123,12 +122,12 @@ def run(suite: Suite, device: str, arguments: Sequence[str], *, strict: bool = F
         return Outcome(suite, device, *_read(ElementTree.parse(report).getroot()))
 
 
-def _located(suite: Suite, tests: tuple[str, ...]) -> list[str]:
+def _located(suite: Suite) -> list[str]:
     if suite.home == "wheel":
-        return [f"--rootdir={sysconfig.get_path('purelib')}", "--pyargs", *tests]
+        return [f"--rootdir={sysconfig.get_path('purelib')}", "--pyargs", *suite.tests]
     if suite.home == "ours":
-        return [*_APART, *(str(_OURS / test) for test in tests)]
-    return [str(_unpacked(suite) / test) for test in tests]
+        return [*_APART, *(str(_OURS / test) for test in suite.tests)]
+    return [str(_unpacked(suite) / test) for test in suite.tests]
 
 
 def _read(report: ElementTree.Element) -> tuple[dict[str, str], dict[str, str]]:

@@ -39,9 +39,8 @@ class Suite:
 
     ``tests`` lie in the package's ``wheel``, where they are modules, in its ``sdist``, where they
     are paths, or in this folder (``ours``). ``needs`` are further packages. ``selection`` are
-    arguments of pytest, and ``elsewhere`` is what ``tests`` are on devices other than the CPU,
-    where all would take hours. ``environment`` are variables; ``beside`` are those with which the
-    same tests run with array-api-strict. ``request`` is what upstream would be asked for.
+    arguments of pytest. ``environment`` are variables; ``beside`` are those with which the same
+    tests run with array-api-strict. ``request`` is what upstream would be asked for.
     """
 
     package: str
@@ -50,7 +49,6 @@ class Suite:
     needs: tuple[str, ...] = ()
     edits: tuple[Edit, ...] = ()
     selection: tuple[str, ...] = ()
-    elsewhere: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
     beside: dict[str, str] = field(default_factory=dict)
     reasons: tuple[Reason, ...] = ()
