@@ -122,7 +122,7 @@ test-all: ## all tests, all devices, sanitizers, Oclgrind, the model, all texts 
 	cd tests && ../$(BIN)/python -m proof.pairs_of_two
 	$(MAKE) stress MINUTES=60
 
-texts: $(VENV)/.test ## every expression and form of kernels for GPUs: CUDA's compiler, and on emulated work-items
+texts: $(VENV)/.test ## every text of kernels for GPUs: by CUDA's compiler, and run on emulated work-items
 	cd tests && $(RUN) ../$(BIN)/python -m device_code.cuda --quick
 	$(RUN) $(BIN)/python tests/conformance/certify_all.py emulated:0 $(EMULATED)
 	cd tests && $(RUN) ../$(BIN)/python -m emulated.forms --jobs $(JOBS)

@@ -51,11 +51,6 @@ class Axes:
         """The smallest of `RANKS` that has room."""
         return next(r for r in RANKS if len(self.shape) <= r)
 
-    @property
-    def wide(self) -> bool:
-        """Whether the number of an element needs 64 bits."""
-        return self.count >= 2**31
-
     def pack(self) -> bytes:
         """Return the struct ``axes`` for a program of this rank."""
         missing = self.rank - len(self.shape)
@@ -67,7 +62,7 @@ class Axes:
 
 
 def text(operands: int, rank: int, *, wide: bool) -> str:
-    """Return the source of ``axes`` and ``walk``; ``wide`` for 2**31 elements and more."""
+    """Return the source of ``axes`` and ``walk``; ``wide``: places need 64 bits."""
     return _TEXT.format(operands=operands, rank=rank, place="u64" if wide else "u32")
 
 

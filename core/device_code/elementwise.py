@@ -384,7 +384,7 @@ class Strided:
             min(round_up(columns, group[0]), traits.most_groups * group[0]),
             min(round_up(rows, group[1]), traits.most_groups_across * group[1]),
         )
-        wide = max(far, columns + size[0], rows + size[1]) >= 2**31
+        wide = max(far, columns + size[0], rows + size[1]) >= traits.far
         kernel = env.kernel(self.program(*form, wide=wide), "run")
         code = f"<{2 + len(tail)}{'q' if wide else 'i'}"
         env.enqueue(kernel, size, group, *args, struct.pack(code, columns, rows, *tail))

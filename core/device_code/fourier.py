@@ -77,6 +77,10 @@ class _Rows:
         packed, size = plan.pack(1, 1, tasks, 1), (groups * self._group,)
         env.enqueue(kernel, size, (self._group,), *arrays, packed, *numbers)
 
+    def _is_wide(self, plan: Plan) -> bool:
+        """Whether the number of an element needs 64 bits."""
+        return plan.rows * plan.n >= self._traits.far
+
     def _scalar(self, bits: int) -> bytes:
         """The part with these bits as kernel argument."""
         return (bits % (1 << 8 * self._size)).to_bytes(self._size, "little")
@@ -103,7 +107,7 @@ class _Pairs(_Rows):
         given: int,
         params: tuple[int, ...],
     ) -> None:
-        kernel = env.kernel(self._programs[_is_wide(plan)], self._op)
+        kernel = env.kernel(self._programs[self._is_wide(plan)], self._op)
         scale = self._scalar(params[0] if params else _ONE[self._size])
         self._enqueue_tasks(env, kernel, plan, plan.rows * plan.n, arrays, given, scale)
 
@@ -175,10 +179,10 @@ class _Fourier(_Rows):
             flags |= _ROWS_FIRST
         tasks = plan.rows * (plan.n // radix)
         if radix in OWN_RADICES:
-            kernel = env.kernel(self._programs[radix, _is_wide(plan)], "fft_pass")
+            kernel = env.kernel(self._programs[radix, self._is_wide(plan)], "fft_pass")
             numbers: tuple[int, ...] = (given, m, first, flags)
         else:
-            kernel = env.kernel(self._programs[0, _is_wide(plan)], "fft_prime")
+            kernel = env.kernel(self._programs[0, self._is_wide(plan)], "fft_prime")
             tasks *= radix // 2 + 1
             roots = first + ((radix - 1) * m if m > 1 else 0)
             numbers = (given, radix, m, first, roots, flags)
@@ -187,11 +191,6 @@ class _Fourier(_Rows):
 
 #: The bits of 1, by the size of the part.
 _ONE = {4: 0x3F800000, 8: 0x3FF0000000000000}
-
-
-def _is_wide(plan: Plan) -> bool:
-    """Whether the number of an element needs 64 bits."""
-    return plan.rows * plan.n >= 2**31
 
 
 def _contiguous(plan: Plan) -> tuple[int, ...]:

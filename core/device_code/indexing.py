@@ -50,7 +50,7 @@ def recipe(op: str, dtypes: tuple[str, ...], traits: Traits, cores: str = "") ->
     if needs_fp64(dtypes) and not traits.fp64:
         return None
     item = "" if op == "wrap_index" else BITS[ITEMSIZE[dtypes[0]]]
-    programs = Programs(f"{op}.h", item, cores)
+    programs = Programs(f"{op}.h", item, traits.far, cores)
     launch = {"wrap_index": wrap_launch, "gather": gather_launch, "scatter": scatter_launch}[op]
     return Recipe((programs.first,), launch(programs), error_bound=0.0)
 
@@ -58,9 +58,10 @@ def recipe(op: str, dtypes: tuple[str, ...], traits: Traits, cores: str = "") ->
 class Programs:
     """The programs of one text by what they are made for: rank, width and the axis of rows."""
 
-    def __init__(self, name: str, item: str, cores: str = "") -> None:
+    def __init__(self, name: str, item: str, far: int, cores: str = "") -> None:
         self._source = template(name) + cores
         self._item = item
+        self._far = far
         #: Whether there are kernels for work-items that are cores.
         self.for_cores = cores != ""
         self._made: dict[tuple[int, bool, int], Program] = {}
@@ -69,7 +70,7 @@ class Programs:
 
     def get(self, axes: Axes, rows: int = 0) -> Program:
         """Return the program for axes; the launch counts slices along its axis ``rows``."""
-        return self._get(axes.rank, wide=axes.wide, rows=rows)
+        return self._get(axes.rank, wide=axes.count >= self._far, rows=rows)
 
     def _get(self, rank: int, *, wide: bool, rows: int) -> Program:
         key = (rank, wide, rows)

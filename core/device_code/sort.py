@@ -108,7 +108,7 @@ class Sorting:
     def form(self, n: int) -> Form:
         """Return what rows of n elements are sorted as."""
         if self.arg:
-            return PACKED if self._bits <= 32 and n <= 2**32 else PAIR
+            return PACKED if self._bits <= 32 and n <= 2 * self.traits.far else PAIR
         return SMALL_KEY if self._bits <= 32 else LARGE_KEY
 
     def program(self, form: Form, rank: int, group: int, *, wide: bool = False) -> Program:
@@ -160,7 +160,7 @@ class Sorting:
         """Sort some of the rows."""
         first, rows, n = sizes
         form = self.form(n)
-        wide = axes.wide or (first + rows) * n >= 2**31
+        wide = max(axes.count, (first + rows) * n) >= self.traits.far
         group = self.most_lanes(form)
         program = self.program(form, axes.rank, group, wide=wide)
         while group > 1 and group > env.group_limit(env.kernel(program, "blocks")):

@@ -85,6 +85,11 @@ _SCIPY = Suite(
             "TestVectorizedFilter::test_input_validation",
             "wants other words for text as a number",
         ),
+        Reason(
+            "TestKMeans::test_krandinit",
+            "a random spread below 0.011 with the signs of LAPACK's singular vectors; others give "
+            "0.0115",
+        ),
         Reason("test_standard_deviation07", "`asarray` of fractions as integers, which is refused"),
         Reason(
             "TestLogSumExp::test_gh22601_infinite_elements",

@@ -24,7 +24,7 @@ from phalanx.kernels_cuda.dialect import DIALECT
 from phalanx.kernels_cuda.nvrtc import NvrtcError
 
 from .sass import CAPABILITIES, compiler
-from .texts import GPU, Text, all_texts, chosen_texts
+from .texts import GPU, Text, all_texts, chosen_texts, in_namespace
 
 #: The dialect with each written fma marked: PTX tells what the compiler made of text, and what not.
 _MARKED = DIALECT.text
@@ -42,7 +42,6 @@ _FORBIDDEN = re.compile(r"\b(?:fma|\w+\.ftz|\w+\.approx|\w+\.full)\.[\w.]*f(?:32
 _ENDS = (CAPABILITIES[0], CAPABILITIES[-1])
 #: Texts of a compilation: 32 take 16 ms each, 8 take 21 ms, one alone 48 ms (2026-11).
 _TOGETHER = 32
-_DEFINED = re.compile(r"^\s*#\s*define (\w+)", re.MULTILINE)
 
 
 class Task(NamedTuple):
@@ -72,16 +71,14 @@ def problem(
 
 
 def joined(texts: list[Text]) -> Program:
-    """Return texts with the same headers as one program: nothing of one is seen by the next."""
-    source = ""
-    for number, text in enumerate(texts):
-        names = sorted(set(_DEFINED.findall(text.program.source)))
-        source += f"namespace text_{number} {{\n{text.program.source}\n}}\n"
-        source += "".join(f"#undef {name}\n" for name in names)
+    """Return texts with the same headers as one program."""
     # kernels with the linkage of C would share one name in spite of the namespaces
     words = "".join(
         f"#undef {word}\n#define {word}(n) __global__ void __launch_bounds__(n)\n"
         for word in ("PHX_KERNEL", "PHX_KERNEL_OF")
+    )
+    source = "".join(
+        in_namespace(f"text_{number}", text.program.source) for number, text in enumerate(texts)
     )
     return Program(words + source, texts[0].program.headers)
 

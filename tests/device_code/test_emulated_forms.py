@@ -1,4 +1,4 @@
-"""`emulated.forms` looks at texts that whole arrays do not have, and sees a mistake in one."""
+"""`emulated.forms` runs each text of an overload; it sees a mistake, and what did not run."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from collections.abc import Callable, Iterator
 
 import phalanx as px
 import pytest
+from emulated import forms
 from emulated.driver import EmulatedDriver
-from emulated.forms import wrong_calls
+from emulated.forms import wrong_or_missing
 from phalanx.conformance.overloads import Overload
 from phalanx.discovery.plugins import host
 from phalanx.driver import Driver
+
+from device_code import texts
 
 pytestmark = pytest.mark.needs_cpu
 ADD = Overload("add", ("float32", "float32"), ("float32",))
@@ -31,24 +34,38 @@ def device(drivers: dict[str, Driver]) -> Iterator[Callable[[Callable[[str], str
         host().unregister_driver(driver)
 
 
-def test_each_layout_has_the_bits(device: Callable[..., px.Device]) -> None:
-    texts: list[str] = []
-    made = device(lambda text: texts.append(text) or text)
-    assert [wrong_calls(number, ADD, made) for number in range(6)] == [[]] * 6
-    kernels = {text[text.rindex("PHX_KERNEL") :] for text in texts}
-    assert len(kernels) >= 3, "there are several forms"
+def test_each_text_runs_and_has_the_bits(device: Callable[..., px.Device]) -> None:
+    compiled: list[str] = []
+    made = device(lambda text: compiled.append(text) or text)
+    assert not list(wrong_or_missing(1, ADD, made))
+    (text,) = (text for text in compiled if "y_step" in text)
+    assert text.count("PHX_KERNEL(") > 8, "all forms are compiled at once"
 
 
-def test_a_wrong_stride_is_seen(device: Callable[..., px.Device]) -> None:
-    """In the form for rows in steps, which whole arrays do not take."""
-    edited: list[str] = []
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("column * x_step", "column / 2 * x_step"),  # rows in steps, which whole arrays do not take
+        ("packs * 4", "packs * 4 + 1"),  # behind the last pack
+    ],
+)
+def test_a_mistake_is_seen(device: Callable[..., px.Device], right: str, wrong: str) -> None:
+    edited: list[bool] = []
 
     def edit(text: str) -> str:
-        wrong = text.replace("column * x_step", "column / 2 * x_step")
-        edited.extend([wrong] * (wrong != text))
-        return wrong
+        edited.append(right in text)
+        return text.replace(right, wrong)
 
-    made = device(edit)
-    found = [wrong_calls(number, ADD, made) for number in range(6)]
-    assert edited
-    assert any(found)
+    found = list(wrong_or_missing(1, ADD, device(edit)))
+    assert any(edited)
+    assert found
+    assert "did not run" not in "".join(found)
+
+
+def test_a_text_that_does_not_run_is_told(
+    device: Callable[..., px.Device], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forms, "calls", lambda *given: [next(texts.calls(*given))])
+    found = list(wrong_or_missing(1, ADD, device(str)))
+    assert found
+    assert all("did not run" in each for each in found)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
-import numpy as np
 import phalanx as px
 from phalanx import device_code
 from phalanx._warm import Array, current_stream, dtype_from_name, view
+from phalanx.conformance.reference.fourier import scale_bits
 from phalanx.device_code.env import Env
-from phalanx.device_code.recipe import Program, Recipe, Traits
+from phalanx.device_code.recipe import Find, Program, Recipe, Traits
 from phalanx.driver import Layout
 from phalanx.errors import UnsupportedOpError
 from phalanx.optable import OPS, Structure
@@ -28,6 +30,8 @@ GPU = Traits(
     forward_progress=True,
 )
 
+_DEFINED = re.compile(r"^\s*#\s*define (\w+)", re.MULTILINE)
+
 
 class Text(NamedTuple):
     """A program, and which op it was made for."""
@@ -37,19 +41,37 @@ class Text(NamedTuple):
     program: Program
 
 
-class _Call(NamedTuple):
+class Make(Protocol):
+    """Makes an operand, ``first`` elements into its memory; without strides it is dense.
+
+    Strides of 0 are there to reach far in little memory.
+    """
+
+    def __call__(
+        self,
+        dtype: str,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...] | None = None,
+        /,
+        *,
+        first: int = 0,
+    ) -> Any: ...
+
+
+class Call(NamedTuple):
     """One launch of an op on operands in canonical form (docs/ops.md)."""
 
     inputs: list[Any]
-    outputs: list[Array]
+    outputs: list[Any]
     params: tuple[int, ...] = ()
 
 
 class Recorder(Env):
     """Records the programs that launches ask for, on arrays of the CPU that nobody reads."""
 
-    def __init__(self, traits: Traits, device: px.Device) -> None:
+    def __init__(self, traits: Traits, device: px.Device, find: Find) -> None:
         super().__init__(traits, current_stream(device))
+        self._find = find
         self.programs: dict[str, Program] = {}
 
     def kernel(self, program: Program, name: str) -> str:
@@ -64,7 +86,7 @@ class Recorder(Env):
         return _array(dtype, (count,), (0,))
 
     def recipe(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Recipe:
-        found = device_code.find(op, dtypes, layout, self.traits)
+        found = self._find(op, dtypes, layout, self.traits)
         if found is None:
             raise UnsupportedOpError(op)
         return found
@@ -116,46 +138,70 @@ def chosen_texts(traits: Traits = GPU) -> list[Text]:
     return found
 
 
-def texts_of(op: str, dtypes: tuple[str, ...], traits: Traits = GPU) -> list[Text]:
+def in_namespace(name: str, source: str) -> str:
+    """Return a source of which nothing is seen by another one behind it, in C++."""
+    undone = "".join(f"#undef {word}\n" for word in sorted(set(_DEFINED.findall(source))))
+    return f"namespace {name} {{\n{source}\n}}\n{undone}"
+
+
+def layouts_of(op: str) -> tuple[Layout, ...]:
+    """The layouts for which an op has recipes of their own."""
+    elementwise = OPS[op].structure is Structure.ELEMENTWISE
+    return (Layout.CONTIGUOUS, Layout.STRIDED) if elementwise else (Layout.ANY,)
+
+
+def texts_of(
+    op: str, dtypes: tuple[str, ...], traits: Traits = GPU, find: Find = device_code.find
+) -> list[Text]:
     """The texts of one overload, for all the forms of operands that make another text."""
-    row = OPS[op]
-    elementwise = row.structure is Structure.ELEMENTWISE
-    recorder = Recorder(traits, px.devices("cpu")[0])
-    for layout in (Layout.CONTIGUOUS, Layout.STRIDED) if elementwise else (Layout.ANY,):
-        recipe = device_code.find(op, dtypes, layout, traits)
+    recorder = Recorder(traits, px.devices("cpu")[0], find)
+    for layout in layouts_of(op):
+        recipe = find(op, dtypes, layout, traits)
         if recipe is None:
             continue
         for program in recipe.programs:
             recorder.programs.setdefault(program.source, program)
-        for call in _calls(op, layout, dtypes):
+        for call in calls(op, layout, dtypes, _array, traits.far):
             recipe.launch(recorder, *call)
     return [Text(op, dtypes, program) for program in recorder.programs.values()]
 
 
-#: More elements than 32 bits count.
-_MANY = 2**32
+def dense(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides of an array in row-major order."""
+    return tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))
 
 
-def _array(dtype: str, shape: tuple[int, ...], strides: tuple[int, ...] | None = None) -> Array:
+def reach(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
+    """How many elements of memory an array takes."""
+    return 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
+
+
+def _array(
+    dtype: str,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...] | None = None,
+    /,
+    *,
+    first: int = 0,
+) -> Array:
     """An array of the CPU; strides may be any that stay inside of little memory."""
-    if strides is None:
-        strides = tuple(int(np.prod(shape[i + 1 :], dtype=np.int64)) for i in range(len(shape)))
-        reach = int(np.prod(shape, dtype=np.int64))
-    else:
-        reach = 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
-    base = px.zeros(reach, dtype=dtype_from_name(dtype), device=px.devices("cpu")[0])
-    return view(base, shape, strides)
+    strides = dense(shape) if strides is None else strides
+    count = first + reach(shape, strides)
+    base = px.zeros(count, dtype=dtype_from_name(dtype), device=px.devices("cpu")[0])
+    return view(base, shape, strides, first)
 
 
-def _calls(op: str, layout: Layout, dtypes: tuple[str, ...]) -> Iterator[_Call]:
-    """Operands that ask for each form of text."""
+def calls(op: str, layout: Layout, dtypes: tuple[str, ...], make: Make, far: int) -> Iterator[Call]:
+    """Operands that ask for each form of text, where `Traits.far` is ``far``."""
     structure = OPS[op].structure
     if structure is Structure.ELEMENTWISE:
-        yield from _elementwise(layout, dtypes)
+        yield from _elementwise(layout, dtypes, make, far)
     elif structure in (Structure.REDUCTION, Structure.SCAN, Structure.ROW):
         kept = structure is not Structure.REDUCTION
         forms = (
-            ((3, 5000), (5000, 1)),
+            ((3, 9000), (9000, 1)),
+            ((3, 1000), (1000, 1)),
+            ((3, 400), (400, 1)),
             ((3, 40), (40, 1)),
             ((2000, 40), (40, 1)),
             ((5000, 3), (1, 5000)),
@@ -163,64 +209,66 @@ def _calls(op: str, layout: Layout, dtypes: tuple[str, ...]) -> Iterator[_Call]:
         if structure is Structure.ROW:  # beyond what a group holds
             forms += (((3, 40000), (40000, 1)),)
         for shape, strides in forms:
-            x, y = (_array(dtype, shape, strides) for dtype in (dtypes[0], dtypes[-1]))
-            behind = [_array(dtype, shape[-1:]) for dtype in dtypes[1:-1]]
-            out = y if kept else _array(dtypes[-1], shape[:-1])
-            yield _Call([x, *behind], [out], (0,) * (op == "layer_norm"))
+            x, y = (make(dtype, shape, strides) for dtype in (dtypes[0], dtypes[-1]))
+            behind = [make(dtype, shape[-1:]) for dtype in dtypes[1:-1]]
+            out = y if kept else make(dtypes[-1], shape[:-1])
+            yield Call([x, *behind], [out], (0,) * (op == "layer_norm"))
     elif structure is Structure.SORT:
         for shape in ((3, 5000), (3, 7, 5), (2,) * 8):
-            yield _Call([_array(dtypes[0], shape)], [_array(dtypes[1], shape)], (0,))
-        for shape in ((2, 2**30), (1, _MANY + 1)):
+            yield Call([make(dtypes[0], shape)], [make(dtypes[1], shape)], (0,))
+        for shape in ((2, far // 2), (1, 2 * far + 1)):
             strides = (0, 0)
-            arrays = [_array(dtype, shape, strides) for dtype in dtypes]
-            yield _Call(arrays[:1], arrays[1:], (0,))
+            arrays = [make(dtype, shape, strides) for dtype in dtypes]
+            yield Call(arrays[:1], arrays[1:], (0,))
     elif structure is Structure.SEARCH:
-        arrays = [_array(dtype, (9,)) for dtype in dtypes]
-        yield _Call(arrays[:2], arrays[2:], (0,))
+        arrays = [make(dtype, (9,)) for dtype in dtypes]
+        yield Call(arrays[:2], arrays[2:], (0,))
     elif structure is Structure.SELECTION and op == "nonzero":
-        yield _Call([_array("bool", (999,))], [_array("int64", (50,))])
+        yield Call([make("bool", (999,))], [make("int64", (50,))])
     elif structure is Structure.SELECTION:
-        x, out = _array(dtypes[0], (999, 1)), _array(dtypes[0], (50, 1))
-        yield _Call([x, _array("bool", (999,))], [out])
+        x, out = make(dtypes[0], (999, 1)), make(dtypes[0], (50, 1))
+        yield Call([x, make("bool", (999,))], [out])
     elif structure is Structure.GENERATION:
-        yield _Call([_array(dtype, ()) for dtype in dtypes[:2]], [_array(dtypes[2], (99,))])
+        yield Call([make(dtype, ()) for dtype in dtypes[:2]], [make(dtypes[2], (99,))])
     elif structure is Structure.RANDOM:
-        inputs = [_array(dtype, ()) for dtype in dtypes[:-1]]
+        inputs = [make(dtype, ()) for dtype in dtypes[:-1]]
         for strides in ((1,), (2,)):
-            yield _Call(inputs, [_array(dtypes[-1], (99,), strides)], (7, -1, 2**40))
+            yield Call(inputs, [make(dtypes[-1], (99,), strides)], (7, -1, 2**40))
     elif structure is Structure.FACTORIZATION:
         extra = {"lu": (5, 5), "householder": (9, 4), "jacobi": (10, 4)}
         extra |= {"eigh": (6, 4), "schur": (13, 4)}
         rows = 4 if op in ("eigh", "schur") else 5
         shapes = [(2, rows, 4)] * (len(dtypes) - 1) + [(2, *extra.get(op, (5, 4)))]
-        arrays = [_array(dtype, shape) for dtype, shape in zip(dtypes, shapes, strict=True)]
-        yield _Call(arrays[:-1], arrays[-1:], (0,))
+        arrays = [make(dtype, shape) for dtype, shape in zip(dtypes, shapes, strict=True)]
+        yield Call(arrays[:-1], arrays[-1:], (0,))
     elif structure is Structure.FOURIER:
-        yield from _fourier(op, dtypes[0])
+        yield from _fourier(op, dtypes[0], make, far)
     elif structure is Structure.SEGMENT:
         for count in (9, 5000):
             out = (count, 3) if op == "segment_sum" else (count,)
-            first = _array(dtypes[0], (99, 3) if op == "segment_sum" else (99,))
-            second = _array(dtypes[1], (count + 1 if op == "histogram" else 99,))
-            yield _Call([first, second][: len(dtypes) - 1], [_array(dtypes[-1], out)])
+            first = make(dtypes[0], (99, 3) if op == "segment_sum" else (99,))
+            second = make(dtypes[1], (count + 1 if op == "histogram" else 99,))
+            yield Call([first, second][: len(dtypes) - 1], [make(dtypes[-1], out)])
     elif structure is Structure.CONTRACTION:
         for count, size in ((2, 3), (2, 200), (200, 200)):
             shape, strides = (count, size, size), (0, size, 1)
-            arrays = [_array(dtype, shape, strides) for dtype in dtypes]
-            yield _Call(arrays[:2], arrays[2:])
+            arrays = [make(dtype, shape, strides) for dtype in dtypes]
+            yield Call(arrays[:2], arrays[2:])
     else:
         assert structure is Structure.INDEXING
-        yield from _indexing(op, dtypes)
+        yield from _indexing(op, dtypes, make, far)
 
 
-def _elementwise(layout: Layout, dtypes: tuple[str, ...]) -> Iterator[_Call]:
+def _elementwise(layout: Layout, dtypes: tuple[str, ...], make: Make, far: int) -> Iterator[Call]:
     """Arrays, single elements and numbers; strides along the columns, axes, far elements."""
     inputs, output = dtypes[:-1], dtypes[-1]
     if layout is Layout.CONTIGUOUS:
-        out = _array(output, (5,))
-        yield _Call([_array(dtype, (5,)) for dtype in inputs], [out])
-        yield _Call([_array(dtype, (1,)) for dtype in inputs], [out])
-        yield _Call([1 for _ in inputs], [out])
+        out = make(output, (5,))
+        yield Call([make(dtype, (5,)) for dtype in inputs], [out])
+        odd = [make(dtype, (5,), first=1) for dtype in dtypes]
+        yield Call(odd[:-1], odd[-1:])
+        yield Call([make(dtype, (1,)) for dtype in inputs], [out])
+        yield Call([1 for _ in inputs], [out])
         return
     forms = (
         ((9, 9), (10, 1)),
@@ -228,33 +276,40 @@ def _elementwise(layout: Layout, dtypes: tuple[str, ...]) -> Iterator[_Call]:
         ((9, 9), (1, 0)),
         ((3,) * 3, (27, 9, 1)),
         ((2,) * 6, (128, 64, 32, 16, 8, 2)),
-        ((2, _MANY), (0, 0)),
+        ((2, far), (0, 0)),
     )
     for shape, strides in forms:
-        arrays = [_array(dtype, shape, strides) for dtype in dtypes]
-        yield _Call(arrays[:-1], arrays[-1:])
+        arrays = [make(dtype, shape, strides) for dtype in dtypes]
+        yield Call(arrays[:-1], arrays[-1:])
 
 
-def _fourier(op: str, dtype: str) -> Iterator[_Call]:
-    """A row for each radix."""
-    table = _array(dtype, (200,))
+def _fourier(op: str, dtype: str, make: Make, far: int) -> Iterator[Call]:
+    """A row for each radix, few rows and many."""
+    table = make(dtype, (200,))
+    one = (scale_bits(1.0, dtype),)
     if op != "fft":
-        shapes = ((3, 5), (3, 6)) if op == "fft_from_pairs" else ((3, 6), (3, 5))
-        yield _Call([_array(dtype, shapes[0]), table], [_array(dtype, shapes[1])], (0,))
+        lengths = (5, 6) if op == "fft_from_pairs" else (6, 5)
+        for count in (3, far // 5 + 1):
+            arrays = [make(dtype, (count, n), (0, 1)) for n in lengths]
+            yield Call([arrays[0], table], arrays[1:], one if op == "fft_from_pairs" else ())
         return
     for radix in (*OWN_RADICES, 11):
-        arrays = [_array(dtype, (3, radix * radix)) for _ in range(2)]
-        yield _Call([arrays[0], table], [arrays[1]], (0, 0, *packed((radix, radix))))
+        n = radix * radix
+        for count in (3, far // n + 1):
+            arrays = [make(dtype, (count, n), (0, 1)) for _ in range(2)]
+            yield Call([arrays[0], table], arrays[1:], (0, *one, *packed((radix, radix))))
 
 
-def _indexing(op: str, dtypes: tuple[str, ...]) -> Iterator[_Call]:
+def _indexing(op: str, dtypes: tuple[str, ...], make: Make, far: int) -> Iterator[Call]:
     """Axes of slices, few and many slices, more elements than 32 bits count."""
-    for shape in ((5,), (5, 3, 2), (2,) * 8):
-        x = _array(dtypes[0], shape, tuple(3 ** (len(shape) - i) for i in range(len(shape))))
+    for shape in ((5,), (5, 3, 2), (2,) * 8, (far + 2,)):
+        steps = tuple(3 ** (len(shape) - i) for i in range(len(shape)))
+        x = make(dtypes[0], shape, (0,) if shape[0] > far else steps)
         if op == "wrap_index":
-            yield _Call([x], [_array("int64", shape)], (4, 1))
+            yield Call([x], [make("int64", shape, (0,) * len(shape))], (4, 1))
             continue
-        for m in (3, 200):
-            places, slices = _array("int64", (m,)), _array(dtypes[0], (m, *shape))
+        for m in (3, 200) if shape[0] < far else (3,):
+            places = make("int64", (m,))
+            slices = make(dtypes[0], (m, *shape), (0,) * (1 + len(shape)))
             inputs, out = ([x, places], slices) if op == "gather" else ([slices, places], x)
-            yield _Call(inputs, [out])
+            yield Call(inputs, [out])

@@ -8,10 +8,12 @@ import os
 import platform
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from device_code.texts import in_namespace
 from phalanx.device_code.dialect import Dialect
 from phalanx.device_code.recipe import Program, Traits
 from phalanx.device_code.source import compile_error, full_text, kernel_names
@@ -69,6 +71,15 @@ def program_text(program: Program, traits: Traits) -> str:
     return full_text(program, DIALECT, traits) + entries
 
 
+def text_of_many(programs: Sequence[Program], traits: Traits) -> str:
+    """Return the text of programs with the same headers; `Code.kernel` knows them by number."""
+    source = ""
+    for number, program in enumerate(programs):
+        entries = "".join(f"PHX_ENTRY_AS({n}, {number}_{n})\n" for n in kernel_names(program))
+        source += in_namespace(f"text_{number}", f"{program.source}\n{entries}")
+    return full_text(Program(source, programs[0].headers), DIALECT, traits)
+
+
 class Code:
     """A compiled program."""
 
@@ -77,11 +88,11 @@ class Code:
         view = ctypes.c_void_p.in_dll(self._lib, "phx_now")
         view.value = runtime().phx_scheduler_view()
 
-    def kernel(self, name: str, limit: int = 64) -> Kernel:
+    def kernel(self, name: str, limit: int = 64, prefix: str = "") -> Kernel:
         """Return a kernel by its name, for groups of up to so many work-items."""
         pairs = (ctypes.c_uint64 * 64)()
-        count = 2 * getattr(self._lib, f"phx_sizes_{name}")(pairs)
-        run = getattr(self._lib, f"phx_run_{name}")
+        count = 2 * getattr(self._lib, f"phx_sizes_{prefix}{name}")(pairs)
+        run = getattr(self._lib, f"phx_run_{prefix}{name}")
         return Kernel(name, run, tuple(pairs[:count:2]), tuple(pairs[1:count:2]), limit)
 
 

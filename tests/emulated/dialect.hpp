@@ -253,6 +253,7 @@ PHX_FN unsigned phx_sizes(void (*)(A...), u64 *sizes) {
     }
     return sizeof...(A);
 }
-#define PHX_ENTRY(name)                                                   \
-    extern "C" void phx_run_##name(void **args) { phx_call(name, args); } \
-    extern "C" unsigned phx_sizes_##name(u64 *sizes) { return phx_sizes(name, sizes); }
+#define PHX_ENTRY(name) PHX_ENTRY_AS(name, name)
+#define PHX_ENTRY_AS(name, as)                                          \
+    extern "C" void phx_run_##as(void **args) { phx_call(name, args); } \
+    extern "C" unsigned phx_sizes_##as(u64 *sizes) { return phx_sizes(name, sizes); }
