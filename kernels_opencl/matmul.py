@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Chains of a line and of a wide one, and the least of them that are worth a line.
 _LINE, _WIDE, _FEW = 32, 128, 8
+#: Most multiplications of a product whose operands are read where they lie.
+_IN_PLACE = 2**30
 #: Bytes that shuffles of vectors move within, without a price for crossing.
 _QUARTER = 16
 
@@ -47,6 +50,31 @@ class LaneChains(Chains):
     def source(self) -> str:
         """Return the kernels that pack and multiply."""
         return template("matmul_lanes.cl")
+
+    def launch(self, env: Env, axes: Axes, a: Array, b: Array, o: Array) -> None:
+        """Enqueue products; operands are read where they lie, if they are not large."""
+        (m, k), n, tile = a.shape, b.shape[1], self._tiles[0]
+        if not _has_lines(self.kind) or m * n * k > _IN_PLACE:
+            super().launch(env, axes, a, b, o)
+        elif b.strides[1] == 1 and m >= tile.rows and n >= tile.columns:
+            self._direct(env, axes, a, b, o)
+        elif a.strides[0] == 1 and n >= tile.rows and m >= tile.columns:
+            turned = (env.view(t, t.shape[::-1], t.strides[::-1]) for t in (b, a, o))
+            left, right, product = axes.steps
+            self._direct(env, replace(axes, steps=(right, left, product)), *turned)
+        else:
+            super().launch(env, axes, a, b, o)
+
+    def _direct(self, env: Env, axes: Axes, a: Array, b: Array, o: Array) -> None:
+        """Enqueue products whose columns are neighbours in b."""
+        (m, k), n, tile = a.shape, b.shape[1], self._tiles[0]
+        size = divide_up(m, tile.rows), divide_up(n, tile.columns), axes.count
+        env.enqueue(
+            env.kernel(self.program(axes.rank), "direct"),
+            size,
+            (1, 1, 1),
+            *(a, b, o, axes.pack(), m, n, k, *a.strides, b.strides[0], *o.strides),
+        )
 
     def _plain(self, env: Env, axes: Axes, a: Array, b: Array, o: Array) -> None:
         """Enqueue products with few rows or columns: lines along the longest of three axes."""
@@ -100,6 +128,12 @@ def _registers(kind: Type, rows: int, vectors: int, lanes: int) -> str:
     names |= {"START": " ".join(start), "FINISH": " ".join(finish)}
     if _has_lines(kind):
         names |= _line(lanes, kind.size, scalar)
+        names["DIRECT_STEP"] = " ".join(_direct_step(rows, vectors, lanes))
+        places = ((r, v) for r in range(rows) for v in range(vectors))
+        stores = (
+            f"*(__global vector *)(z + {r} * o_row + {v * lanes}) = c0_{r}_{v};" for r, v in places
+        )
+        names["DIRECT_FINISH"] = " ".join(stores)
     return define(**names, STEP=" ".join(_step(kind.parts, rows, vectors, lanes)))
 
 
@@ -122,6 +156,16 @@ def _step(parts: int, rows: int, vectors: int, lanes: int) -> Iterator[str]:
             yield f"{im} = mac_vector(a0_{r}, b1_{v}, {im});"
             yield f"{re} = mac_vector(-a1_{r}, b1_{v}, {re});"
             yield f"{im} = mac_vector(a1_{r}, b0_{v}, {im});"
+
+
+def _direct_step(rows: int, vectors: int, lanes: int) -> Iterator[str]:
+    """Yield the statements of one step of k where operands lie as they are given."""
+    for v in range(vectors):
+        yield f"const VECTOR b_{v} = *(__global const vector *)(y + {v * lanes});"
+    for r in range(rows):
+        yield f"const VECTOR a_{r} = (VECTOR)(x[{r} * a_row]);"
+        for v in range(vectors):
+            yield f"c0_{r}_{v} = mac_vector(a_{r}, b_{v}, c0_{r}_{v});"
 
 
 def _line(lanes: int, size: int, scalar: str) -> dict[str, str]:
