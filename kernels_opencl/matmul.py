@@ -68,13 +68,10 @@ class LaneChains(Chains):
     def _direct(self, env: Env, axes: Axes, a: Array, b: Array, o: Array) -> None:
         """Enqueue products whose columns are neighbours in b."""
         (m, k), n, tile = a.shape, b.shape[1], self._tiles[0]
+        kernel = env.kernel(self.program(axes.rank), "direct")
         size = divide_up(m, tile.rows), divide_up(n, tile.columns), axes.count
-        env.enqueue(
-            env.kernel(self.program(axes.rank), "direct"),
-            size,
-            (1, 1, 1),
-            *(a, b, o, axes.pack(), m, n, k, *a.strides, b.strides[0], *o.strides),
-        )
+        steps = (*a.strides, b.strides[0], *o.strides)
+        env.enqueue(kernel, size, (1, 1, 1), a, b, o, axes.pack(), m, n, k, *steps)
 
     def _plain(self, env: Env, axes: Axes, a: Array, b: Array, o: Array) -> None:
         """Enqueue products with few rows or columns: lines along the longest of three axes."""
@@ -129,11 +126,11 @@ def _registers(kind: Type, rows: int, vectors: int, lanes: int) -> str:
     if _has_lines(kind):
         names |= _line(lanes, kind.size, scalar)
         names["DIRECT_STEP"] = " ".join(_direct_step(rows, vectors, lanes))
-        places = ((r, v) for r in range(rows) for v in range(vectors))
-        stores = (
-            f"*(__global vector *)(z + {r} * o_row + {v * lanes}) = c0_{r}_{v};" for r, v in places
+        names["DIRECT_FINISH"] = " ".join(
+            f"*(__global vector *)(z + {r} * o_row + {v * lanes}) = c0_{r}_{v};"
+            for r in range(rows)
+            for v in range(vectors)
         )
-        names["DIRECT_FINISH"] = " ".join(stores)
     return define(**names, STEP=" ".join(_step(kind.parts, rows, vectors, lanes)))
 
 
