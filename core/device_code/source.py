@@ -31,6 +31,7 @@ _BY_PAIRS = (
     "real_cbrt",
     "real_erf",
     "real_exp",
+    "real_gamma",
     "real_gelu",
     "real_log",
     "real_pow",

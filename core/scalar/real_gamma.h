@@ -214,10 +214,10 @@ PHX_FN f64 phx_lgamma_f64(f64 x) {
     return phx_lgamma_edges(x, turn.rest, y.hi);
 }
 
-PHX_FN f32 phx_lgamma_f32(f32 x) {
-    i32 up = phx_is(x, 0xb0d6f2cau);
-    i32 down = phx_is(x, 0x3b7c53aau);
-    return phx_nudge((f32)phx_lgamma_f64((f64)x), up - down);
+PHX_FN f32 phx_lgamma_f32(f32 a) {
+    i32 up = phx_is(a, 0xb0d6f2cau);
+    i32 down = phx_is(a, 0x3b7c53aau);
+    return phx_nudge((f32)phx_lgamma_f64((f64)a), up - down);
 }
 
 /* ---- digamma --------------------------------------------------------------------------------- */
@@ -300,10 +300,10 @@ PHX_FN f64 phx_digamma_f64(f64 x) {
     return phx_digamma_edges(x, turn.rest, y.hi);
 }
 
-PHX_FN f32 phx_digamma_f32(f32 x) {
-    i32 up = phx_is(x, 0x65d890d3u) | phx_is(x, 0x6f31a8ecu);
-    i32 down = phx_is(x, 0x3ecab682u) | phx_is(x, 0xa7de86a9u) | phx_is(x, 0xa7e05475u) | phx_is(x, 0xc5a60943u);
-    return phx_nudge((f32)phx_digamma_f64((f64)x), up - down);
+PHX_FN f32 phx_digamma_f32(f32 a) {
+    i32 up = phx_is(a, 0x65d890d3u) | phx_is(a, 0x6f31a8ecu);
+    i32 down = phx_is(a, 0x3ecab682u) | phx_is(a, 0xa7de86a9u) | phx_is(a, 0xa7e05475u) | phx_is(a, 0xc5a60943u);
+    return phx_nudge((f32)phx_digamma_f64((f64)a), up - down);
 }
 
 #endif

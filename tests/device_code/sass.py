@@ -65,6 +65,7 @@ TABLE = [
 PAIRS = ("exp", "exp2", "expm1", "tanh", "sigmoid", "silu", "softplus", "erf", "erfc", "gelu")
 PAIRS += ("log", "log1p", "log2", "log10", "sin", "cos", "tan")
 PAIRS += ("sinh", "cosh", "asinh", "acosh", "atanh", "asin", "acos", "atan", "cbrt")
+PAIRS += ("lgamma", "digamma")
 PAIRS_OF_TWO = ("pow", "atan2", "hypot", "logaddexp", "floor_divide", "remainder")
 SLOW_CAPABILITIES = ((7, 5), (8, 9), (12, 0))
 SLOW = replace(GPU, double_cost=64)

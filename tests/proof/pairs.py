@@ -107,6 +107,8 @@ FORMS = {
     "log": Form("real_log", "phx_log_ff(a)", 2.0**-40, _SMALLEST, _LARGEST),
     "log1p": Form("real_log", "phx_log1p_ff(a)", 2.0**-40, -1, 1e38),
     "log2": Form("real_log", "phx_log2_ff(a)", 2.0**-40, _SMALLEST, _LARGEST),
+    "lgamma": Form("real_gamma", "phx_lgamma_ff(a)", 2.0**-39, _SMALLEST, 4e36),
+    "digamma": Form("real_gamma", "phx_digamma_ff(a)", 2.0**-40, _SMALLEST, _LARGEST),
     "log10": Form("real_log", "phx_log10_ff(a)", 2.0**-38, _SMALLEST, _LARGEST),
 }
 
