@@ -103,8 +103,8 @@ class TestReport:
     def test_bars(self) -> None:
         run = run_of(
             launch_add_1=(2.0, 1.9, 0.1),
-            add_65536=(9.0, 1.0, 1.0),
-            sum_1048576=(1.0, 0.1, 0.92),
+            add_32768=(9.0, 1.0, 1.0),
+            sum_65536=(1.0, 0.1, 0.96),
             sort_16777216=(1.0, None, 0.9),
             matmul_2048=(1.0, None, 2.9),
         )

@@ -189,7 +189,7 @@ class EmulatedDevice(OpenDevice):
         options = (*DIALECT.options(self.traits), *self._driver.options)
         return Code(self._driver.edit(text), options, f"{what} on {self.name}")
 
-    def compile_ahead(self, programs: Sequence[Program], what: str) -> None:
+    def compile_together(self, programs: Sequence[Program], what: str) -> None:
         """Compile programs at once, which takes a fraction of the time."""
         self._ahead.clear()
         for headers in {program.headers for program in programs}:

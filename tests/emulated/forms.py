@@ -174,7 +174,7 @@ def wrong_or_missing(number: int, overload: Overload, device: px.Device) -> Iter
     traits = replace(opened.traits, max_allocation=2**63)
     texts = texts_of(overload.op, overload.dtypes, traits, find)
     opened.bound.clear()
-    opened.compile_ahead([text.program for text in texts], str(overload))
+    opened.compile_together([text.program for text in texts], str(overload))
     yield from wrong_calls(number, overload, device)
     ran = {program.source for program, _ in opened.bound}
     for text in texts:
