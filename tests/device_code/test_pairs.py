@@ -27,9 +27,11 @@ _STRIDE = 4093
 
 
 def _inputs(name: str) -> np.ndarray:
-    """Bits of inputs: some of all, and those that are hardest to round."""
+    """Bits of inputs: some of all, some beside zeros of lgamma and digamma, and the hardest."""
     sample = np.arange(0, 1 << 32, _STRIDE, dtype=np.int64).astype(np.uint32)
-    return np.concatenate([sample, hardest_values(name, "float32").view(np.uint32)])
+    zeros = np.float32([1, 1.4616321, 2]).view(np.uint32)
+    beside = (zeros[:, np.newaxis] + np.arange(-9, 10).astype(np.uint32)).ravel()
+    return np.concatenate([sample, beside, hardest_values(name, "float32").view(np.uint32)])
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -91,7 +93,13 @@ def test_without_the_test_results_would_be_wrong(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "right", "off"),
-    [("exp", "-4.9674966e-09f", "0.0f"), ("log", "-1.977644e-08f", "0.0f")],
+    [
+        ("exp", "-4.9674966e-09f", "0.0f"),
+        ("log", "-1.977644e-08f", "0.0f"),
+        ("lgamma", "4.3293764e-09f", "0.0f"),
+        ("lgamma", "3.317301e-08f", "0.0f"),
+        ("digamma", "+ 1.2654464e-16f", ""),
+    ],
 )
 def test_a_wrong_polynomial_passes_its_bound(name: str, right: str, off: str) -> None:
     def edit(text: str) -> str:

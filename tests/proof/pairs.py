@@ -47,7 +47,8 @@ class Form:
 
     ``scale`` is what the pair is a multiple of, in double; ``bound`` is that of its rounding test,
     and ``least`` to ``most`` are the operands for which the pair is used, ``nearest`` to 0, but
-    those that are ``left`` to double.
+    those that are ``left`` to double. ``bound`` is relative to the result, or to ``size`` where
+    that is more.
     """
 
     header: str
@@ -59,6 +60,7 @@ class Form:
     scale: str = "1.0"
     nearest: float = 0.0
     left: str = "0"
+    size: str = "0.0"
 
 
 _SIGN = "(g.q + {} & 2 ? -1.0 : 1.0)"
@@ -71,6 +73,12 @@ def _quadrant(pair: str, least: float, left: str, scale: str = "1.0") -> Form:
 def _odd(name: str, header: str, bound: float, most: float, nearest: float) -> Form:
     pair, scale = f"phx_{name}_ff(phx_fabsf(a))", "phx_copysign(1.0, (f64)a)"
     return Form(header, pair, bound, -most, most, scale=scale, nearest=nearest)
+
+
+def _gamma(name: str, bound: float) -> Form:
+    pole = "a < 0.0f && a == phx_floorf(a)"
+    form = Form("real_gamma", "g.y", bound, -(2.0**22), 1e36, f"phx_{name}_ff(a)")
+    return replace(form, nearest=_SMALLEST, left=pole, size="(f64)g.size")
 
 
 _SMALLEST, _LARGEST = 2.0**-126, float(np.finfo(np.float32).max)
@@ -103,12 +111,12 @@ FORMS = {
     "asin": _odd("asin", "real_trig", 2.0**-40, 1 - 2.0**-24, 2.0**-12),
     "acos": Form("real_trig", "phx_acos_ff(a)", 2.0**-40, -1 + 2.0**-24, 1 - 2.0**-24),
     "atan": _odd("atan", "real_trig", 2.0**-40, 2.0**30, 2.0**-13),
+    "lgamma": _gamma("lgamma", 2.0**-39),
+    "digamma": _gamma("digamma", 2.0**-40),
     "cbrt": _odd("cbrt", "real_cbrt", 2.0**-41, _LARGEST, _SMALLEST),
     "log": Form("real_log", "phx_log_ff(a)", 2.0**-40, _SMALLEST, _LARGEST),
     "log1p": Form("real_log", "phx_log1p_ff(a)", 2.0**-40, -1, 1e38),
     "log2": Form("real_log", "phx_log2_ff(a)", 2.0**-40, _SMALLEST, _LARGEST),
-    "lgamma": Form("real_gamma", "phx_lgamma_ff(a)", 2.0**-39, _SMALLEST, 4e36),
-    "digamma": Form("real_gamma", "phx_digamma_ff(a)", 2.0**-40, _SMALLEST, _LARGEST),
     "log10": Form("real_log", "phx_log10_ff(a)", 2.0**-38, _SMALLEST, _LARGEST),
 }
 
@@ -123,11 +131,12 @@ extern "C" void results(const u32 *x, u32 *y, u32 *wide, i64 n) {{
         wide[i] = phx_bits32(phx_{name}_f32_by_double(a));
     }}
 }}
-extern "C" void pairs(const u32 *x, f64 *y, i64 n) {{
+extern "C" void pairs(const u32 *x, f64 *y, f64 *size, i64 n) {{
     for (i64 i = 0; i < n; i++) {{
         const f32 a = phx_from_bits32(x[i]);
         {reduce}
         const phx_ff v = {pair};
+        size[i] = {size};
         y[i] = {left} ? (f64)PHX_NAN : ((f64)v.hi + (f64)v.lo) * {scale};
     }}
 }}
@@ -178,11 +187,12 @@ def _compiled(name: str, edit: Edit) -> tuple[cffi.FFI, Any]:
         reduce=f"const auto g = {form.reduced};" if form.reduced else "",
         scale=_POWER if form.scale == "k" else form.scale,
         left=form.left,
+        size=form.size,
     )
     return library(
         text,
         "void results(const uint32_t *x, uint32_t *y, uint32_t *wide, int64_t n);"
-        "void pairs(const uint32_t *x, double *y, int64_t n);",
+        "void pairs(const uint32_t *x, double *y, double *size, int64_t n);",
     )
 
 
@@ -193,13 +203,14 @@ def check(name: str, bits: np.ndarray[Any, Any], edit: Edit = str, *, errors: bo
     """
     ffi, compiled = _compiled(name, edit)
     form, n = FORMS[name], len(bits)
-    y, wide, value = np.empty(n, np.uint32), np.empty(n, np.uint32), np.empty(n)
+    y, wide = np.empty(n, np.uint32), np.empty(n, np.uint32)
+    value, size = np.empty(n), np.empty(n)
     given = ffi.from_buffer("uint32_t[]", bits)
     compiled.results(
         given, ffi.from_buffer("uint32_t[]", y), ffi.from_buffer("uint32_t[]", wide), n
     )
     if errors:
-        compiled.pairs(given, ffi.from_buffer("double[]", value), n)
+        compiled.pairs(given, *(ffi.from_buffer("double[]", to) for to in (value, size)), n)
     decided = y == MARK
     wrong = bits[(y != wide) & ~decided]
     if wrong.size:  # any NaN is as good as another
@@ -211,16 +222,21 @@ def check(name: str, bits: np.ndarray[Any, Any], edit: Edit = str, *, errors: bo
     with np.errstate(invalid="ignore"):
         inside = (x >= form.least) & (x <= form.most) & (np.abs(x) >= form.nearest)
     counts = int(inside.sum()), int((inside & decided).sum())
-    error = _error(name, x[inside], value[inside]) if errors else 0.0
+    error = _error(name, x[inside], value[inside], size[inside]) if errors else 0.0
     return Found(tuple(map(int, wrong)), *counts, error)
 
 
-def _error(name: str, x: np.ndarray[Any, Any], value: np.ndarray[Any, Any]) -> float:
+def _error(
+    name: str,
+    x: np.ndarray[Any, Any],
+    value: np.ndarray[Any, Any],
+    size: np.ndarray[Any, Any],
+) -> float:
     """The largest relative error of values, but where the result is far from float32's normals."""
     used = ~np.isnan(value)
     value, want = value[used], evaluate(name, np.ascontiguousarray(x[used]))
     with np.errstate(invalid="ignore", divide="ignore"):
-        error = np.abs(value - want) / np.abs(want)
+        error = np.abs(value - want) / np.maximum(np.abs(want), size[used])
         error = error[(np.abs(want) >= 2.0**-26) & (np.abs(want) < np.inf)]
     return float(error.max(initial=0.0))
 
