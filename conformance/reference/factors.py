@@ -13,6 +13,7 @@ import numpy as np
 from .eigh import eigh
 from .near import Expectation, Only
 from .schur import schur
+from .schur_real import real_schur
 from .steps import LANES, Matrix, Parts, Steps, reflector
 from .values import HostArray
 
@@ -161,13 +162,17 @@ def _turn(s: Steps, x: list[Parts], y: list[Parts], m: int, limit: float) -> boo
     return True
 
 
+def _schur(s: Steps, a: Matrix) -> Matrix:
+    return schur(s, a) if s.is_complex else real_schur(s, a)
+
+
 _FACTORS = {
     "cholesky": _cholesky,
     "lu": _lu,
     "householder": _householder,
     "jacobi": _jacobi,
     "eigh": eigh,
-    "schur": schur,
+    "schur": _schur,
 }
 #: Rows and columns of the result, of those of the operand.
 SHAPES = {

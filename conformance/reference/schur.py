@@ -10,12 +10,21 @@ import numpy as np
 if TYPE_CHECKING:
     from .steps import Matrix, Parts, Steps
 
-_SWEEPS_A_ROW = 30
-_FAR = 2.0**40
+SWEEPS_A_ROW = 30
+FAR = 2.0**40
 
 
 def schur(s: Steps, a: Matrix) -> Matrix:
-    """T, Q, eigenvectors of T and the number of sweeps."""
+    """T, Q, eigenvectors of T and the number of sweeps, of complex matrices."""
+    n = len(a)
+    form = hessenberg(s, a)
+    last, sweeps = _triangle(s, form)
+    count = s.of(-1.0 if last > 0 else float(sweeps), 0.0)
+    return [*form, *_vectors(s, form[:n]), [count] * n]
+
+
+def hessenberg(s: Steps, a: Matrix) -> Matrix:
+    """The form without what is below the diagonal after next, and Q."""
     n = len(a)
     unit = [[s.one if i == j else s.zero for j in range(n)] for i in range(n)]
     form = [list(row) for row in (*a, *unit)]
@@ -23,9 +32,15 @@ def schur(s: Steps, a: Matrix) -> Matrix:
         for i in range(n - 1, k + 1, -1):
             _rotate(s, form, i - 1, k, n, form[i - 1][k], form[i][k])
             form[i][k] = s.zero
+    return form
+
+
+def _triangle(s: Steps, form: Matrix) -> tuple[int, int]:
+    """What is left above 0, and the number of sweeps."""
+    n = len(form[0])
     sweeps, tries, last = 0, 0, n - 1
-    while last > 0 and sweeps < _SWEEPS_A_ROW * max(n, 10):
-        first = _block(s, form, last)
+    while last > 0 and sweeps < SWEEPS_A_ROW * max(n, 10):
+        first = block_of(s, form, last)
         if first > 0:
             form[first][first - 1] = s.zero
         if first == last:
@@ -33,18 +48,18 @@ def schur(s: Steps, a: Matrix) -> Matrix:
             continue
         _sweep(s, form, first, last, tries)
         sweeps, tries = sweeps + 1, tries + 1
-    count = s.of(-1.0 if last > 0 else float(sweeps), 0.0)
-    return [*form, *_vectors(s, form[:n]), [count] * n]
+    return last, sweeps
 
 
-def _normal(s: Steps) -> float:
+def normal(s: Steps) -> float:
+    """The smallest normal number."""
     return float(np.finfo(s.part).smallest_normal)
 
 
-def _power(s: Steps, *numbers: Parts) -> float:
+def power_of(s: Steps, *numbers: Parts) -> float:
     """The power of two at or below the largest part."""
     most = max(abs(p) for a in numbers for p in a)
-    return 2.0 ** (math.frexp(most)[1] - 1) if most >= _normal(s) else _normal(s)
+    return 2.0 ** (math.frexp(most)[1] - 1) if most >= normal(s) else normal(s)
 
 
 def _largest(a: Parts) -> float:
@@ -59,7 +74,7 @@ def _rotate(s: Steps, form: Matrix, k: int, c: int, r: int, f: Parts, g: Parts) 
     """Turn rows k and k + 1 from column c on, then these columns of rows above r and of Q."""
     if s.size(g) == 0:
         return
-    power = _power(s, f, g)
+    power = power_of(s, f, g)
     length = s.root(s.square(s.square(0.0, s.shrunk(f, power)), s.shrunk(g, power)))
     p, q = (s.shrunk(s.shrunk(x, power), length) for x in (f, g))
     upper, lower = form[k], form[k + 1]
@@ -74,13 +89,13 @@ def _rotate(s: Steps, form: Matrix, k: int, c: int, r: int, f: Parts, g: Parts) 
         row[k + 1] = s.inner(s.inner(s.zero, p, v), tuple(-x for x in q), u)
 
 
-def _block(s: Steps, form: Matrix, last: int) -> int:
+def block_of(s: Steps, form: Matrix, last: int) -> int:
     """The row at which the block that ends with row ``last`` begins."""
     eps = float(np.finfo(s.part).eps)
     for first in range(last, 0, -1):
         below = s.size(form[first][first - 1])
         near = s.add(s.size(form[first - 1][first - 1]), s.size(form[first][first]))
-        if not (below > s.times(eps, near) and below > _normal(s)):
+        if not (below > s.times(eps, near) and below > normal(s)):
             return first
     return 0
 
@@ -102,7 +117,7 @@ def _sweep(s: Steps, form: Matrix, first: int, last: int, tries: int) -> None:
 
 def _root(s: Steps, d: Parts) -> Parts:
     """The square root with a real part that is not negative."""
-    power = _power(s, d)
+    power = power_of(s, d)
     length = s.times(power, s.root(s.square(0.0, s.shrunk(d, power))))
     t = s.root(s.add(s.times(0.5, length), s.times(0.5, abs(d[0]))))
     u = 0.0 if t == 0 else s.over(s.times(0.5, s.imag(d)), t)
@@ -112,7 +127,7 @@ def _root(s: Steps, d: Parts) -> Parts:
 def _shift(s: Steps, p: Parts, q: Parts, r: Parts, t: Parts) -> Parts:
     """The eigenvalue of (p q; r t) that is nearer to t."""
     half = tuple(s.add(s.times(0.5, x), -s.times(0.5, y)) for x, y in zip(p, t, strict=True))
-    power = _power(s, half, q, r)
+    power = power_of(s, half, q, r)
     half = s.shrunk(half, power)
     product = s.plus(s.zero, s.shrunk(q, power), s.shrunk(r, power))
     root = _root(s, s.plus(product, half, half))
@@ -129,7 +144,7 @@ def _vectors(s: Steps, t: Matrix) -> Matrix:
     """The eigenvectors of the upper triangle, in columns."""
     n = len(t)
     most = max(_largest(a) for i, row in enumerate(t) for a in row[i:])
-    least = max(s.times(float(np.finfo(s.part).eps), most), _normal(s))
+    least = max(s.times(float(np.finfo(s.part).eps), most), normal(s))
     made = [[s.one if i == j else s.zero for j in range(n)] for i in range(n)]
     for k in range(n):
         for i in range(k - 1, -1, -1):
@@ -140,8 +155,8 @@ def _vectors(s: Steps, t: Matrix) -> Matrix:
             if s.size(divisor) < least:
                 divisor = s.of(least, 0.0)
             made[i][k] = s.quotient(total, divisor)
-            if _largest(made[i][k]) > _FAR:
-                power = _power(s, made[i][k])
+            if _largest(made[i][k]) > FAR:
+                power = power_of(s, made[i][k])
                 for j in range(i, k + 1):
                     made[j][k] = s.shrunk(made[j][k], power)
     return made

@@ -54,7 +54,7 @@ def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Re
     while group * 2 <= min(_GROUP_CPU if traits.is_cpu else _GROUP, traits.max_work_group):
         group *= 2
     head = defines(_words(dtypes[0], group)) + template("factors.h")
-    program = Program(head + template(_TEXTS[op]), ("fused",))
+    program = Program(head + _text(op, dtypes[0]), ("fused", "francis"))
     launch = _launch_solve if op == "triangular_solve" else _launch_factor
     exact = traits.subnormals and traits.exact_division
     bitwise = "64" in _real(dtypes[0]) or exact
@@ -63,6 +63,13 @@ def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Re
         partial(launch, program, op, group, traits),
         "bitwise" if bitwise else "reproducible",
     )
+
+
+def _text(op: str, dtype: str) -> str:
+    if op != "schur":
+        return template(_TEXTS[op])
+    own = _TEXTS[op] if dtype in PART else "factor_schur_real.h"
+    return template("factor_hessenberg.h") + template(own)
 
 
 def _real(dtype: str) -> str:
@@ -79,6 +86,8 @@ def _words(dtype: str, group: int) -> dict[str, str]:
     for step in _STEPS:
         names = ", ".join(letters[: _ARGUMENTS.get(step, 2)])
         words[f"{step.upper()}({names})"] = f"phx_{step}_{suffix}({names})"
+    if dtype not in PART:
+        words |= _words_of_pairs(real)
     words |= {
         "ZERO": "OF_PARTS((F)0, (F)0)",
         "ONE": "OF_PARTS((F)1, (F)0)",
@@ -95,6 +104,23 @@ def _words(dtype: str, group: int) -> dict[str, str]:
         "FAR": "1.152921504606846976e+18f" if f else "3.273390607896142e+150",
     }
     return words
+
+
+def _words_of_pairs(real: str) -> dict[str, str]:
+    """Words of core/scalar/francis.h for a real element F and the complex C of two."""
+    pair = {"f32": "c64", "f64": "c128"}[real]
+    return {
+        "C": pair,
+        "MAKE_C(re, im)": f"phx_make_{pair}(re, im)",
+        "QUOTIENT_C(a, b)": f"phx_quotient_{pair}(a, b)",
+        "APART(d, least)": f"phx_apart_{pair}(d, least)",
+        "SOLVE_TWO(y, m, w, least)": f"phx_solve_two_{pair}(y, m, w, least)",
+        "LARGER(a, b)": f"phx_larger_{real}(a, b)",
+        "REFLECTOR(v)": f"phx_reflector_{real}(v)",
+        "TWO_SHIFTS(v, corner, top)": f"phx_two_shifts_{real}(v, corner, top)",
+        "TWO_ROWS(m, turn)": f"phx_two_rows_{real}(m, turn)",
+        "HALF_GAP(m)": f"phx_half_gap_{real}(m)",
+    }
 
 
 def _strides(x: Array) -> tuple[int, ...]:

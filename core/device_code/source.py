@@ -17,6 +17,7 @@ _HERE = Path(__file__).parent
 _WITHOUT_DOUBLE = (
     "convert",
     "fourier",
+    "francis",
     "fused",
     "integer",
     "order",

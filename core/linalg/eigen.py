@@ -5,10 +5,11 @@ from __future__ import annotations
 from phalanx._warm import Array, cast, rows_at
 from phalanx.arrays.data_types import result_type
 from phalanx.namespace import elementwise, reductions
-from phalanx.namespace.creation import empty
+from phalanx.namespace.creation import empty, zeros
 from phalanx.namespace.diagonals import diagonal, tril
+from phalanx.namespace.elementwise import where
 from phalanx.namespace.linear import matmul
-from phalanx.namespace.manipulation import expand_dims, reshape
+from phalanx.namespace.manipulation import concat, expand_dims, reshape, roll
 from phalanx.namespace.sorting import argsort
 from phalanx.namespace.taking import take_along_axis
 from phalanx.optable.factors import SWEEPS_A_ROW
@@ -22,8 +23,10 @@ from .rotations import turned_real
 def eig(x: Array, /) -> EigResult:
     """Return complex eigenvalues and right eigenvectors of square matrices.
 
-    The values are in the order of Schur's form. Vectors have length 1, and the element of largest
-    magnitude of each, the first if there are several, is real and positive.
+    The values are in the order of Schur's form. Of real matrices they are real, with imaginary
+    parts that are 0, or come in pairs of exact conjugates, the one with the positive imaginary part
+    first; the vectors are real or exact conjugates as well. Vectors have length 1, and the element
+    of largest magnitude of each, the first if there are several, is real and positive.
 
     Raises:
         TypeError: no array of a floating or complex dtype.
@@ -37,25 +40,63 @@ def eig(x: Array, /) -> EigResult:
     made, values = _triangular(x, "eig")
     n = x.shape[-1]
     if not made.size:
-        return EigResult(values, reshape(made, x.shape))
+        return EigResult(values, reshape(cast(made, values.dtype), x.shape))
+    vectors = _vectors(made, n)
+    lengths = vector_norm(vectors, axis=-2, keepdims=True)
+    vectors = turned_real(vectors / cast(lengths, vectors.dtype))[0]
+    return EigResult(values, reshape(vectors, x.shape))
+
+
+def _vectors(made: Array, n: int) -> Array:
+    """The eigenvectors (b, n, n) of any length: Q Y, each column of Y over its largest element."""
     vectors = made[:, 2 * n : 3 * n]
     tallest = reductions.max(elementwise.abs(vectors), axis=-2, keepdims=True)
-    vectors = matmul(made[:, n : 2 * n], vectors / cast(tallest, made.dtype))
-    lengths = vector_norm(vectors, axis=-2, keepdims=True)
-    vectors = turned_real(vectors / cast(lengths, made.dtype))[0]
-    return EigResult(values, reshape(vectors, x.shape))
+    if made.dtype.kind == "c":
+        return matmul(made[:, n : 2 * n], vectors / cast(tallest, made.dtype))
+    first, second = _pairs(made, n)
+    first, second = expand_dims(first, axis=-2), expand_dims(second, axis=-2)
+    other = where(first, roll(tallest, -1, axis=-1), roll(tallest, 1, axis=-1))
+    tallest = where(first | second, elementwise.maximum(tallest, other), tallest)
+    parts = matmul(made[:, n : 2 * n], vectors / tallest)
+    imaginary = where(first, roll(parts, -1, axis=-1), where(second, -parts, 0))
+    return _complex(where(second, roll(parts, 1, axis=-1), parts), imaginary)
+
+
+def _pairs(made: Array, n: int) -> tuple[Array, Array]:
+    """Whether a column of a real T is the first, or the second, of two for conjugate values."""
+    joined = diagonal(made[:, :n], offset=-1) != 0
+    none = zeros((made.shape[0], 1), dtype=joined.dtype, device=made.device)
+    return concat((joined, none), axis=-1), concat((none, joined), axis=-1)
+
+
+def _half_gaps(made: Array, n: int) -> Array:
+    """The imaginary parts of the values of a real T (b, n)."""
+    roots = [elementwise.sqrt(elementwise.abs(diagonal(made[:, :n], offset=k))) for k in (-1, 1)]
+    gaps = roots[0] * roots[1]
+    none = zeros((made.shape[0], 1), dtype=made.dtype, device=made.device)
+    first, second = _pairs(made, n)
+    upper, lower = concat((gaps, none), axis=-1), concat((none, gaps), axis=-1)
+    return where(first, upper, where(second, -lower, 0))
+
+
+def _complex(re: Array, im: Array) -> Array:
+    to = result_type(re.dtype, 1j)
+    return cast(re, to) + 1j * cast(im, to)
 
 
 def _triangular(x: Array, op: str) -> tuple[Array, Array]:
     """What the op ``schur`` makes of the matrices, and their complex eigenvalues."""
     factored(x, op, square=True)
     n = x.shape[-1]
-    a, largest = _over_largest(cast(stacked(x, copy=None), result_type(x.dtype, 1j)), x, op)
+    a, largest = _over_largest(stacked(x, copy=None), x, op)
     if not a.size:
-        return a, empty(x.shape[:-1], dtype=a.dtype, device=a.device)
+        return a, empty(x.shape[:-1], dtype=result_type(x.dtype, 1j), device=a.device)
     made = factor("schur", a, 3 * n + 1, n)
     _converged(made[:, 3 * n, :1], x, op)
-    return made, reshape(diagonal(made[:, :n]) * largest, x.shape[:-1])
+    values = diagonal(made[:, :n])
+    if a.dtype.kind != "c":
+        values = _complex(values, _half_gaps(made, n))
+    return made, reshape(values * largest, x.shape[:-1])
 
 
 def _over_largest(a: Array, x: Array, op: str) -> tuple[Array, Array]:
@@ -122,7 +163,7 @@ def _hermitian(x: Array, op: str) -> tuple[Array, Array, Array]:
 
 
 def _not_zero(x: Array) -> Array:
-    return elementwise.where(x == 0, 1, x)
+    return where(x == 0, 1, x)
 
 
 def eigvals(x: Array, /) -> Array:

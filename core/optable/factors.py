@@ -25,12 +25,11 @@ def _factor(
     summary: str,
     order: str,
     special: str = "",
-    dtypes: tuple[str, ...] = _DTYPES,
 ) -> Op:
     return Op(
         name,
         Structure.FACTORIZATION,
-        tuple(Signature((d,) * arity, (d,)) for d in dtypes),
+        tuple(Signature((d,) * arity, (d,)) for d in _DTYPES),
         summary,
         _BACKWARD,
         order=order,
@@ -91,9 +90,11 @@ ROWS: tuple[Op, ...] = (
         "schur",
         1,
         "upper T above unitary Q with x = Q T Q^H for x (b, n, n), then eigenvectors Y of T, "
-        "upper, of any length, then a row of the number of sweeps: (b, 3 n + 1, n)",
-        "rotations of neighbouring rows, then columns; QR with one shift; back substitution",
+        "upper, of any length, then a row of the number of sweeps: (b, 3 n + 1, n); of real x all "
+        "is real, two rows of T belong to a pair of conjugate values, and two columns of Y are the "
+        "parts of the vector whose value has the positive imaginary one",
+        "rotations of neighbouring rows, then columns; QR with one shift, of real x with two by "
+        "reflections; back substitution",
         f"the sweeps are -1 if {SWEEPS_A_ROW} max(10, n) were not enough",
-        COMPLEX,
     ),
 )

@@ -92,6 +92,8 @@ def _eigh(x: HostArray) -> HostArray:
 
 def _schur(x: HostArray) -> HostArray:
     """A Schur form from the eigenvectors: Q of their QR, T = Q^H x Q."""
+    if x.dtype.kind != "c":
+        return _real_schur(x)
     n = len(x)
     q = np.linalg.qr(np.linalg.eig(x).eigenvectors).Q
     t = np.triu(q.conj().T @ x @ q)
@@ -104,6 +106,44 @@ def _schur(x: HostArray) -> HostArray:
             y[i, k] /= apart if abs(apart) >= least else least
             y[i : k + 1, k] /= max(1, abs(y[i, k]))
     return np.concatenate([t, q, y, np.ones((1, n), x.dtype)])
+
+
+def _real_schur(x: HostArray) -> HostArray:
+    """The same of the vectors' real and imaginary parts; equal numbers on a block's diagonal."""
+    n = len(x)
+    values, vectors = np.linalg.eig(x)
+    q = np.linalg.qr(np.where(values.imag < 0, vectors.imag, vectors.real)).Q
+    t = q.T @ x @ q
+    pairs = np.flatnonzero(values.imag > 0)
+    for k in pairs:
+        two = slice(k, k + 2)
+        angle = np.arctan2(t[k + 1, k + 1] - t[k, k], t[k, k + 1] + t[k + 1, k]) / 2
+        turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]], x.dtype)
+        t[:, two], q[:, two] = t[:, two] @ turn, q[:, two] @ turn
+        t[two] = turn.T @ t[two]
+        t[k, k] = t[k + 1, k + 1] = (t[k, k] + t[k + 1, k + 1]) / 2
+    below = t[pairs + 1, pairs]
+    t = np.triu(t)
+    t[pairs + 1, pairs] = below
+    y = np.zeros_like(t)
+    for k in range(n):
+        if k in pairs:
+            gap = np.sqrt(-t[k, k + 1] * t[k + 1, k])
+            y[:, k : k + 2] = _parts(
+                t, k, t[k, k] + 1j * gap, np.array([1, 1j * gap / t[k, k + 1]])
+            )
+        elif k - 1 not in pairs:
+            y[:, k] = _parts(t, k, t[k, k], np.ones(1, x.dtype))[:, 0]
+    return np.concatenate([t, q, y, np.ones((1, n), x.dtype)])
+
+
+def _parts(t: HostArray, k: int, value: complex, own: HostArray) -> HostArray:
+    """The real and imaginary parts of an eigenvector of t whose rows from k on are ``own``."""
+    right = -t[:k, k : k + len(own)] @ own
+    made = np.zeros(len(t), np.result_type(t, 1j))
+    made[k : k + len(own)] = own
+    made[:k] = np.linalg.lstsq(t[:k, :k] - value * np.eye(k), right, rcond=None)[0]
+    return np.stack([made.real, made.imag], axis=1)
 
 
 _FACTORS = {

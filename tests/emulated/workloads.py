@@ -114,12 +114,17 @@ def _tiles(make: Make) -> Iterator[px.Array]:
 
 
 def _factor(
-    op: str, m: int, n: int, rows: int, columns: int
+    op: str,
+    m: int,
+    n: int,
+    rows: int,
+    columns: int,
+    dtypes: tuple[str, ...] = ("float32", "complex128"),
 ) -> Callable[[Make], Iterator[px.Array]]:
     """More matrices than groups, of more elements than a group; rows out of order, equal ones."""
 
     def run(make: Make) -> Iterator[px.Array]:
-        for dtype in ("complex64" if op == "schur" else "float32", "complex128"):
+        for dtype in dtypes:
             x = _numbers(9, m, n, dtype="float64").astype(dtype)
             if op == "cholesky":
                 x = x @ np.conj(np.swapaxes(x, 1, 2)) + np.eye(n, dtype=dtype)
@@ -148,7 +153,9 @@ WORKLOADS: dict[str, Callable[[Make], Iterator[px.Array]]] = {
     "factor_householder.h": _factor("householder", 41, 35, 76, 35),
     "factor_jacobi.h": _factor("jacobi", 19, 37, 57, 37),
     "factor_lu.h": _factor("lu", 45, 20, 45, 21),
-    "factor_schur.h": _factor("schur", 9, 9, 28, 9),
+    "factor_hessenberg.h": _factor("schur", 9, 9, 28, 9),
+    "factor_schur.h": _factor("schur", 9, 9, 28, 9, ("complex64", "complex128")),
+    "factor_schur_real.h": _factor("schur", 9, 9, 28, 9, ("float32", "float64")),
     "factors.h": _factor("householder", 41, 35, 76, 35),
     "matmul_pack.h": _tiles,
     "matmul_tile.h": _tiles,

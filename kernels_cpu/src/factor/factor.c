@@ -14,6 +14,8 @@
 
 #include "fused.h" /* after the dialect */
 
+#include "francis.h"
+
 #define FACTOR_LANES 16
 #define FACTOR_SWEEPS 60
 #define FACTOR_SWEEPS_A_ROW 30
@@ -47,6 +49,7 @@ struct factor_job {
 
 #define T f32
 #define F f32
+#define C c64
 #define REAL(g) phx_##g##f
 #define TINY 0x1p-23
 #define FAR 0x1p60
@@ -55,15 +58,17 @@ struct factor_job {
 
 #define T f64
 #define F f64
+#define C c128
 #define REAL(g) phx_##g
 #define TINY 0x1p-52
 #define FAR 0x1p500
 #define NAME(f) f##_f64
 #include "factor/factor_type.h"
 
-#define COMPLEX /* these have schur, too */
+#define COMPLEX
 #define T c64
 #define F f32
+#define C c64
 #define REAL(g) phx_##g##f
 #define TINY 0x1p-23
 #define FAR 0x1p60
@@ -72,6 +77,7 @@ struct factor_job {
 
 #define T c128
 #define F f64
+#define C c128
 #define REAL(g) phx_##g
 #define TINY 0x1p-52
 #define FAR 0x1p500
@@ -171,6 +177,7 @@ static phx_error *run_solve(const phx_call *call, const factor_type *type) {
     DEFINE(householder, S)                                                          \
     DEFINE(jacobi, S)                                                               \
     DEFINE(eigh, S)                                                                 \
+    DEFINE(schur, S)                                                                \
     static phx_error *run_solve_##S(const cpu_kernel *self, const phx_call *call) { \
         (void)self;                                                                 \
         return run_solve(call, &type_##S);                                          \
@@ -179,12 +186,11 @@ DEFINE_ALL(f32)
 DEFINE_ALL(f64)
 DEFINE_ALL(c64)
 DEFINE_ALL(c128)
-DEFINE(schur, c64)
-DEFINE(schur, c128)
 
 #define ROW(OP, D, S) CPU_KERNEL(#OP, D D, 1, 1, PHX_LAYOUT_ANY, -1.0, run_##OP##_##S, NULL, 0)
 #define ROWS(D, S)                                                                                  \
     ROW(cholesky, D, S), ROW(lu, D, S), ROW(householder, D, S), ROW(jacobi, D, S), ROW(eigh, D, S), \
+        ROW(schur, D, S),                                                                           \
         CPU_KERNEL("triangular_solve", D D D, 2, 1, PHX_LAYOUT_ANY, -1.0, run_solve_##S, NULL, 0)
 
 static const cpu_kernel rows[] = {
@@ -192,8 +198,6 @@ static const cpu_kernel rows[] = {
     ROWS("\x0c", f64),
     ROWS("\x0d", c64),
     ROWS("\x0e", c128),
-    ROW(schur, "\x0d", c64),
-    ROW(schur, "\x0e", c128),
 };
 
 cpu_kernel_list phx_factor_kernels(void) { return (cpu_kernel_list){rows, sizeof rows / sizeof rows[0]}; }

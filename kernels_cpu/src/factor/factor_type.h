@@ -1,6 +1,7 @@
 /* Template: the factorizations of one dtype (docs/ops.md has their order; core/device_code/factor_*.h is
  * the same for groups of work-items). Include with these macros set; they are undefined at the end:
  *   T, F        the element and its real part
+ *   C           the complex element with parts F
  *   REAL(f)     the name of a function of real numbers: phx_<f>, with f at the end for f32
  *   TINY, FAR   the unit in the last place of 1, and a number whose square does not overflow
  *   NAME(f)     the name of the function f of this instance
@@ -277,9 +278,28 @@ static void NAME(jacobi)(const factor_job *job, const char *in, char *out, void 
 }
 
 #include "factor/eigh_type.h"
+#include "factor/hessenberg_type.h"
 #ifdef COMPLEX
 #include "factor/schur_type.h"
+#else
+#include "factor/schur_real_type.h"
 #endif
+
+static void NAME(schur)(const factor_job *job, const char *in, char *out, void *room) {
+    const int64_t n = job->n;
+    T *restrict a = room;
+    NAME(move)(a, n, 1, (const T *)in, job->x[0], job->x[1], n, n);
+    for (int64_t i = n * n; i < 3 * n * n; i++) a[i] = ZERO;
+    for (int64_t i = 0; i < n; i++) AT(n + i, i) = ONE;
+    NAME(hessenberg)(a, n);
+    const int64_t sweeps = NAME(triangle)(a, n);
+    NAME(vectors)(a, n);
+    NAME(move)((T *)out, job->y[0], job->y[1], a, n, 1, 2 * n, n);
+    T *const made = (T *)out + 2 * n * job->y[0];
+    NAME(move)(made, job->y[1], job->y[0], a + 2 * n * n, n, 1, n, n);
+    const T count = STEP(of_parts)((F)sweeps, (F)0);
+    for (int64_t j = 0; j < n; j++) made[n * job->y[0] + j * job->y[1]] = count;
+}
 
 static const factor_type NAME(type) = {
     .cholesky = NAME(cholesky),
@@ -287,9 +307,7 @@ static const factor_type NAME(type) = {
     .householder = NAME(householder),
     .jacobi = NAME(jacobi),
     .eigh = NAME(eigh),
-#ifdef COMPLEX
     .schur = NAME(schur),
-#endif
     .solve = NAME(solve),
     .itemsize = sizeof(T),
 };
@@ -308,3 +326,5 @@ static const factor_type NAME(type) = {
 #undef AT
 #undef STRIP
 #undef FEW
+#undef NORMAL
+#undef C
