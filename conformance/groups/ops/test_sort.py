@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.ops.along import Along
+from phalanx.conformance.groups.ops.sort_data import BAD, LONG, LONGEST, bad_pivots
 from phalanx.conformance.groups.ops.structured_check import NAMES, Check
 from phalanx.conformance.groups.ops.structured_data import rows
 from phalanx.conformance.overloads import Overload, overloads
@@ -14,6 +15,11 @@ from phalanx.conformance.reference.values import HostArray, special_values, wild
 from phalanx.optable import Structure
 
 _LARGE = {("sort", "float32"), ("sort", "int16"), ("argsort", "float64"), ("argsort", "uint8")}
+
+#: Keys of each width with and without places, in rows so long that the way of sorting changes.
+_LONG = {("sort", "int32"), ("sort", "uint64"), ("argsort", "int16"), ("argsort", "int64")}
+_LONGEST = ("sort", "float32")
+_BAD = {("sort", "int32"), ("sort", "int64"), ("argsort", "int32")}
 
 #: Values of a table whose places need more than 16 bits.
 _LONG_TABLE = 70_001
@@ -39,7 +45,20 @@ def test_sort(case: Case, overload: Overload) -> None:
         many = rng.choice(few, _COUNTED).astype(np.int16)
         for params in ((0,), (1,)):
             check.run("few values, each thousands of times", (many[None],), params)
+    _hard(check, rng)
     case.finish()
+
+
+def _hard(check: Check, rng: np.random.Generator) -> None:
+    """Rows on which a sort has to change its way."""
+    subject = check.overload.op, check.name
+    lengths = LONG if subject in _LONG else (LONGEST,) if subject == _LONGEST else ()
+    for number, n in enumerate(lengths):
+        x = wild_values(check.name, n, rng)
+        check.run(f"a row of {n}", (x,), (number % 2,))
+    for n in BAD if subject in _BAD else ():
+        x = bad_pivots(check.name, n)
+        check.run(f"bad pivots, {n}", (np.stack([x, x[::-1]]),), (0,))
 
 
 @pytest.mark.parametrize("overload", overloads(Structure.SEARCH), ids=str)

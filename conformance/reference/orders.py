@@ -1,0 +1,60 @@
+"""Sums, products and scans bit by bit, in the order of evaluation that docs/ops.md states.
+
+Each step is one operation of NumPy in the dtype, rounded once (IEEE 754-2019, 5.4.1), so the bits
+are those that a kernel of class bitwise promises.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from phalanx.optable.structured import BLOCK, LANES, SCAN_BLOCK
+
+from .values import HostArray
+
+_STEPS = {
+    **{"sum": np.add, "cumulative_sum": np.add},
+    **{"prod": np.multiply, "cumulative_prod": np.multiply},
+}
+#: Ops whose order is known here.
+ORDERED = tuple(_STEPS)
+
+
+def in_stated_order(op: str, x: HostArray) -> HostArray:
+    """Return the result of an op of `ORDERED` for rows (..., n), n > 0, of float32 or float64."""
+    step = _STEPS[op]
+    with np.errstate(all="ignore"):
+        return _scan(x, step) if op.startswith("cumulative") else _reduce(x, step)
+
+
+def _reduce(x: HostArray, step: np.ufunc) -> HostArray:
+    totals = [_block(x[..., at : at + BLOCK], step) for at in range(0, x.shape[-1], BLOCK)]
+    return _tree(np.stack(totals, axis=-1), step)
+
+
+def _block(x: HostArray, step: np.ufunc) -> HostArray:
+    lanes = x[..., :LANES].copy()
+    for at in range(LANES, x.shape[-1], LANES):
+        part = x[..., at : at + LANES]
+        lanes[..., : part.shape[-1]] = step(lanes[..., : part.shape[-1]], part)
+    return _tree(lanes, step)
+
+
+def _tree(parts: HostArray, step: np.ufunc) -> HostArray:
+    parts = parts.copy()
+    half = 1 << max(0, parts.shape[-1] - 1).bit_length() >> 1
+    while half:
+        right = parts[..., half:]
+        count = right.shape[-1]
+        parts = np.concatenate([step(parts[..., :count], right), parts[..., count:half]], axis=-1)
+        half //= 2
+    return parts[..., 0]
+
+
+def _scan(x: HostArray, step: np.ufunc) -> HostArray:
+    blocks = [x[..., at : at + SCAN_BLOCK] for at in range(0, x.shape[-1], SCAN_BLOCK)]
+    running = [step.accumulate(block, axis=-1) for block in blocks]
+    if len(running) == 1:
+        return running[0]
+    carries = _scan(np.stack([block[..., -1] for block in running[:-1]], axis=-1), step)
+    behind = [step(carries[..., i : i + 1], block) for i, block in enumerate(running[1:])]
+    return np.concatenate([running[0], *behind], axis=-1)
