@@ -18,6 +18,7 @@ from . import (
     events,
     extents,
     factors,
+    habits,
     launches,
     lifetimes,
     long_rows,
@@ -44,7 +45,18 @@ __all__ = ["FAULTS", "NONE", "UNUSUAL", "Fault", "SoundDriver", "Unusual", "regi
 #: The files whose import fills ``FAULTS``.
 _KINDS = (
     *(arithmetic, capabilities, claims, complexes, conversions, eigenvalues, events, extents),
-    *(factors, launches, lifetimes, long_rows, memory, networks, ordering, prepared, products),
+    *(
+        factors,
+        habits,
+        launches,
+        lifetimes,
+        long_rows,
+        memory,
+        networks,
+        ordering,
+        prepared,
+        products,
+    ),
     *(queues, randomness, reductions),
     *(scalars, segments, special, statements, threads, transforms),
 )

@@ -126,8 +126,8 @@ def test_unstack(case: Case, axis: int) -> None:
 
 @pytest.mark.parametrize("name", ["concat", "stack"])
 def test_many_parts(case: Case, name: str) -> None:
-    """A hundred arrays of different lengths, of one length in ``stack``."""
-    lengths = case.rng(name).integers(0, 9, 100).tolist() if name == "concat" else [5] * 100
+    """Hundreds of arrays of different lengths, of one length in ``stack``."""
+    lengths = case.rng(name).integers(0, 9, 300).tolist() if name == "concat" else [5] * 300
     hosts = [whole_numbers(case, (n, 3), "int32", i) for i, n in enumerate(lengths)]
     parts = [put(case, h, LAYOUTS[i % 3]) for i, h in enumerate(hosts)]
     same(case, getattr(px, name)(parts), getattr(np, name)(hosts))
