@@ -127,10 +127,11 @@ PHX_FN f64 phx_remainder_f64(f64 x, f64 y) {
     } else {
         const f64 n = phx_floor(q);
         const f64 t = phx_fma(-n, y, x);
-        const f64 lower = phx_fma(1.0 - n, y, x);
-        r = (t < 0.0) & (y > 0.0) ? lower : ((t > 0.0) & (y < 0.0) ? lower : t);
-        const f64 over = ((x < 0.0) & (y > 0.0)) | ((x > 0.0) & (y < 0.0)) ? y : x;
-        r = (phx_fabs(y) == PHX_INF) & (phx_fabs(x) < PHX_INF) ? over : r;
+        /* 1 or 0, as arithmetic: a branch on signs would be guessed wrong half of the time */
+        const f64 above = (f64)(((t < 0.0) & (y > 0.0)) | ((t > 0.0) & (y < 0.0)));
+        r = phx_fma(above - n, y, x);
+        if (phx_fabs(y) == PHX_INF && phx_fabs(x) < PHX_INF)
+            r = ((x < 0.0) & (y > 0.0)) | ((x > 0.0) & (y < 0.0)) ? y : x;
     }
     return r == 0.0 ? phx_copysign(0.0, y) : r;
 }
