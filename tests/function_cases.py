@@ -87,7 +87,12 @@ CASES: dict[str, tuple[str, ...]] = {
         "float: xp.einsum('ij,kj,k->i', m, m, m[:, 0], optimize=True)",
         "float: xp.einsum('...j,j->...', t, m[0])",
     ),
-    "fmod": ("real: xp.fmod(m, m + 0.25)", "number: xp.fmod(m, 3)", "real: xp.fmod(-v, 0.3)"),
+    "fmod": (
+        "real: xp.fmod(m, m + 0.25)",
+        "number: xp.fmod(m, 3)",
+        "real: xp.fmod(-v, 0.3)",
+        "real: xp.fmod(v, -0.3)",
+    ),
     "geomspace": (
         "xp.geomspace(1, 256, num=9)",
         "xp.geomspace(-1000.0, -1, 4, endpoint=False)",

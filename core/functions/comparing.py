@@ -208,8 +208,8 @@ def fmod(x1: Operand, x2: Operand) -> Array:
     a, b = _pair(x1, x2, "fmod")
     if a.dtype.kind not in "iuf":
         raise TypeError(f"fmod is not defined for {a.dtype}")
-    if a.dtype.kind == "f":
-        return copysign(remainder(abs(a), abs(b)), a)
+    if a.dtype.kind == "f":  # nothing is added to a remainder that has the sign of the divisor
+        return remainder(a, copysign(b, a))
     found = remainder(a, b)
     if a.dtype.kind == "u":
         return found
