@@ -52,9 +52,9 @@ GEMM_INLINE f64_m f64_mask(int n) { return (f64_m)(n >= 8 ? 0xffu : (1u << n) - 
 GEMM_FLOATS(f64, double, _mm512, pd, _mm512_maskz_loadu_pd(m, p), _mm512_mask_storeu_pd(p, m, v))
 /* clang-format on */
 
-/* Transposes the 16x16 block rows[0..15][at..at+15]: out[j] is column j. Quarter rows are joined by
- * loads with insertion, so only the last 4x4 step inside the lanes needs the shuffle port. */
-/* Whole lines of a row at once: rows a power of two apart share the places of the first cache. */
+/* Transposes the 16x16 block rows[0..15][at..at+15]: out[j] is column j. Whole lines of a row at once: rows a power of
+ * two apart share the places of the first cache. Loads of half rows with insertion, prefetches, four vectors aside and
+ * a copy of the rows in a buffer were tried with 2048 x 2048 and are slower by 5 to 35 % (Zen 5, November 2026). */
 GEMM_INLINE void f32_transpose(f32_v out[16], const float *const rows[16], int64_t at) {
     __m512 r[16], s[16];
 #pragma GCC unroll 8
