@@ -205,7 +205,7 @@ def _vector(s: Steps, t: Rows, k: int, wide: int, least: float) -> list[Parts]:
     while i > 0:
         rows = 2 if i > 1 and t[i - 1][i - 2] != 0 else 1
         i -= rows
-        right = []
+        right: list[Parts] = []
         for row in t[i : i + rows]:
             re = im = 0.0
             for j in range(i + rows, end):

@@ -114,7 +114,7 @@ def _real_schur(x: HostArray) -> HostArray:
     values, vectors = np.linalg.eig(x)
     q = np.linalg.qr(np.where(values.imag < 0, vectors.imag, vectors.real)).Q
     t = q.T @ x @ q
-    pairs = np.flatnonzero(values.imag > 0)
+    pairs = np.flatnonzero(values.imag > 0).tolist()
     for k in pairs:
         two = slice(k, k + 2)
         angle = np.arctan2(t[k + 1, k + 1] - t[k, k], t[k, k + 1] + t[k + 1, k]) / 2
@@ -122,9 +122,10 @@ def _real_schur(x: HostArray) -> HostArray:
         t[:, two], q[:, two] = t[:, two] @ turn, q[:, two] @ turn
         t[two] = turn.T @ t[two]
         t[k, k] = t[k + 1, k + 1] = (t[k, k] + t[k + 1, k + 1]) / 2
-    below = t[pairs + 1, pairs]
+    lower = [k + 1 for k in pairs]
+    below = t[lower, pairs]
     t = np.triu(t)
-    t[pairs + 1, pairs] = below
+    t[lower, pairs] = below
     y = np.zeros_like(t)
     for k in range(n):
         if k in pairs:

@@ -86,15 +86,6 @@ _SCIPY = Suite(
             "wants other words for text as a number",
         ),
         Reason(
-            "TestIIRComb::test_iir_symmetry",
-            "wants roots that are conjugate to the last bit, as of LAPACK's real form; here each "
-            "is rounded by itself",
-        ),
-        Reason(
-            "TestSos2Zpk::test_basic",
-            "sorts roots by real parts that are 0 but for their rounding",
-        ),
-        Reason(
             "TestKMeans::test_krandinit",
             "a random spread below 0.011 with the signs of LAPACK's singular vectors; others give "
             "0.0115",
