@@ -16,6 +16,7 @@ FUNCTIONS: dict[str, Callable[[px.Array], Sequence[px.Array]]] = {
     "det": lambda x: [linalg.det(x), *linalg.slogdet(x)],
     "cholesky": lambda x: [linalg.cholesky(x @ px.conj(x).mT + px.eye(x.shape[-1]))],
     "qr": lambda x: [*linalg.qr(x, mode="complete"), *linalg.qr(x[..., :-3, :])],
+    "eig": linalg.eig,
     "eigh": lambda x: linalg.eigh(x + px.conj(x).mT),
     "svd": lambda x: [*linalg.svd(x), *linalg.svd(x[..., 3:])],
     "pinv": lambda x: [linalg.pinv(x), linalg.matrix_norm(x, ord=2), linalg.cond(x)],
