@@ -6,7 +6,7 @@
  * The caller has the barrier behind it. */
 PHX_FN void rotate(PHX_GLOBAL T *const y, const i64 rs, const i64 cs, const i64 n, const i64 k, const i64 c,
         const i64 r, const T f, const T g) {
-    const T a = UNIT(f, g, f), b = UNIT(f, g, g);
+    const T a = SHARE(f, g, f), b = SHARE(f, g, g);
     PHX_BARRIER_GLOBAL();
     for (i64 j = c + ME; j < n; j += GROUP) {
         const T u = AT(k, j), v = AT(k + 1, j);

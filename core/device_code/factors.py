@@ -32,7 +32,7 @@ _TEXTS = {
 #: Words of the texts that are functions of core/scalar/fused.h, of the element.
 _STEPS = (
     *("plus_product", "minus_product", "plus_inner", "plus_square", "quotient", "over", "turned"),
-    *("unit", "shift", "size", "largest_part", "conjugate", "sum", "re", "im", "of_parts"),
+    *("share", "shift", "size", "largest_part", "conjugate", "sum", "re", "im", "of_parts"),
 )
 _ARGUMENTS = {
     "re": 1,
@@ -42,7 +42,7 @@ _ARGUMENTS = {
     "largest_part": 1,
     "turned": 4,
     "shift": 4,
-    "unit": 3,
+    "share": 3,
 }
 _ARGUMENTS |= dict.fromkeys(("plus_product", "minus_product", "plus_inner"), 3)
 

@@ -1,6 +1,6 @@
 /* Schur's real form: what a step of QR with two shifts and blocks of two rows need.
  *
- *   phx_unit_<F>(f, g, x)              x / |(f, g)|, of real numbers
+ *   phx_share_<F>(f, g, x)             x / |(f, g)|, of real numbers
  *   phx_reflector_<F>(v)               (x, y, z) to (beta, y / (x - beta), z / (x - beta)); gives tau
  *   phx_two_shifts_<F>(v, corner, top) the first column of (H - s)(H - conj s), scaled
  *   phx_two_rows_<F>(m, c, s)          a block of two rows to standard form, and its rotation
@@ -23,7 +23,7 @@
         const F x = phx_divide##S(a, power), y = phx_divide##S(b, power);                             \
         return power * phx_sqrt##S(phx_fma##S(y, y, x * x));                                          \
     }                                                                                                 \
-    PHX_FN F phx_unit_##F(F f, F g, F x) {                                                            \
+    PHX_FN F phx_share_##F(F f, F g, F x) {                                                           \
         const F power = phx_power_below_##F(phx_larger_##F(f, g));                                    \
         const F p = phx_divide##S(f, power), q = phx_divide##S(g, power);                             \
         return phx_divide##S(phx_divide##S(x, power), phx_sqrt##S(phx_fma##S(q, q, p * p)));          \

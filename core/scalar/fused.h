@@ -5,7 +5,7 @@
  *   phx_plus_inner_<S>(s, a, b)     s + conj(a) b    phx_scaled_by_<S>(a, r)   a r for real r
  *   phx_plus_square_<S>(s, a)       s + |a|^2, real  phx_turned_<S>(a, c, b, s) c a + s b, real c and s
  *   phx_size_<S>(a)                 |re| + |im|      phx_largest_part_<S>(a)   max(|re|, |im|)
- *   phx_unit_<C>(f, g, x)           x / |(f, g)|     phx_shift_<C>(p, q, r, s) Wilkinson's shift
+ *   phx_share_<C>(f, g, x)          x / |(f, g)|     phx_shift_<C>(p, q, r, s) Wilkinson's shift
  *
  * A complex step is four of fma, as in the op matmul. The complex quotient is R. L. Smith's (Algorithm
  * 116, CACM 5, 1962) with fma: nothing overflows on the way.
@@ -111,7 +111,7 @@ PHX_FN f64 phx_power_below_f64(f64 x) {
  * h = (p - s) / 2 and the sign of the larger divisor. All is over a power of two, so that squares stay normal.
  */
 #define PHX_FUSED_SHIFT_(C, F, S)                                                                          \
-    PHX_FN C phx_unit_##C(C f, C g, C x) {                                                                 \
+    PHX_FN C phx_share_##C(C f, C g, C x) {                                                                \
         const F m = phx_largest_part_##C(f), o = phx_largest_part_##C(g);                                  \
         const F power = phx_power_below_##F(m > o ? m : o);                                                \
         const F t = phx_plus_square_##C((F)0, phx_over_##C(f, power));                                     \

@@ -5,7 +5,7 @@
 
 /* Rotate rows k and k + 1 from column c on, columns k and k + 1 of rows above r and of Q: g becomes 0. */
 static void NAME(rotate)(T *restrict a, int64_t n, int64_t k, int64_t c, int64_t r, T f, T g) {
-    const T p = STEP(unit)(f, g, f), q = STEP(unit)(f, g, g);
+    const T p = STEP(share)(f, g, f), q = STEP(share)(f, g, g);
     const T less = STEP(of_parts)(-STEP(re)(q), -STEP(im)(q));
     T *restrict upper = &AT(k, 0);
     T *restrict lower = &AT(k + 1, 0);
