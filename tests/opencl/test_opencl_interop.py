@@ -161,3 +161,19 @@ def test_host_arrays_through_dlpack(device: px.Device) -> None:
     x = px.from_dlpack(data, device=device)
     assert x.device is device
     assert np.array_equal(px.asnumpy(x), data)
+
+
+def test_memory_that_a_device_and_the_cpu_share_is_waited_for_once(device: px.Device) -> None:
+    """The CPU has done nothing yet when it joins; numbers of the device's work are not its own."""
+    code = (
+        "import numpy as np, phalanx as px\n"
+        "whole = np.zeros(2048)\n"
+        "data = whole[-whole.ctypes.data % 4096 // 8:][:1024]\n"
+        f"first, second = (px.asarray(data, copy=False, device='{device}') for _ in range(2))\n"
+        "for _ in range(5): second += 1\n"
+        "ours = [px.asarray(data, copy=False, device='cpu:0') for _ in range(2)]\n"
+        f"third = px.asarray(data, copy=False, device='{device}')\n"
+        "print(data[0], float(ours[1][9]), float(first[1]), float(third[2]))"
+    )
+    result = run_python("-c", code)
+    assert result.stdout == "5.0 5.0 5.0 5.0\n", result.stderr
