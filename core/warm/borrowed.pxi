@@ -155,7 +155,7 @@ cpdef int share_uses(Buffer a, Buffer b) except -1:
         both = Buffer.__new__(Buffer)
         both.is_record = True
         both.device = first.device
-        both.timeline = first.timeline  # a record that is there has numbers of its own one
+        both.timeline = first.timeline  # one that is there keeps the numbers of its own
     keep_places(both, (places_behind(first) or []) + (places_behind(second) or []))
     for a in (first, second):
         if a is not both:
