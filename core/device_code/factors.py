@@ -54,7 +54,10 @@ def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Re
     while group * 2 <= min(_GROUP_CPU if traits.is_cpu else _GROUP, traits.max_work_group):
         group *= 2
     head = defines(_words(dtypes[0], group)) + template("factors.h")
-    program = Program(head + _text(op, dtypes[0]), ("fused", "francis"))
+    real_schur = op == "schur" and dtypes[0] not in PART
+    program = Program(
+        head + _text(op, dtypes[0]), ("fused", "francis") if real_schur else ("fused",)
+    )
     launch = _launch_solve if op == "triangular_solve" else _launch_factor
     exact = traits.subnormals and traits.exact_division
     bitwise = "64" in _real(dtypes[0]) or exact

@@ -34,8 +34,8 @@ from phalanx.optable import Structure
 
 from .driver import EmulatedDriver, find
 
-#: Elements of memory before and behind an operand.
-_AROUND = 7
+#: Elements of memory behind an operand.
+_BEHIND = 14
 
 
 @dataclass(eq=False)
@@ -54,7 +54,7 @@ class Operand:
         return view(whole, self.shape, self.strides, self.first), whole
 
     def put(self, values: np.ndarray[Any, Any]) -> None:
-        """Make the elements these, which are as many, or as many as differ in place."""
+        """Make the elements these."""
         size = self.memory.itemsize
         elements = np.lib.stride_tricks.as_strided(
             self.memory[self.first :], self.shape, [s * size for s in self.strides]
@@ -81,10 +81,10 @@ class Maker:
         # elements that share a place differ in what other ops write there
         if strides is None or (0 in strides and not self._elementwise):
             strides = dense(shape)
-        count = first + reach(shape, strides) + 2 * _AROUND
+        count = first + reach(shape, strides) + _BEHIND
         draw = wild_values if self._elementwise else ordinary_values
         # 64 elements are a whole number of the alignment of every device
-        memory = np.concatenate([draw(dtype, 64 + count, self._rng)]).astype(host_dtype(dtype))
+        memory = draw(dtype, 64 + count, self._rng).astype(host_dtype(dtype))
         return Operand(dtype, shape, strides, 64 + first, memory)
 
 
