@@ -62,7 +62,7 @@ LAUNCHES = [
 FRONTS = ("arrays", "fft", "functions", "linalg", "namespace", "nn", "random")
 PLAIN = {
     *("__init__", "classes", "contraction_path", "default", "documentation", "examples"),
-    *("inspection", "namesakes", "numpy_nan", "numpy_protocols", "philox", "pickling"),
+    *("inspection", "namesakes", "numpy_protocols", "philox", "pickling"),
     *("printing", "public", "refusals", "results", "roots", "transfer"),
 }
 

@@ -262,7 +262,9 @@ class Array:
     def prod(
         self, /, axis: _Axis = None, *, dtype: DType | None = None, keepdims: bool = False
     ) -> Array: ...
-    def mean(self, /, axis: _Axis = None, *, keepdims: bool = False) -> Array: ...
+    def mean(
+        self, /, axis: _Axis = None, *, dtype: DType | None = None, keepdims: bool = False
+    ) -> Array: ...
     def var(
         self,
         /,
@@ -270,6 +272,7 @@ class Array:
         *,
         correction: float = 0.0,
         ddof: float | None = None,
+        dtype: DType | None = None,
         keepdims: bool = False,
     ) -> Array: ...
     def std(
@@ -279,6 +282,7 @@ class Array:
         *,
         correction: float = 0.0,
         ddof: float | None = None,
+        dtype: DType | None = None,
         keepdims: bool = False,
     ) -> Array: ...
     def min(self, /, axis: _Axis = None, *, keepdims: bool = False) -> Array: ...

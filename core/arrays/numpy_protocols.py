@@ -13,7 +13,6 @@ from typing import Any
 
 from phalanx._warm import Array, DType
 
-from . import numpy_nan
 from .checks import as_operand
 from .data_types import as_dtype
 from .promotion import need_kept, need_number
@@ -139,7 +138,6 @@ _AS_NUMPY: dict[str, Callable[..., Any]] = {
     "transpose": _transpose,
     "where": _where,
     **{f"{name}_like": partial(_like, name) for name in ("empty", "full", "ones", "zeros")},
-    **numpy_nan.FUNCTIONS,
 }
 
 

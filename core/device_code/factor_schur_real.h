@@ -12,7 +12,7 @@ PHX_FN void mirror(PHX_GLOBAL T *const y, const i64 rs, const i64 cs, const i64 
         if (count == 3) AT(k + 2, j) = FUSED(-v2, s, AT(k + 2, j));
     }
     PHX_BARRIER_GLOBAL();
-    for (i64 from = 0; from < r + n; from += GROUP) { /* PoCL 3.0 loses the bound of a loop from ME on here */
+    for (i64 from = 0; from < r + n; from += GROUP) { /* a CPU compiler loses the bound of a loop from ME on here */
         const i64 t = from + ME, i = t < r ? t : t - r + n;
         if (t >= r + n) continue;
         const T part = FUSED(v1, AT(i, k + 1), AT(i, k));

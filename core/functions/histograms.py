@@ -15,9 +15,10 @@ from phalanx.namespace.conversion import asarray
 from phalanx.namespace.creation import arange, full
 from phalanx.namespace.elementwise import equal, where
 from phalanx.namespace.manipulation import concat, reshape
-from phalanx.namespace.reductions import diff, sum
 from phalanx.namespace.reductions import max as largest
 from phalanx.namespace.reductions import min as smallest
+from phalanx.namespace.reductions import sum
+from phalanx.namespace.running import diff
 from phalanx.namespace.searching import searchsorted
 from phalanx.namespace.sorting import sort
 

@@ -152,7 +152,9 @@ def nanargmin(a: Array, axis: int | None = None, *, keepdims: bool = False) -> A
     return _place(a, axis, keepdims, "nanargmin")
 
 
-def nanmean(a: Array, axis: Axis = None, *, keepdims: bool = False) -> Array:
+def nanmean(
+    a: Array, axis: Axis = None, dtype: DType | None = None, *, keepdims: bool = False
+) -> Array:
     """Return the mean over axes (default: all) of the elements that are not NaN: their ``sum``.
 
     It is NaN where there are none. Dtypes and errors are those of ``mean``.
@@ -161,12 +163,19 @@ def nanmean(a: Array, axis: Axis = None, *, keepdims: bool = False) -> Array:
         >>> print(px.nanmean(px.asarray([[1.0, px.nan], [px.nan, px.nan]]), axis=1))
         [ 1. nan]
     """
-    need_array(a, "nanmean")
+    wide, kind = _wide(a, dtype, "nanmean")
     if a.dtype.kind not in "fc":
-        return reductions.mean(a, axis=axis, keepdims=keepdims)
-    # as mean does it, in float32 for the short ones
-    wide = astype(a, float32) if a.dtype.itemsize == 2 else a
-    return astype(_mean(wide, axis, keepdims), a.dtype, copy=False)
+        found = reductions.mean(wide, axis=axis, keepdims=keepdims)
+    else:
+        found = _mean(wide, axis, keepdims)
+    return astype(found, kind, copy=False)
+
+
+def _wide(a: Array, dtype: DType | None, op: str) -> tuple[Array, DType]:
+    """The array in the dtype to compute in, float32 for the short ones, and the result's dtype."""
+    x = reductions.floating(a, op, dtype)
+    short = x.dtype.kind == "f" and x.dtype.itemsize == 2
+    return astype(x, float32) if short else x, x.dtype
 
 
 def _counted(a: Array, axis: Axis, keepdims: bool) -> Array:
@@ -183,6 +192,7 @@ def _mean(a: Array, axis: Axis, keepdims: bool) -> Array:
 def nanvar(
     a: Array,
     axis: Axis = None,
+    dtype: DType | None = None,
     *,
     ddof: float = 0,
     keepdims: bool = False,
@@ -197,26 +207,27 @@ def nanvar(
         >>> print(px.nanvar(px.asarray([1.0, px.nan, 3.0])))
         1.0
     """
-    need_array(a, "nanvar")
     shift = ddof if correction is None else correction
     need_real(shift, "nanvar: ddof")
     if correction is not None and ddof:
         raise TypeError("nanvar takes ddof or correction, not both: they are the same")
-    if a.dtype.kind != "f":
-        return reductions.var(a, axis=axis, correction=shift, keepdims=keepdims)
-    wide = astype(a, float32) if a.dtype.itemsize == 2 else a
+    wide, kind = _wide(a, dtype, "nanvar")
+    if a.dtype.kind != "f" or wide.dtype.kind == "c":  # of which there is no variance
+        found = reductions.var(wide, axis=axis, correction=shift, keepdims=keepdims)
+        return astype(found, kind, copy=False)
     zero = full((), 0.0, dtype=wide.dtype, device=a.device)
     deviation = where(isnan(wide), zero, wide - _mean(wide, axis, True))
     total = reductions.sum(deviation * deviation, axis=axis, keepdims=keepdims)
     divisor = _counted(wide, axis, keepdims) - shift
     enough = divisor > 0
     nothing = full((), math.nan, dtype=wide.dtype, device=a.device)
-    return astype(where(enough, total / divisor, nothing), a.dtype, copy=False)
+    return astype(where(enough, total / divisor, nothing), kind, copy=False)
 
 
 def nanstd(
     a: Array,
     axis: Axis = None,
+    dtype: DType | None = None,
     *,
     ddof: float = 0,
     keepdims: bool = False,
@@ -230,4 +241,4 @@ def nanstd(
         >>> print(px.nanstd(px.asarray([1.0, px.nan, 3.0])))
         1.0
     """
-    return sqrt(nanvar(a, axis, ddof=ddof, keepdims=keepdims, correction=correction))
+    return sqrt(nanvar(a, axis, dtype, ddof=ddof, keepdims=keepdims, correction=correction))

@@ -12,7 +12,8 @@ from phalanx.namespace.conversion import asarray
 from phalanx.namespace.creation import full, logspace
 from phalanx.namespace.elementwise import clip, equal, isnan, remainder, where
 from phalanx.namespace.manipulation import concat, reshape
-from phalanx.namespace.reductions import cumulative_sum, diff, sum
+from phalanx.namespace.reductions import sum
+from phalanx.namespace.running import cumulative_sum, diff
 from phalanx.namespace.searching import searchsorted
 from phalanx.namespace.sorting import argsort
 from phalanx.namespace.taking import take

@@ -11,7 +11,7 @@ from phalanx.arrays.indexing import setitem
 from phalanx.namespace.creation import arange
 from phalanx.namespace.elementwise import clip
 from phalanx.namespace.manipulation import broadcast_to, reshape
-from phalanx.namespace.reductions import cumulative_sum
+from phalanx.namespace.running import cumulative_sum
 from phalanx.namespace.searching import searchsorted
 from phalanx.namespace.taking import take
 

@@ -113,9 +113,6 @@ from .reductions import (
     argmax,
     argmin,
     count_nonzero,
-    cumulative_prod,
-    cumulative_sum,
-    diff,
     max,
     mean,
     min,
@@ -126,6 +123,7 @@ from .reductions import (
     var,
 )
 from .repeating import repeat, tile
+from .running import cumulative_prod, cumulative_sum, diff
 from .searching import nonzero, searchsorted
 from .sets import isin, unique_all, unique_counts, unique_inverse, unique_values
 from .sorting import argsort, sort

@@ -15,7 +15,17 @@ from phalanx.arrays.data_types import as_dtype, astype
 from phalanx.arrays.printing import array_html
 from phalanx.arrays.transfer import asnumpy, item
 
-from . import elementwise, linear, manipulation, reductions, repeating, searching, sorting, taking
+from . import (
+    elementwise,
+    linear,
+    manipulation,
+    reductions,
+    repeating,
+    running,
+    searching,
+    sorting,
+    taking,
+)
 from .conversion import asarray
 from .creation import zeros_like
 
@@ -138,7 +148,7 @@ def cumsum(x: Array, /, axis: int | None = None, dtype: DType | str | None = Non
         >>> print(x.cumsum(), x.cumsum(0, dtype=px.float32).dtype)
         [ 1  3  6 10] float32
     """
-    return reductions.cumulative_sum(*_flat_without(x, axis), dtype=as_dtype(dtype))
+    return running.cumulative_sum(*_flat_without(x, axis), dtype=as_dtype(dtype))
 
 
 def cumprod(x: Array, /, axis: int | None = None, dtype: DType | str | None = None) -> Array:
@@ -149,7 +159,7 @@ def cumprod(x: Array, /, axis: int | None = None, dtype: DType | str | None = No
         [[ 1  2]
          [ 3 12]]
     """
-    return reductions.cumulative_prod(*_flat_without(x, axis), dtype=as_dtype(dtype))
+    return running.cumulative_prod(*_flat_without(x, axis), dtype=as_dtype(dtype))
 
 
 def take(x: Array, indices: Any, /, axis: int | None = None) -> Array:
@@ -211,6 +221,7 @@ def var(
     *,
     correction: int | float = 0.0,
     ddof: int | float | None = None,
+    dtype: DType | None = None,
     keepdims: bool = False,
 ) -> Array:
     """Return ``phalanx.var`` of the array; ``ddof`` is NumPy's word for ``correction``.
@@ -222,7 +233,8 @@ def var(
         >>> px.asarray([1.0, 2.0, 3.0]).var(ddof=1).item()
         1.0
     """
-    return reductions.var(x, axis, correction=_one_of(correction, ddof, "var"), keepdims=keepdims)
+    shift = _one_of(correction, ddof, "var")
+    return reductions.var(x, axis, correction=shift, dtype=dtype, keepdims=keepdims)
 
 
 def std(
@@ -232,6 +244,7 @@ def std(
     *,
     correction: int | float = 0.0,
     ddof: int | float | None = None,
+    dtype: DType | None = None,
     keepdims: bool = False,
 ) -> Array:
     """Return ``phalanx.std`` of the array; ``ddof`` is NumPy's word for ``correction``.
@@ -243,7 +256,8 @@ def std(
         >>> px.asarray([1.0, 2.0, 3.0]).std(ddof=1).item()
         1.0
     """
-    return reductions.std(x, axis, correction=_one_of(correction, ddof, "std"), keepdims=keepdims)
+    shift = _one_of(correction, ddof, "std")
+    return reductions.std(x, axis, correction=shift, dtype=dtype, keepdims=keepdims)
 
 
 def _one_of(correction: int | float, ddof: int | float | None, op: str) -> int | float:

@@ -1,4 +1,4 @@
-"""Statistical and logical reductions, running sums and products, softmax, differences."""
+"""Statistical and logical reductions, and softmax."""
 
 from __future__ import annotations
 
@@ -10,19 +10,14 @@ from phalanx._warm import (
     along_axis,
     cast,
     default_float,
-    empty,
-    launch,
     normal_axis,
     reduce,
 )
-from phalanx._warm import view as make_view
-from phalanx.arrays.checks import need_array, need_int, need_real
+from phalanx.arrays.checks import need_array, need_real
 from phalanx.arrays.data_types import as_dtype, astype, float32, int64, uint64
 from phalanx.arrays.data_types import bool as bool_
-from phalanx.arrays.transfer import contiguous
 
-from .elementwise import not_equal, sqrt, subtract
-from .manipulation import concat, moveaxis
+from .elementwise import sqrt
 
 Axis = int | tuple[int, ...] | None
 _bool = builtins.bool
@@ -103,55 +98,77 @@ def prod(
     return _accumulate(x, axis, dtype, keepdims, "prod")
 
 
-def _floating(x: Array, op: str) -> Array:
-    """The array itself, or integers in the default float."""
+def floating(x: Array, op: str, dtype: DType | None = None) -> Array:
+    """The array in a floating or complex dtype, without one itself; integers in the default float.
+
+    Raises:
+        TypeError: no array, booleans, or a dtype that does not hold the result.
+    """
     need_array(x, op)
     if x.dtype.kind == "b":
         raise TypeError(f"{op} is not defined for bool; use phalanx.astype(x, phalanx.float64)")
-    return cast(x, default_float(x.device)) if x.dtype.kind in "iu" else x
+    if dtype is None:
+        return cast(x, default_float(x.device)) if x.dtype.kind in "iu" else x
+    target: DType = as_dtype(dtype)
+    if target.kind not in "fc" or (target.kind == "f" and x.dtype.kind == "c"):
+        raise TypeError(
+            f"{op}: the result for {x.dtype.name} does not go into dtype={target.name}; ask for a "
+            f"{'complex' if x.dtype.kind == 'c' else 'floating'} one, and convert the result"
+        )
+    return cast(x, target)
 
 
-def mean(x: Array, /, axis: Axis = None, *, keepdims: _bool = False) -> Array:
+def mean(
+    x: Array, /, axis: Axis = None, *, dtype: DType | None = None, keepdims: _bool = False
+) -> Array:
     """Return the arithmetic mean over axes (default: all), summed in the tree of ``sum``.
 
     The result has the dtype of a floating or complex ``x``; integers are converted to the default
-    float. The mean of no elements is NaN.
+    float. The elements are converted to ``dtype``, floating or complex, before, which the result
+    has then. The mean of no elements is NaN.
     The rounding error grows with the logarithm of the number of elements (Higham 2002, 4.2).
 
     Raises:
         IndexError: an axis that is not there.
         ValueError: an axis named twice.
-        TypeError: no array, or booleans.
+        TypeError: no array, booleans, or a ``dtype`` of integers.
 
     Examples:
         >>> print(px.mean(px.asarray([[1, 2], [3, 5]]), axis=0))
         [2.  3.5]
     """
-    x = _floating(x, "mean")
+    x = floating(x, "mean", dtype)
     result: Array = reduce("mean", x, axis, keepdims, x.dtype)
     return result
 
 
 def var(
-    x: Array, /, axis: Axis = None, *, correction: int | float = 0.0, keepdims: _bool = False
+    x: Array,
+    /,
+    axis: Axis = None,
+    *,
+    correction: int | float = 0.0,
+    dtype: DType | None = None,
+    keepdims: _bool = False,
 ) -> Array:
     """Return the variance over axes (default: all): squared deviations over n - ``correction``.
 
     It takes two passes, the mean first. The result has the dtype of a floating ``x``, of which
-    float16 and bfloat16 are computed in float32; integers are converted to the default float. Where
-    n is not greater than ``correction`` it is NaN or infinite.
+    float16 and bfloat16 are computed in float32; integers are converted to the default float. The
+    elements are converted to ``dtype``, a floating one, before, which the result has then. Where n
+    is not greater than ``correction`` it is NaN or infinite.
 
     Raises:
         IndexError: an axis that is not there.
         ValueError: an axis named twice.
-        TypeError: no array, or one of booleans or complex numbers.
+        TypeError: no array, one of booleans or complex numbers, or a ``dtype`` of such.
 
     Examples:
         >>> x = px.asarray([1.0, 2.0, 3.0, 6.0])
         >>> float(px.var(x)), float(px.var(x[:3], correction=1))  # the latter over n - 1
         (3.5, 1.0)
     """
-    x = _floating(x, "var")
+    x = floating(x, "var", dtype)
     if x.dtype.kind == "c":
         raise TypeError(
             f"var is not defined for {x.dtype}; use phalanx.real(x) and phalanx.imag(x)"
@@ -171,7 +188,13 @@ def var(
 
 
 def std(
-    x: Array, /, axis: Axis = None, *, correction: int | float = 0.0, keepdims: _bool = False
+    x: Array,
+    /,
+    axis: Axis = None,
+    *,
+    correction: int | float = 0.0,
+    dtype: DType | None = None,
+    keepdims: _bool = False,
 ) -> Array:
     """Return the standard deviation over axes (default: all), the square root of ``var``.
 
@@ -181,7 +204,7 @@ def std(
         >>> float(px.std(px.asarray([2, 4, 4, 4, 5, 5, 7, 9])))
         2.0
     """
-    return sqrt(var(x, axis=axis, correction=correction, keepdims=keepdims))
+    return sqrt(var(x, axis=axis, correction=correction, dtype=dtype, keepdims=keepdims))
 
 
 def _need_order(x: Array, op: str, otherwise: str) -> None:
@@ -337,77 +360,6 @@ def count_nonzero(x: Array, /, axis: Axis = None, *, keepdims: _bool = False) ->
     return result
 
 
-def _cumulative(
-    x: Array, axis: int | None, dtype: DType | None, include_initial: _bool, op: str
-) -> Array:
-    need_array(x, op)
-    if x.ndim == 0:
-        raise ValueError(f"{op} needs at least one axis, got a 0-d array")
-    if axis is None:
-        if x.ndim != 1:
-            raise ValueError(f"{op} needs an axis for shape {x.shape}; write axis=0, for example")
-        axis = 0
-    axis = normal_axis(axis, x, op)
-    target = as_dtype(dtype) or {"i": int64, "u": uint64, "b": int64}.get(x.dtype.kind, x.dtype)
-    x = astype(x, target, copy=False)
-    if not include_initial:
-        return along_axis(op, x, axis, target)
-    from .creation import full
-
-    n = x.shape[axis]
-    shape = (*x.shape[:axis], n + 1, *x.shape[axis + 1 :])
-    result = full(shape, 0 if op == "cumulative_sum" else 1, dtype=target, device=x.device)
-    rest = make_view(result, x.shape, result.strides, result.strides[axis])
-    if x.size:
-        launch(op, (moveaxis(x, axis, -1),), (moveaxis(rest, axis, -1),))
-    return result
-
-
-def cumulative_sum(
-    x: Array,
-    /,
-    axis: int | None = None,
-    *,
-    dtype: DType | None = None,
-    include_initial: _bool = False,
-) -> Array:
-    """Return the running sum along an axis, added in the blocks that docs/ops.md states.
-
-    ``axis`` may be left out for one axis only. The dtype of the result is that of ``sum``. With
-    ``include_initial`` a 0 comes first, and the axis is one longer.
-    The rounding error grows with the logarithm of the number of elements (Higham 2002, 4.2).
-
-    Raises:
-        IndexError: an axis that is not there.
-        ValueError: a 0-d array, or no ``axis`` for several.
-
-    Examples:
-        >>> print(px.cumulative_sum(px.asarray([1, 2, 3]), include_initial=True))
-        [0 1 3 6]
-    """
-    return _cumulative(x, axis, dtype, include_initial, "cumulative_sum")
-
-
-def cumulative_prod(
-    x: Array,
-    /,
-    axis: int | None = None,
-    *,
-    dtype: DType | None = None,
-    include_initial: _bool = False,
-) -> Array:
-    """Return the running product along an axis, multiplied in the blocks of ``cumulative_sum``.
-
-    Dtypes and errors are those of ``cumulative_sum``. With ``include_initial`` a 1 comes first.
-
-    Examples:
-        >>> print(px.cumulative_prod(px.asarray([[1, 2], [3, 4]]), axis=0))
-        [[1 2]
-         [3 8]]
-    """
-    return _cumulative(x, axis, dtype, include_initial, "cumulative_prod")
-
-
 def softmax(x: Array, /, axis: int = -1) -> Array:
     """Return exp(x) over its sum along an axis, shifted by the maximum so that nothing overflows.
 
@@ -417,59 +369,16 @@ def softmax(x: Array, /, axis: int = -1) -> Array:
 
     Raises:
         IndexError: an axis that is not there.
-        TypeError: no array, or one of booleans or complex numbers.
+        TypeError: no array, one of booleans or complex numbers, or a ``dtype`` of such.
         ValueError: a 0-d array.
 
     Examples:
         >>> print(px.softmax(px.asarray([1000.0, 1000.0, 999.0])))
         [0.4223188 0.4223188 0.1553624]
     """
-    x = _floating(x, "softmax")
+    x = floating(x, "softmax")
     if x.dtype.kind == "c":
         raise TypeError(f"softmax is not defined for {x.dtype}; use phalanx.abs(x)")
     if x.ndim == 0:
         raise ValueError("softmax needs at least one axis, got a 0-d array")
     return along_axis("softmax", x, normal_axis(axis, x, "softmax"), x.dtype)
-
-
-def diff(
-    x: Array,
-    /,
-    *,
-    axis: int = -1,
-    n: int = 1,
-    prepend: Array | None = None,
-    append: Array | None = None,
-) -> Array:
-    """Return the n-th difference of neighbours along an axis, which gets ``n`` shorter.
-
-    ``prepend`` and ``append`` are joined to ``x`` along the axis first. The result has the dtype of
-    ``x``; of booleans it is whether neighbours differ.
-
-    Raises:
-        ValueError: a negative ``n``.
-
-    Examples:
-        >>> x = px.asarray([1, 4, 9, 16])
-        >>> print(px.diff(x, n=2), px.diff(x, prepend=px.asarray([0])))
-        [2 2] [1 3 5 7]
-    """
-    need_array(x, "diff")
-    if need_int(n, "diff: n") < 0:
-        raise ValueError(f"diff takes n >= 0, got {n}")
-    axis = normal_axis(axis, x, "diff")
-    parts = [p for p in (prepend, x, append) if p is not None]
-    for part, name in ((prepend, "prepend"), (append, "append")):
-        if part is not None:
-            need_array(part, f"diff: {name}")
-    if len(parts) > 1:
-        x = concat(parts, axis=axis)
-    for _ in range(n):
-        extent = builtins.max(x.shape[axis] - 1, 0)
-        shape = (*x.shape[:axis], extent, *x.shape[axis + 1 :])
-        if extent == 0:
-            return empty(shape, x.dtype, x.device)
-        behind = make_view(x, shape, x.strides)
-        ahead = make_view(x, shape, x.strides, x.strides[axis])
-        x = not_equal(ahead, behind) if x.dtype.kind == "b" else subtract(ahead, behind)
-    return x if n else contiguous(x)

@@ -8,8 +8,8 @@ from phalanx.arrays.data_types import int64
 
 from .creation import arange
 from .manipulation import broadcast_to, extents_of, reshape
-from .reductions import cumulative_sum
 from .reductions import min as smallest
+from .running import cumulative_sum
 from .searching import searchsorted
 from .taking import take
 

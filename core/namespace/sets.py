@@ -14,7 +14,7 @@ from .conversion import asarray
 from .creation import full
 from .elementwise import equal, imag, logical_not, logical_or, minimum, real
 from .manipulation import concat, reshape
-from .reductions import cumulative_sum
+from .running import cumulative_sum
 from .searching import searchsorted
 from .sorting import argsort, sort
 from .taking import take

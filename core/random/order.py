@@ -11,7 +11,7 @@ from phalanx.arrays.data_types import astype, float64, int64, uint64
 from phalanx.arrays.indexing import setitem
 from phalanx.namespace.conversion import asarray
 from phalanx.namespace.manipulation import reshape
-from phalanx.namespace.reductions import cumulative_sum
+from phalanx.namespace.running import cumulative_sum
 from phalanx.namespace.searching import searchsorted
 from phalanx.namespace.sorting import argsort
 from phalanx.namespace.taking import take

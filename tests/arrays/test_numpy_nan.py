@@ -1,4 +1,4 @@
-"""NumPy's reductions that leave NaN out, on the device: ``core/arrays/numpy_nan.py``."""
+"""NumPy's reductions that leave NaN out, on the device."""
 
 from __future__ import annotations
 
@@ -58,6 +58,26 @@ def test_options(fake: px.Device) -> None:
     np.testing.assert_allclose(px.asnumpy(found), want)
     with pytest.raises(TypeError, match="var is not defined for complex"):
         np.nanvar(px.asarray([1j, 2.0]))
+
+
+@pytest.mark.parametrize("name", ["mean", "std", "var", "nanmean", "nanstd", "nanvar"])
+def test_a_dtype_to_compute_in(name: str, device: px.Device) -> None:
+    function = getattr(np, name)
+    for source in (np.arange(12.0).reshape(3, 4), np.arange(12, dtype=np.int16).reshape(3, 4)):
+        x = px.asarray(source)
+        found = function(x, axis=1, dtype=np.float32, keepdims=True)
+        assert (found.dtype, found.shape, found.device) == (px.float32, (3, 1), device)
+        want = function(source, axis=1, dtype=np.float32, keepdims=True)
+        np.testing.assert_allclose(px.asnumpy(found), want, rtol=1e-6)
+        own = getattr(px, name)(x, axis=1, dtype="float32")
+        assert own.tolist() == found[:, 0].tolist()
+        with pytest.raises(TypeError, match=r"does not go into dtype=int32; ask for a floating"):
+            function(x, dtype=np.int32)
+    with pytest.raises(TypeError, match=r"does not go into dtype=float32; ask for a complex"):
+        function(px.asarray([1j]), dtype=np.float32)
+    short = px.asarray([1.0, 2.0, 4.0], dtype=px.float16)
+    assert function(short, dtype=np.float64).dtype is px.float64
+    assert function(px.asarray([1.0, 2.0]), dtype="float16").dtype is px.float16
 
 
 def test_functions_with_numpys_arguments(device: px.Device) -> None:
