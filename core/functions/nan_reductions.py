@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from phalanx._warm import Array, DType
-from phalanx.arrays.checks import need_array, need_real
+from phalanx.arrays.checks import need_array
 from phalanx.arrays.data_types import astype, float32, uint8
 from phalanx.namespace import reductions
 from phalanx.namespace.creation import full
@@ -194,23 +194,20 @@ def nanvar(
     axis: Axis = None,
     dtype: DType | None = None,
     *,
-    ddof: float = 0,
+    correction: float = 0.0,
+    ddof: float | None = None,
     keepdims: bool = False,
-    correction: float | None = None,
 ) -> Array:
     """Return the variance over axes (default: all) of the elements that are not NaN.
 
-    It is NaN where there are no more than ``ddof`` of them, which the standard calls
-    ``correction``. Dtypes and errors are those of ``var``.
+    It is NaN where there are no more than ``correction`` of them, which NumPy calls ``ddof``.
+    Dtypes and errors are those of ``var``.
 
     Examples:
         >>> print(px.nanvar(px.asarray([1.0, px.nan, 3.0])))
         1.0
     """
-    shift = ddof if correction is None else correction
-    need_real(shift, "nanvar: ddof")
-    if correction is not None and ddof:
-        raise TypeError("nanvar takes ddof or correction, not both: they are the same")
+    shift = reductions.one_correction(correction, ddof, "nanvar")
     wide, kind = _wide(a, dtype, "nanvar")
     if a.dtype.kind != "f" or wide.dtype.kind == "c":  # of which there is no variance
         found = reductions.var(wide, axis=axis, correction=shift, keepdims=keepdims)
@@ -229,9 +226,9 @@ def nanstd(
     axis: Axis = None,
     dtype: DType | None = None,
     *,
-    ddof: float = 0,
+    correction: float = 0.0,
+    ddof: float | None = None,
     keepdims: bool = False,
-    correction: float | None = None,
 ) -> Array:
     """Return the standard deviation over axes (default: all) of the elements that are not NaN.
 
@@ -241,4 +238,5 @@ def nanstd(
         >>> print(px.nanstd(px.asarray([1.0, px.nan, 3.0])))
         1.0
     """
-    return sqrt(nanvar(a, axis, dtype, ddof=ddof, keepdims=keepdims, correction=correction))
+    shift = reductions.one_correction(correction, ddof, "nanstd")
+    return sqrt(nanvar(a, axis, dtype, correction=shift, keepdims=keepdims))

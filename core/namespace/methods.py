@@ -214,60 +214,6 @@ def dot(x: Array, other: Array, /) -> Array:
     return linear.tensordot(x, other, axes=((x.ndim - 1,), (last_but_one,)))
 
 
-def var(
-    x: Array,
-    /,
-    axis: int | tuple[int, ...] | None = None,
-    *,
-    correction: int | float = 0.0,
-    ddof: int | float | None = None,
-    dtype: DType | None = None,
-    keepdims: bool = False,
-) -> Array:
-    """Return ``phalanx.var`` of the array; ``ddof`` is NumPy's word for ``correction``.
-
-    Raises:
-        TypeError: both of them.
-
-    Examples:
-        >>> px.asarray([1.0, 2.0, 3.0]).var(ddof=1).item()
-        1.0
-    """
-    shift = _one_of(correction, ddof, "var")
-    return reductions.var(x, axis, correction=shift, dtype=dtype, keepdims=keepdims)
-
-
-def std(
-    x: Array,
-    /,
-    axis: int | tuple[int, ...] | None = None,
-    *,
-    correction: int | float = 0.0,
-    ddof: int | float | None = None,
-    dtype: DType | None = None,
-    keepdims: bool = False,
-) -> Array:
-    """Return ``phalanx.std`` of the array; ``ddof`` is NumPy's word for ``correction``.
-
-    Raises:
-        TypeError: both of them.
-
-    Examples:
-        >>> px.asarray([1.0, 2.0, 3.0]).std(ddof=1).item()
-        1.0
-    """
-    shift = _one_of(correction, ddof, "std")
-    return reductions.std(x, axis, correction=shift, dtype=dtype, keepdims=keepdims)
-
-
-def _one_of(correction: int | float, ddof: int | float | None, op: str) -> int | float:
-    if ddof is None:
-        return correction
-    if correction != 0.0:
-        raise TypeError(f"{op} takes correction or ddof, not both: they are the same")
-    return ddof
-
-
 def view(x: Array, dtype: DType | str | None = None, /) -> Array:
     """Return the same memory as a new array, with its bytes seen as another dtype.
 
@@ -368,7 +314,7 @@ def truncated_number(x: Array, /) -> int:
 
 #: Functions that are methods as they are.
 _FUNCTIONS = (
-    *(reductions.sum, reductions.prod, reductions.mean),
+    *(reductions.sum, reductions.prod, reductions.mean, reductions.var, reductions.std),
     *(reductions.min, reductions.max, reductions.argmin, reductions.argmax),
     *(reductions.all, reductions.any),
     *(elementwise.clip, astype, manipulation.squeeze, repeating.repeat),
@@ -377,7 +323,7 @@ _FUNCTIONS = (
 #: Those that differ: the shape unpacked, the flattened array by default, in place.
 _OWN = (
     *(reshape, transpose, swapaxes, ravel, flatten, copy, cumsum, cumprod, take),
-    *(dot, round, view, conj, cpu, numpy, var, std),
+    *(dot, round, view, conj, cpu, numpy),
 )
 
 add_methods(

@@ -142,26 +142,40 @@ def mean(
     return result
 
 
+def one_correction(correction: int | float, ddof: int | float | None, op: str) -> int | float:
+    """What is taken off the number of elements, by the standard's name or by NumPy's."""
+    if ddof is None:
+        need_real(correction, f"{op}: correction")
+        return correction
+    if correction != 0.0:
+        raise TypeError(f"{op} takes correction or ddof, not both: they are the same")
+    need_real(ddof, f"{op}: ddof")
+    return ddof
+
+
 def var(
     x: Array,
     /,
     axis: Axis = None,
     *,
     correction: int | float = 0.0,
+    ddof: int | float | None = None,
     dtype: DType | None = None,
     keepdims: _bool = False,
 ) -> Array:
     """Return the variance over axes (default: all): squared deviations over n - ``correction``.
 
-    It takes two passes, the mean first. The result has the dtype of a floating ``x``, of which
-    float16 and bfloat16 are computed in float32; integers are converted to the default float. The
-    elements are converted to ``dtype``, a floating one, before, which the result has then. Where n
-    is not greater than ``correction`` it is NaN or infinite.
+    ``ddof`` is NumPy's word for ``correction``. It takes two passes, the mean first. The result has
+    the dtype of a floating ``x``, of which float16 and bfloat16 are computed in float32; integers
+    are converted to the default float. The elements are converted to ``dtype``, a floating one,
+    before, which the result has then. Where n is not greater than ``correction`` it is NaN or
+    infinite.
 
     Raises:
         IndexError: an axis that is not there.
         ValueError: an axis named twice.
-        TypeError: no array, one of booleans or complex numbers, or a ``dtype`` of such.
+        TypeError: no array, one of booleans or complex numbers, a ``dtype`` of such, or both
+            ``correction`` and ``ddof``.
 
     Examples:
         >>> x = px.asarray([1.0, 2.0, 3.0, 6.0])
@@ -173,7 +187,7 @@ def var(
         raise TypeError(
             f"var is not defined for {x.dtype}; use phalanx.real(x) and phalanx.imag(x)"
         )
-    need_real(correction, "var: correction")
+    correction = one_correction(correction, ddof, "var")
     axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
     n = 1
     for a in axes:
@@ -193,6 +207,7 @@ def std(
     axis: Axis = None,
     *,
     correction: int | float = 0.0,
+    ddof: int | float | None = None,
     dtype: DType | None = None,
     keepdims: _bool = False,
 ) -> Array:
@@ -204,7 +219,8 @@ def std(
         >>> float(px.std(px.asarray([2, 4, 4, 4, 5, 5, 7, 9])))
         2.0
     """
-    return sqrt(var(x, axis=axis, correction=correction, dtype=dtype, keepdims=keepdims))
+    shift = one_correction(correction, ddof, "std")
+    return sqrt(var(x, axis=axis, correction=shift, dtype=dtype, keepdims=keepdims))
 
 
 def _need_order(x: Array, op: str, otherwise: str) -> None:
@@ -369,7 +385,8 @@ def softmax(x: Array, /, axis: int = -1) -> Array:
 
     Raises:
         IndexError: an axis that is not there.
-        TypeError: no array, one of booleans or complex numbers, or a ``dtype`` of such.
+        TypeError: no array, one of booleans or complex numbers, a ``dtype`` of such, or both
+            ``correction`` and ``ddof``.
         ValueError: a 0-d array.
 
     Examples:

@@ -169,7 +169,7 @@ PHX_FN f64 phx_cosh_poly(f64 z) {
     return phx_fma(p, z, 0.041666666666666685);
 }
 
-/* The hyperbolic functions from one reduction and without a division:
+/* sinh and cosh from one reduction and without a division:
    with a = 2^k / 2 and b = 2^-k / 2, sinh x = (a - b) cosh r + (a + b) sinh r, cosh x = (a + b)
    cosh r + (a - b) sinh r. */
 typedef struct {
@@ -202,9 +202,15 @@ PHX_FN f32 phx_cosh_f32(f32 a) {
     return phx_fabsf(a) > 90.0f ? PHX_INFF : y;
 }
 
+/* (e^2x - 1) / (e^2x + 1): e^2x = 2^k + p as in expm1, so both terms are one addition each. */
 PHX_FN f32 phx_tanh_f32(f32 a) {
-    phx_hyper h = phx_hyper_narrow((f64)a);
-    f32 y = (f32)(phx_fma(h.d, h.ch, h.s * h.sh) / phx_fma(h.s, h.ch, h.d * h.sh));
+    f64 x = 2.0 * (f64)phx_fabsf(a);
+    f64 t = phx_fma(x, PHX_LOG2E, PHX_MAGIC);
+    f64 r = phx_fma(x, PHX_LOG2E, PHX_MAGIC - t);
+    f64 s = phx_from_bits64((phx_bits64(t) << 52) + PHX_BITS_ONE);
+    f64 p = phx_exp2m1_poly(r) * (r * s);
+    f32 y = (f32)((p + (s - 1.0)) / (p + (s + 1.0)));
+    y = phx_nudge(y, phx_is(phx_fabsf(a), 0x3d7c3055u));
     return phx_copysignf(phx_fabsf(a) > 20.0f ? 1.0f : y, a);
 }
 

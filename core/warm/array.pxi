@@ -288,6 +288,10 @@ cdef class Array:
 
     # NumPy's functions, and operators of its arrays and scalars with ours
 
+    @property
+    def __array_priority__(self):
+        return 1000  # as PyTorch's: dask takes the array with the highest; NumPy goes by the protocols
+
     def __array_ufunc__(self, ufunc, method, *inputs, **keywords):
         from .arrays import numpy_protocols
 

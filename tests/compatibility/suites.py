@@ -325,10 +325,6 @@ _OURS = (
         home="ours",
         reasons=(
             Reason(
-                "test_program_that_rounds[std]",
-                "xarray calls `std` with NumPy's `ddof`; the standard's is `correction`",
-            ),
-            Reason(
                 "test_program_that_rounds[cumsum]",
                 "xarray calls `cumsum`; the standard's is `cumulative_sum`",
             ),
@@ -337,18 +333,14 @@ _OURS = (
                 "xarray finds NaN to fill in for NumPy's dtypes only: write `x.where(mask, value)`",
             ),
             Reason(
-                "test_program_that_rounds[dot]",
-                "xarray calls `einsum`, which the standard has not",
-            ),
-            Reason(
                 "test_program_that_rounds[weighted]",
-                "xarray calls `einsum`, which the standard has not",
+                "xarray finds 0 to fill in for NumPy's dtypes only, as for `where`",
             ),
         ),
         request=(
             "What fails below fails with array-api-strict too. The request: for namespaces "
-            "other than NumPy's call `std` and `var` with `correction`, `cumulative_sum`, "
-            "`vecdot` or `tensordot`, and take any dtype of a namespace in `maybe_promote`."
+            "other than NumPy's call `cumulative_sum`, and take any dtype of a namespace in "
+            "`maybe_promote`."
         ),
     ),
     Suite(
@@ -358,10 +350,6 @@ _OURS = (
         needs=("dask[array]",),
         reasons=(
             Reason("test_program_that_rounds[std]", "dask asks the dtype for NumPy's `type`"),
-            Reason(
-                "test_program_that_rounds[tensordot]",
-                "dask asks the array for NumPy's `__array_priority__`",
-            ),
         ),
         request=(
             "`dask.array` takes Phalanx arrays as chunks after four calls, which the tests make: "

@@ -75,7 +75,7 @@ REFUSALS: dict[str, str] = {
     "px.geomspace(-1, 1)": "geomspace: start and stop are not 0 and of one sign, got -1 and 1",
     "px.cumulative_max(m)": "cumulative_max needs an axis for shape (2, 3); write axis=0, for "
     "example",
-    "px.nanvar(m, ddof=1, correction=1)": "nanvar takes ddof or correction, not both: they are "
+    "px.nanvar(m, ddof=1, correction=1)": "nanvar takes correction or ddof, not both: they are "
     "the same",
 }
 

@@ -34,7 +34,7 @@ MISTAKES = (
         TypeError,
         "var is not defined for complex128; use phalanx.real(x) and phalanx.imag(x)",
     ),
-    Mistake('px.std(x, correction="1")', TypeError, "var: correction is a number, got '1'"),
+    Mistake('px.std(x, correction="1")', TypeError, "std: correction is a number, got '1'"),
     Mistake(
         "x.std(correction=1, ddof=1)",
         TypeError,
