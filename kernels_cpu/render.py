@@ -33,6 +33,8 @@ cpu_kernel_list phx_elementwise_{group}_kernels(void) {{
 }}
 """
 
+#: Loops over contiguous operands that a function of ``tried.c`` is tried before.
+_TRIED = frozenset({"pow_f32_unit"})
 #: Loops in ``half.c``: processors have instructions for them that compilers do not use in loops.
 _BY_HAND = frozenset({"cast_f16_f32", "cast_f32_f16"})
 
@@ -172,6 +174,13 @@ class Renderer:
             macro = f"GUARDED_{macro}"
             arguments += [text.main, text.guard.unit, *text.guard.tests]
         self._define(group, loop, f"CPU_{macro}({', '.join(arguments)})", text)
+        return self._tried(op, group, loop, suffix) if loop in _TRIED else loop
+
+    def _tried(self, op: Any, group: str, rest: str, suffix: str) -> str:
+        """A loop that takes a shorter way where that is sure to give the bits of the other."""
+        loop = f"{op.name}_{suffix}_tried"
+        definition = f"CPU_TRIED_BINARY_UNIT({loop}, {suffix}, cpu_try_{op.name}_{suffix}, {rest})"
+        self._groups[group].loops[loop] = definition
         return loop
 
     def _cost(self, op: Any, dtypes: tuple[str, ...]) -> int:

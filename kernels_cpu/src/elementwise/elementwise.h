@@ -235,6 +235,28 @@ void cpu_transpose(char *dst, int64_t dst_row, const char *src, int64_t src_colu
 #define CPU_RARE_TYPE_c64 u32
 #define CPU_RARE_TYPE_c128 u64
 
+/* Functions tried by a shorter way (tried.c): whether it was one, or else nothing was written. A block where it was
+ * none is tried again in pieces, of which LOOP does those where it was none again: a tie among many costs little. The
+ * output may be an input. */
+#define CPU_TRIED_PIECE 32
+bool cpu_try_pow_f32(const f32 *x, const f32 *y, f32 *out, int64_t n);
+
+#define CPU_LEAST_(A, B) ((A) < (B) ? (A) : (B))
+#define CPU_TRIED_BINARY_UNIT(NAME, T, TRY, LOOP)                                             \
+    static void NAME(CPU_LOOP_ARGS) {                                                         \
+        const T *x_ = (const T *)p_[0], *y_ = (const T *)p_[1];                               \
+        T *o_ = (T *)p_[2];                                                                   \
+        for (int64_t k_ = 0; k_ < n_; k_ += CPU_GUARD_BLOCK) {                                \
+            const int64_t end_ = CPU_LEAST_(n_, k_ + CPU_GUARD_BLOCK);                        \
+            if (TRY(x_ + k_, y_ + k_, o_ + k_, end_ - k_)) continue;                          \
+            for (int64_t j_ = k_; j_ < end_; j_ += CPU_TRIED_PIECE) {                         \
+                const int64_t m_ = CPU_LEAST_(end_ - j_, CPU_TRIED_PIECE);                    \
+                char *const q_[] = {(char *)(x_ + j_), (char *)(y_ + j_), (char *)(o_ + j_)}; \
+                if (!TRY(x_ + j_, y_ + j_, o_ + j_, m_)) LOOP(q_, s_, m_);                    \
+            }                                                                                 \
+        }                                                                                     \
+    }
+
 /* Products of complex numbers in vectors; return of how many of n elements, from the first on: none where the
  * instruction set is too small. LOOP does the rest. */
 int64_t cpu_multiply_c64(char *const *p, int64_t n);
