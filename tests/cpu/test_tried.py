@@ -1,0 +1,79 @@
+"""Functions that the CPU tries by a shorter way: the bits are those of the complete function."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import phalanx as px
+import pytest
+
+pytestmark = pytest.mark.needs_cpu
+rng = np.random.default_rng(5)
+#: Elements of one piece, of which an odd base sends all to the complete function.
+PIECE = 32
+
+
+def powers(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return px.asnumpy(px.pow(px.asarray(x, device="cpu:0"), px.asarray(y, device="cpu:0")))
+
+
+def random_operands(n: int, kind: str) -> tuple[np.ndarray, np.ndarray]:
+    if kind == "near 1":
+        x, y = 1 + rng.normal(size=n) * 1e-3, rng.normal(size=n) * 2e4
+    elif kind == "any exponent":
+        x, y = 2.0 ** rng.uniform(-126, 127, n), rng.uniform(-1, 1, n)
+    elif kind == "results at the ends":  # e^87 and the least normal number
+        x = rng.uniform(1.5, 50, n)
+        y = rng.choice([-1, 1], n) * rng.uniform(86.5, 88.8, n) / np.log(x)
+    else:
+        x, y = rng.uniform(0.01, 8, n), rng.normal(size=n) * 4
+    return x.astype(np.float32), y.astype(np.float32)
+
+
+@pytest.mark.parametrize("kind", ["small", "near 1", "any exponent", "results at the ends"])
+def test_both_ways_have_the_same_bits(kind: str) -> None:
+    x, y = random_operands(300_000, kind)
+    short = powers(x, y)
+    there = np.arange(x.size) % PIECE != 0
+    complete = powers(np.where(there, x, np.float32(-2)), y)
+    assert np.array_equal(short[there].view(np.uint32), complete[there].view(np.uint32))
+    with np.errstate(over="ignore"):
+        nearly = np.power(x.astype(np.float64), y.astype(np.float64)).astype(np.float32)
+    np.testing.assert_allclose(short, nearly, rtol=1.2e-7, atol=1.5e-45)
+
+
+@pytest.mark.parametrize("n", [1, 31, 32, 33, 255, 256, 257, 288, 289, 513])
+@pytest.mark.parametrize("at", [0, 30, 31, 32, 255, 256, 288])
+def test_one_odd_operand_anywhere(n: int, at: int) -> None:
+    """Also in place, and each of the operands."""
+    if at >= n:
+        pytest.skip("not that many")
+    for odd in (-3.0, 0.0, np.inf, np.nan, 1e-40):
+        for first in (True, False):
+            x, y = random_operands(n, "small")
+            (x if first else y)[at] = odd
+            found = powers(x, y)
+            alone = np.concatenate([powers(x[i : i + 1], y[i : i + 1]) for i in range(n)])
+            assert np.array_equal(found.view(np.uint32), alone.view(np.uint32))
+            a, b = px.asarray(x, device="cpu:0"), px.asarray(y, device="cpu:0")
+            a **= b
+            assert np.array_equal(px.asnumpy(a).view(np.uint32), found.view(np.uint32))
+
+
+def rounded(value: Fraction) -> float:
+    """To the nearest of 24 bits, half to even."""
+    scale = Fraction(2) ** (value.numerator.bit_length() - value.denominator.bit_length() - 25)
+    bits = round(value / scale).bit_length()
+    scale *= Fraction(2) ** (bits - 24)
+    return float(round(value / scale) * scale)
+
+
+def test_ties_go_to_even() -> None:
+    """Powers of whole numbers, many of which have 25 bits."""
+    bases = np.concatenate([np.arange(1, 4096), np.arange(4097, 5795, 2)])
+    for exponent in (2, 3, 4, 5):
+        x = bases.astype(np.float32)
+        found = powers(x, np.full_like(x, exponent))
+        want = [rounded(Fraction(int(b)) ** exponent) for b in bases]
+        assert found.astype(np.float64).tolist() == want
