@@ -40,6 +40,22 @@ PHX_FN f64 phx_cbrt_f64(f64 x) {
     return a > 0.0 && a < PHX_INF ? y : x;
 }
 
-PHX_FN f32 phx_cbrt_f32(f32 x) { return (f32)phx_cbrt_f64((f64)x); }
+/* w r^2 for r near w^(-1/3) and h = 1 - w r^3 below 2^-15.5, times (1 - h)^(-2/3) = 1 + 2/3 h + 5/9 h^2 + 40/81 h^3. */
+PHX_FN f32 phx_cbrt_f32(f32 x) {
+    f32 a = phx_fabsf(x);
+    phx_split v = phx_split_normal((f64)a);
+    f64 m = 1.0 + v.f;
+    f64 t = phx_fma(v.k, 0.3333333333333333, PHX_MAGIC);
+    f64 rest = phx_fma(-3.0, t - PHX_MAGIC, v.k); /* -1, 0, 1 */
+    f64 w = m * (rest > 0.0 ? 2.0 : (rest < 0.0 ? 0.5 : 1.0));
+    f64 s = phx_from_bits64((phx_bits64(t) << 52) + PHX_BITS_ONE);
+    f64 r = phx_rcbrt_poly(m);
+    r = r * (rest > 0.0 ? 0.7937005259840998 : (rest < 0.0 ? 1.2599210498948732 : 1.0));
+    f64 h = phx_fma(-w * r, r * r, 1.0);
+    f64 y = w * r * r;
+    f64 p = phx_fma(phx_fma(h, 0.49382716049382713, 0.5555555555555556), h, 0.6666666666666666);
+    f32 z = phx_copysignf((f32)(phx_fma(y * h, p, y) * s), x);
+    return a > 0.0f && a < PHX_INFF ? z : x;
+}
 
 #endif

@@ -341,11 +341,16 @@ PHX_FN f64 phx_octant_angle(phx_octant o) {
     return y.hi + (y.lo + (s.lo + phx_fma(o.sign, c, low)));
 }
 
-/* The same for f32. */
-PHX_FN f64 phx_octant_narrow(phx_octant o) {
-    f64 t = o.num.hi / o.den.hi;
+/* The angle for f32: x and y as above; left of the axis where side is -1, not 1. */
+PHX_FN f64 phx_angle_narrow(f64 y, f64 x, f64 side) {
+    f64 steep = 2.414213562373095 * x, flat = 0.41421356237309503 * x;
+    f64 num = y > steep ? -x : (y > flat ? y - x : y);
+    f64 den = y > steep ? y : (y > flat ? y + x : x);
+    f64 m = y > steep ? 2.0 : (y > flat ? 1.0 : 0.0);
+    f64 t = num / den;
     f64 z = t * t;
-    return phx_fma(o.m, PHX_PIO4_HI, o.sign * phx_fma(z * phx_atan_poly9(z), t, t));
+    t = t * side;
+    return phx_fma(side < 0.0 ? 4.0 - m : m, PHX_PIO4_HI, phx_fma(z * phx_atan_poly9(z), t, t));
 }
 
 /* The other half plane: pi - angle. */
@@ -357,10 +362,10 @@ PHX_FN phx_octant phx_octant_mirror(phx_octant o, f64 x) {
 }
 
 PHX_FN f32 phx_atan_f32(f32 a) {
-    f64 x = phx_fabs((f64)a);
-    f64 y = phx_octant_narrow(phx_octant_of(x < 1e30 ? x : 1e30, 1.0));
+    f64 x = (f64)phx_fabsf(a);
+    f64 y = phx_angle_narrow(x < 1e30 ? x : 1e30, 1.0, 1.0);
     f32 z = phx_nudge(phx_copysignf((f32)y, a), phx_is(phx_fabsf(a), 0x3d8d6b23u));
-    return x != x ? a : z;
+    return a != a ? a : z;
 }
 
 /* Beyond 2^60 it is pi/2 in f64. 0.52 ulp. */
@@ -384,8 +389,8 @@ PHX_FN f32 phx_atan2_f32(f32 a, f32 b) {
     f64 x = phx_fabs((f64)b);
     f64 v = phx_atan2_finite(y, x);
     f64 u = phx_atan2_finite(x, y);
-    phx_octant o = phx_octant_mirror(phx_octant_of(v, v + u == 0.0 ? 1.0 : u), (f64)b);
-    return a != a || b != b ? a + b : phx_copysignf((f32)phx_octant_narrow(o), a);
+    f64 r = phx_angle_narrow(v, v + u == 0.0 ? 1.0 : u, phx_copysign(1.0, (f64)b));
+    return a != a || b != b ? a + b : phx_copysignf((f32)r, a);
 }
 
 /* Arguments are scaled, so that neither the sum nor the reciprocal nor what the quotient leaves is outside of the
