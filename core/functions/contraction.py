@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import builtins
 import math
-import string
-from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from phalanx._warm import Array, cast, view
-from phalanx.arrays.checks import need_array, need_int, need_one_device
+from phalanx.arrays.checks import need_one_device
 from phalanx.arrays.data_types import as_dtype, astype, int64, result_type
 from phalanx.arrays.data_types import bool as bool_
 from phalanx.namespace.elementwise import multiply
 from phalanx.namespace.linear import matmul
-from phalanx.namespace.manipulation import permute_dims, reshape
+from phalanx.namespace.manipulation import broadcast_to, permute_dims, reshape
 from phalanx.namespace.reductions import sum
 
+from .contraction_names import Told, parsed, read, without_repeats
 from .contraction_path import Plan, plan_of
-
-_LETTERS = set(string.ascii_letters)
 
 
 class _Term(NamedTuple):
@@ -59,231 +57,153 @@ def einsum(*operands: Any, optimize: Any = False, dtype: Any = None) -> Array:
         >>> print(px.einsum("ij,j->i", a, b), px.einsum("ii", a))
         [210 430] 5
     """
-    names, arrays = _parsed(operands)
-    inputs, output = _expanded(names, arrays)
+    names, arrays = parsed(operands)
     need_one_device("einsum", *arrays)
     kind = as_dtype(dtype) or result_type(*arrays)
     logical = kind is bool_
+    shapes = tuple([a.shape for a in arrays])
+    told = read(names, shapes)
+    plan = plan_of(told.kept, told.output, told.sizes, optimize)
+    wide = int64 if logical else kind
     terms = [
-        _single(_Term(_converted(a, int64 if logical else kind), n))
-        for a, n in zip(arrays, inputs, strict=True)
+        _single(astype(a, wide, copy=False), n) for a, n in zip(arrays, told.inputs, strict=True)
     ]
-    sizes = _sizes(terms)
-    missing = [n for n in output if n not in sizes]
-    if missing:
-        raise ValueError(
-            f"einsum: the result has {missing[0]!r}, which no operand has, in {names!r}"
-        )
-    plan = plan_of([t.names for t in terms], output, sizes, optimize)
-    result = _contracted(terms, output, sizes, plan)
+    result = _contracted(terms, told, plan)
     return cast(result, bool_) if logical else result
 
 
-def _converted(a: Array, kind: Any) -> Array:
-    return astype(a, kind, copy=False)
-
-
-def _parsed(operands: tuple[Any, ...]) -> tuple[str, list[Array]]:
-    """The names as a text, and the arrays."""
-    if not operands:
-        raise ValueError('einsum takes names and arrays, such as einsum("ij,jk->ik", a, b)')
-    if isinstance(operands[0], str):
-        names, arrays = operands[0].replace(" ", ""), list(operands[1:])
-    else:
-        names, arrays = _from_numbers(operands)
-    for a in arrays:
-        need_array(a, "einsum")
-    odd = set(names) - _LETTERS - set(".,->")
-    if odd:
-        raise ValueError(f"einsum: names of axes are letters, got {min(odd)!r} in {names!r}")
-    if (
-        names.count("->") > 1
-        or names.replace("->", "").count("-")
-        or ">" in names.replace("->", "")
-    ):
-        raise ValueError(f'einsum: names are "inputs" or "inputs->output", got {names!r}')
-    if not arrays:
-        raise ValueError(f"einsum: no arrays for {names!r}")
-    return names, arrays
-
-
-def _from_numbers(operands: tuple[Any, ...]) -> tuple[str, list[Array]]:
-    """Arrays and the numbers of their axes in turn."""
-    items = list(operands)
-    arrays, terms = items[0 : len(items) // 2 * 2 : 2], items[1::2]
-    texts = [_letters(t) for t in terms]
-    names = ",".join(texts)
-    if len(items) % 2:
-        names += "->" + _letters(items[-1])
-    return names, arrays
-
-
-def _letters(numbers: Any) -> str:
-    if isinstance(numbers, str | Array) or not isinstance(numbers, Sequence):
-        raise TypeError(
-            "einsum takes a text and arrays, or each array followed by a list of the numbers of "
-            f"its axes, got {type(numbers).__name__}"
-        )
-    text = ""
-    for n in numbers:
-        if n is Ellipsis:
-            text += "..."
-            continue
-        number = need_int(n, "einsum: the number of an axis")
-        if not 0 <= number < len(string.ascii_letters):
-            raise ValueError(
-                f"einsum: numbers of axes are from 0 to {len(string.ascii_letters) - 1}, got {n}"
-            )
-        text += string.ascii_letters[number]
-    return text
-
-
-def _expanded(names: str, arrays: list[Array]) -> tuple[list[str], str]:
-    """The names of each operand and of the result, with ``...`` written out as unused ones."""
-    left, arrow, output = names.partition("->")
-    terms = left.split(",")
-    if len(terms) != len(arrays):
-        raise ValueError(f"einsum: {names!r} is for {len(terms)} operands, got {len(arrays)}")
-    unused = [n for n in string.ascii_letters if n not in names]
-    unused += [chr(i) for i in range(192, 448)]
-    inputs, longest = [], 0
-    for term, a in zip(terms, arrays, strict=True):
-        letters = term.replace("...", "", 1)
-        if "." in letters:
-            raise ValueError(f"einsum: {term!r} has more than one ..., or parts of it")
-        more = a.ndim - len(letters)
-        if more < 0 or (more and "..." not in term):
-            raise ValueError(
-                f"einsum: {term!r} names {len(letters)} axes, the operand has shape {a.shape}"
-            )
-        longest = max(longest, more if "..." in term else 0)
-        inputs.append((term, more))
-    rest = "".join(unused[:longest])
-    written = [t.replace("...", rest[longest - more :] if more else "") for t, more in inputs]
-    if not arrow:
-        whole = "".join(t.replace("...", "") for t in terms)
-        output = rest + "".join(n for n in sorted(set(whole)) if whole.count(n) == 1)
-        return written, output
-    letters = output.replace("...", "", 1)
-    if "." in letters or "," in letters:
-        raise ValueError(f"einsum: the result is one term, got {output!r}")
-    repeated = [n for n in letters if letters.count(n) > 1]
-    if repeated:
-        raise ValueError(f"einsum: the result names {repeated[0]!r} twice in {names!r}")
-    if rest and "..." not in output:
-        raise ValueError(f"einsum: {names!r} has ... in an operand, and not in the result")
-    return written, output.replace("...", rest)
-
-
-def _sizes(terms: list[_Term]) -> dict[str, int]:
-    """The extent of each name; 1 broadcasts."""
-    sizes: dict[str, int] = {}
-    for array, names in terms:
-        for name, extent in zip(names, array.shape, strict=True):
-            have = sizes.setdefault(name, extent)
-            if have == 1:
-                sizes[name] = extent
-            elif extent not in (1, have):
-                raise ValueError(
-                    f"einsum: the axes of name {name!r} have the extents {have} and {extent}"
-                )
-    return sizes
-
-
-def _single(term: _Term) -> _Term:
+def _single(array: Array, names: str) -> _Term:
     """An operand in which no name stands twice: diagonals are views."""
-    array, names = term
     kept = "".join(dict.fromkeys(names))
     if len(kept) == len(names):
-        return term
-    shape, strides = [], []
+        return _Term(array, names)
+    strides = []
     for name in kept:
-        places = [i for i, n in enumerate(names) if n == name]
-        extents = {array.shape[i] for i in places if array.shape[i] != 1}
-        if len(extents) > 1:
-            a, b = sorted(extents)
-            raise ValueError(f"einsum: {name!r} twice takes a diagonal of extents {a} and {b}")
-        shape.append(extents.pop() if extents else 1)
-        strides.append(builtins.sum(array.strides[i] for i in places if array.shape[i] != 1))
-    return _Term(view(array, tuple(shape), tuple(strides)), kept)
+        places = [i for i, n in enumerate(names) if n == name and array.shape[i] != 1]
+        strides.append(builtins.sum(array.strides[i] for i in places))
+    return _Term(view(array, without_repeats(array.shape, names), tuple(strides)), kept)
 
 
-def _contracted(terms: list[_Term], output: str, sizes: dict[str, int], plan: Plan) -> Array:
+def _contracted(terms: list[_Term], told: Told, plan: Plan) -> Array:
     """Pair by pair, then the order of the result."""
     left = list(terms)
     for places in plan:
         chosen = [left[i] for i in places]
         left = [t for i, t in enumerate(left) if i not in places]
-        needed = set(output).union(*(t.names for t in left))
+        needed = frozenset(told.output).union(*(t.names for t in left))
         made = chosen[0]
         for other in chosen[1:]:
             made = _pair(made, other, needed)
         left.append(made)
-    return _arranged(_summed(left[0], set(output)), output, sizes)
-
-
-def _summed(term: _Term, needed: set[str]) -> _Term:
-    """Without the axes that nobody needs."""
-    gone = tuple(i for i, n in enumerate(term.names) if n not in needed)
-    if not gone:
-        return term
-    kept = "".join(n for n in term.names if n in needed)
-    return _Term(sum(term.array, axis=gone, dtype=term.array.dtype), kept)
+    return _arranged(left[0], told.output, told.sizes)
 
 
 def _arranged(term: _Term, output: str, sizes: dict[str, int]) -> Array:
-    order = tuple(term.names.index(n) for n in output)
-    array = term.array if order == tuple(range(len(order))) else permute_dims(term.array, order)
-    shape = tuple(sizes[n] for n in output)
-    if array.shape == shape:
-        return array
-    from phalanx.namespace.manipulation import broadcast_to
+    """What is left, without the axes that the result has not, and in its order."""
+    array, names = term
+    if names == output:
+        return _broadcast(array, output, sizes)
+    gone = tuple(i for i, n in enumerate(names) if n not in output)
+    if gone:
+        array = sum(array, axis=gone, dtype=array.dtype)
+        names = "".join(n for n in names if n in output)
+    return _broadcast(permute_dims(array, tuple(names.index(n) for n in output)), output, sizes)
 
-    return broadcast_to(array, shape)
+
+def _broadcast(array: Array, output: str, sizes: dict[str, int]) -> Array:
+    shape = tuple([sizes[n] for n in output])
+    return array if array.shape == shape else broadcast_to(array, shape)
 
 
-def _pair(a: _Term, b: _Term, needed: set[str]) -> _Term:
+class _Side(NamedTuple):
+    """How an operand becomes a factor: axes summed over, those kept then, their order, a shape."""
+
+    gone: tuple[int, ...]
+    kept: tuple[int, ...] | None
+    order: tuple[int, ...] | None
+    shape: tuple[int, ...]
+
+
+class _Product(NamedTuple):
+    """Two factors, whether they are matrices, and names and shape of what is made of them."""
+
+    left: _Side
+    right: _Side
+    matrices: bool
+    names: str
+    shape: tuple[int, ...]
+
+
+def _pair(a: _Term, b: _Term, needed: frozenset[str]) -> _Term:
     """Two operands: a product of matrices over the names that both have and nobody else needs."""
-    a = _summed(a, needed | set(b.names))
-    b = _summed(b, needed | set(a.names))
-    a, b = _without_ones(a, b), _without_ones(b, a)
-    both = [n for n in a.names if n in b.names]
-    batch = [n for n in both if n in needed]
-    inner = [n for n in both if n not in needed]
-    rows = [n for n in a.names if n not in both]
-    columns = [n for n in b.names if n not in both]
-    names = "".join((*batch, *rows, *columns))
-    if not inner:
-        return _Term(_outer(a, b, batch, rows, columns), names)
-    extents = {n: e for t in (a, b) for n, e in zip(t.names, t.array.shape, strict=True)}
-
-    def count(group: list[str]) -> int:
-        return math.prod(extents[n] for n in group)
-
-    lead = tuple(extents[n] for n in batch)
-    left = reshape(_ordered(a, [*batch, *rows, *inner]), (*lead, count(rows), count(inner)))
-    right = reshape(_ordered(b, [*batch, *inner, *columns]), (*lead, count(inner), count(columns)))
-    return _Term(reshape(matmul(left, right), tuple(extents[n] for n in names)), names)
+    product = _product_of(a.names, a.array.shape, b.names, b.array.shape, needed)
+    left, right = _factor(a.array, product.left), _factor(b.array, product.right)
+    made = matmul(left, right) if product.matrices else multiply(left, right)
+    return _Term(
+        made if made.shape == product.shape else reshape(made, product.shape), product.names
+    )
 
 
-def _without_ones(a: _Term, b: _Term) -> _Term:
+def _factor(array: Array, side: _Side) -> Array:
+    if side.gone:
+        array = sum(array, axis=side.gone, dtype=array.dtype)
+    if side.kept is not None:
+        shape, strides = (tuple([v[i] for i in side.kept]) for v in (array.shape, array.strides))
+        array = view(array, shape, strides)
+    if side.order is not None:
+        array = permute_dims(array, side.order)
+    return array if array.shape == side.shape else reshape(array, side.shape)
+
+
+@lru_cache(maxsize=256)
+def _product_of(
+    a: str, a_shape: tuple[int, ...], b: str, b_shape: tuple[int, ...], needed: frozenset[str]
+) -> _Product:
+    left = {n: e for n, e in zip(a, a_shape, strict=True) if n in needed or n in b}
+    right = {n: e for n, e in zip(b, b_shape, strict=True) if n in needed or n in a}
+    rows, columns = _without_ones(left, right), _without_ones(right, left)
+    both = [n for n in rows if n in columns]
+    batch, inner = [n for n in both if n in needed], [n for n in both if n not in needed]
+    own = [n for n in rows if n not in both], [n for n in columns if n not in both]
+    extents = {**columns, **rows}
+
+    def shape_of(names: list[str]) -> tuple[int, ...]:
+        return tuple(extents[n] for n in names)
+
+    lead, ones = shape_of(batch), [(1,) * len(names) for names in own]
+    if inner:
+        count, m, n = (math.prod(shape_of(names)) for names in (inner, *own))
+        shapes = (*lead, m, count), (*lead, count, n)
+        orders = [*batch, *own[0], *inner], [*batch, *inner, *own[1]]
+    else:  # nothing is summed
+        shapes = (*lead, *shape_of(own[0]), *ones[1]), (*lead, *ones[0], *shape_of(own[1]))
+        orders = [*batch, *own[0]], [*batch, *own[1]]
+    names = [*batch, *own[0], *own[1]]
+    return _Product(
+        _side(a, left, rows, orders[0], shapes[0]),
+        _side(b, right, columns, orders[1], shapes[1]),
+        bool(inner),
+        "".join(names),
+        shape_of(names),
+    )
+
+
+def _without_ones(a: dict[str, int], b: dict[str, int]) -> dict[str, int]:
     """Without axes of extent 1 that the other operand has longer: they broadcast."""
-    other = dict(zip(b.names, b.array.shape, strict=True))
-    kept = [i for i, n in enumerate(a.names) if a.array.shape[i] != 1 or other.get(n, 1) == 1]
-    if len(kept) == len(a.names):
-        return a
-    shape, strides = (tuple(v[i] for i in kept) for v in (a.array.shape, a.array.strides))
-    return _Term(view(a.array, shape, strides), "".join(a.names[i] for i in kept))
+    return {n: e for n, e in a.items() if e != 1 or b.get(n, 1) == 1}
 
 
-def _ordered(term: _Term, names: list[str]) -> Array:
-    order = tuple(term.names.index(n) for n in names)
-    return permute_dims(term.array, order)
-
-
-def _outer(a: _Term, b: _Term, batch: list[str], rows: list[str], columns: list[str]) -> Array:
-    """The product of what is not summed."""
-    left, right = _ordered(a, [*batch, *rows]), _ordered(b, [*batch, *columns])
-    wide = (*left.shape, *(1,) * len(columns))
-    narrow = (*right.shape[: len(batch)], *(1,) * len(rows), *right.shape[len(batch) :])
-    return multiply(reshape(left, wide), reshape(right, narrow))
+def _side(
+    names: str,
+    needed: dict[str, int],
+    kept: dict[str, int],
+    order: list[str],
+    shape: tuple[int, ...],
+) -> _Side:
+    places = list(kept)
+    return _Side(
+        tuple(i for i, n in enumerate(names) if n not in needed),
+        tuple(i for i, n in enumerate(needed) if n in kept) if len(kept) < len(needed) else None,
+        tuple(places.index(n) for n in order) if order != places else None,
+        shape,
+    )
