@@ -1,7 +1,7 @@
 """SciPy's LAPACK for matrices in the host's memory, if it is there: ``reproducible`` kernels.
 
 They take matrices of any extents at once, with threads of their own, and block until they are done.
-Only what is faster than the kernels of this room is here: LU and QR of 1024 rows are not.
+Only what is faster than the kernels of this room is here: LU, QR and singular values are not.
 """
 
 from __future__ import annotations
@@ -99,16 +99,6 @@ def _cholesky(x: _HostArray) -> _HostArray:
     return factor
 
 
-def _jacobi(x: _HostArray) -> _HostArray:
-    """V of the singular value decomposition, and x V."""
-    m, n = x.shape
-    if not np.isfinite(x).all():
-        return np.full((m + n + 1, n), np.nan, x.dtype)
-    _, _, vh, info = _call("gesdd", np.array(x, order="F"), full_matrices=1, overwrite_a=1)
-    v = vh.conj().T
-    return np.concatenate([x @ v, v, np.full((1, n), -1 if info else 1, x.dtype)])
-
-
 def _eigh(x: _HostArray) -> _HostArray:
     n = len(x)
     if not np.isfinite(np.tril(x)).all():
@@ -120,6 +110,5 @@ def _eigh(x: _HostArray) -> _HostArray:
 
 _FACTORS: dict[str, Callable[[_HostArray], _HostArray]] = {
     "cholesky": _cholesky,
-    "jacobi": _jacobi,
     "eigh": _eigh,
 }

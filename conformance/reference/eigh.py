@@ -24,8 +24,7 @@ def eigh(s: Steps, a: Matrix) -> Matrix:
     vectors, factors, beside = [], [], []
     for k in range(n - 1):
         row = [s.conj(x) for x in form[k]]
-        beta, tau, head = reflector(s, row, k + 1)
-        rest = [s.zero if tau == s.zero else s.quotient(x, head) for x in row[k + 2 :]]
+        beta, tau, rest = reflector(s, row, k + 1)
         vectors.append([s.zero] * (k + 1) + [s.one, *rest])
         factors.append(tau)
         beside.append(beta)

@@ -14,7 +14,7 @@ from .eigh import eigh
 from .near import Expectation, Only
 from .schur import schur
 from .schur_real import real_schur
-from .steps import LANES, Matrix, Parts, Steps, reflector
+from .steps import LANES, Matrix, Parts, Steps, power_below, reflector
 from .values import HostArray
 
 _SWEEPS = 60
@@ -84,10 +84,10 @@ def _householder(s: Steps, a: Matrix) -> Matrix:
     m, n = len(a), len(a[0])
     t = [[s.zero] * n for _ in range(n)]
     for j in range(min(m, n)):
-        beta, tau, head = reflector(s, [row[j] for row in a], j)
+        beta, tau, rest = reflector(s, [row[j] for row in a], j)
         a[j][j] = s.of(beta, 0.0)
         for i in range(j + 1, m):
-            a[i][j] = s.zero if head == s.zero else s.quotient(a[i][j], head)
+            a[i][j] = rest[i - j - 1]
         products = []
         for k in range(n):
             lanes = [s.zero] * LANES
@@ -142,8 +142,11 @@ def _turn(s: Steps, x: list[Parts], y: list[Parts], m: int, limit: float) -> boo
         inner[lane] = s.inner(inner[lane], x[i], y[i])
     first, second = (s.tree(list(lanes))[0] for lanes in squares)
     g = s.tree(inner)
-    size = s.root(s.square(0.0, g))
-    if not size > s.times(s.times(limit, s.root(first)), s.root(second)):
+    power = power_below(s, max(abs(part) for part in g))
+    size = s.times(power, s.root(s.square(0.0, s.shrunk(g, power))))
+    least = power_below(s, 0.0) / float(np.finfo(s.part).eps)
+    far = size > s.times(s.times(limit, s.root(first)), s.root(second))
+    if not (first > least and second > least and far):
         return False
     zeta = s.over(s.add(second, -first), s.times(2.0, size))
     far = abs(zeta)

@@ -141,20 +141,27 @@ class Steps:
         return sums[0]
 
 
-def reflector(s: Steps, column: list[Parts], first: int) -> tuple[float, Parts, Parts]:
-    """The new diagonal, tau, and what the rest is divided by, or 0 if it becomes 0."""
+def power_below(s: Steps, most: float) -> float:
+    """The power of two at or below a number, the smallest normal one below that."""
+    smallest = float(np.finfo(s.part).smallest_normal)
+    return 2.0 ** (math.frexp(most)[1] - 1) if most >= smallest else smallest
+
+
+def reflector(s: Steps, column: list[Parts], first: int) -> tuple[float, Parts, list[Parts]]:
+    """The new diagonal, tau, and v behind its 1, of which all is 0 if tau is."""
     alpha = column[first]
     most = max((abs(p) for a in column[first:] for p in a if not math.isnan(p)), default=0.0)
-    smallest = float(np.finfo(s.part).smallest_normal)
-    power = 2.0 ** (math.frexp(most)[1] - 1) if most >= smallest else smallest
+    power = power_below(s, most)
     squares = [(0.0,)] * LANES
     for i in range(first + 1, len(column)):
         lane = i % LANES
         squares[lane] = (s.square(squares[lane][0], s.shrunk(column[i], power)),)
     below = s.tree(list(squares))[0]
     if below == 0 and s.imag(alpha) == 0:
-        return alpha[0], s.zero, s.zero
-    norm = s.times(power, s.root(s.square(below, s.shrunk(alpha, power))))
-    beta = -math.copysign(norm, alpha[0])
-    tau = s.of(s.over(s.add(beta, -alpha[0]), beta), s.over(-s.imag(alpha), beta))
-    return beta, tau, s.of(s.add(alpha[0], -beta), s.imag(alpha))
+        return alpha[0], s.zero, [s.zero] * (len(column) - first - 1)
+    small = s.shrunk(alpha, power)
+    length = -math.copysign(s.root(s.square(below, small)), alpha[0])
+    tau = s.of(s.over(s.add(length, -small[0]), length), s.over(-s.imag(small), length))
+    head = s.of(s.add(small[0], -length), s.imag(small))
+    rest = [s.quotient(s.shrunk(x, power), head) for x in column[first + 1 :]]
+    return s.times(power, length), tau, rest

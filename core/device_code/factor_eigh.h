@@ -22,17 +22,15 @@ PHX_FN void reduce_row(PHX_GLOBAL T *const y, const i64 rs, const i64 cs, const 
     }
     PHX_BARRIER();
     const F below = real_tree_of(squares);
-    F beta = RE(alpha);
-    T tau = ZERO;
+    const T small = OVER(alpha, power);
     const i32 turns = !(below == (F)0 && IM(alpha) == (F)0);
-    if (turns) {
-        beta = -COPYSIGN(power * ROOT(PLUS_SQUARE(below, OVER(alpha, power))), RE(alpha));
-        tau = OF_PARTS(DIVIDE(beta - RE(alpha), beta), DIVIDE(-IM(alpha), beta));
-    }
-    const T head = OF_PARTS(RE(alpha) - beta, IM(alpha));
+    const F length = -COPYSIGN(ROOT(PLUS_SQUARE(below, small)), RE(alpha));
+    const F beta = turns ? power * length : RE(alpha);
+    const T tau = turns ? OF_PARTS(DIVIDE(length - RE(small), length), DIVIDE(-IM(small), length)) : ZERO;
+    const T head = OF_PARTS(RE(small) - length, IM(small));
     for (i64 i = k + 1 + ME; i < n; i += GROUP)
         AT(k, i) = i == k + 1 ? ONE
-                 : turns      ? QUOTIENT(CONJUGATE(AT(k, i)), head)
+                 : turns      ? QUOTIENT(OVER(CONJUGATE(AT(k, i)), power), head)
                               : ZERO;
     if (ME == 0) {
         AT(n, k) = tau;

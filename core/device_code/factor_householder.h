@@ -29,18 +29,15 @@ PHX_KERNEL_OF(GROUP) householder(MATRICES) {
             const F below = real_tree_of(squares);
             const T alpha = AT(j, j);
             const T small = OVER(alpha, power);
-            F beta = RE(alpha);
-            T tau = ZERO;
             const i32 turns = !(below == (F)0 && IM(alpha) == (F)0);
-            if (turns) {
-                beta = -COPYSIGN(power * ROOT(PLUS_SQUARE(below, small)), RE(alpha));
-                tau = OF_PARTS(DIVIDE(beta - RE(alpha), beta), DIVIDE(-IM(alpha), beta));
-            }
-            const T head = OF_PARTS(RE(alpha) - beta, IM(alpha));
+            const F length = -COPYSIGN(ROOT(PLUS_SQUARE(below, small)), RE(alpha));
+            const F beta = turns ? power * length : RE(alpha);
+            const T tau = turns ? OF_PARTS(DIVIDE(length - RE(small), length), DIVIDE(-IM(small), length)) : ZERO;
+            const T head = OF_PARTS(RE(small) - length, IM(small));
             PHX_BARRIER_GLOBAL();
             for (i64 i = j + ME; i < m; i += GROUP)
                 AT(i, j) = i == j ? OF_PARTS(beta, (F)0)
-                         : turns  ? QUOTIENT(AT(i, j), head)
+                         : turns  ? QUOTIENT(OVER(AT(i, j), power), head)
                                   : ZERO;
             PHX_BARRIER_GLOBAL();
             for (i64 first = 0; first < n; first += WIDE) {

@@ -9,7 +9,7 @@ PHX_KERNEL_OF(GROUP) jacobi(MATRICES) {
     PHX_LOCAL_ARRAY(u32, turned, GROUP);
     const i64 team = ME / TEAM, item = ME % TEAM, at = team * LANES;
     const i64 rounds = (n + 1) / 2 * 2 - 1, pairs = (n + 1) / 2;
-    const F limit = (ROOT(TO_F(m)) + (F)4) * EPSILON;
+    const F limit = (ROOT(TO_F(m)) + (F)4) * EPSILON, least = DIVIDE(POWER_BELOW((F)0), EPSILON);
     EACH_MATRIX(b) {
         THIS_MATRIX(b);
         for (i64 k = ME; k < (m + n + 1) * n; k += GROUP) {
@@ -45,8 +45,9 @@ PHX_KERNEL_OF(GROUP) jacobi(MATRICES) {
                     if (real) {
                         const F s = real_tree_of(first + at), t = real_tree_of(second + at);
                         const T g = tree_of(inner + at, 1);
-                        const F size = ROOT(PLUS_SQUARE((F)0, g));
-                        if (size > limit * ROOT(s) * ROOT(t)) {
+                        const F power = POWER_BELOW(LARGEST_PART(g));
+                        const F size = power * ROOT(PLUS_SQUARE((F)0, OVER(g, power)));
+                        if (s > least && t > least && size > limit * ROOT(s) * ROOT(t)) {
                             const F zeta = DIVIDE(t - s, (F)2 * size), far = FABS(zeta);
                             const F tangent = COPYSIGN(
                                     far > FAR ? DIVIDE((F)0.5, far)

@@ -20,12 +20,17 @@ def orthogonal_columns(a: Array, x: Array, op: str) -> tuple[Array, Array]:
     """
     _, m, n = a.shape
     made = factor("jacobi", a.mT.mT, m + n + 1, n)
-    if not bool(reductions.all(elementwise.isfinite(made))):
-        raise ValueError(f"{op} of shape {x.shape}: elements are NaN, infinite, or their sum is")
+    need_finite(made, x, op)
     sweeps = made[:, m + n, :1]
     if bool(reductions.any(elementwise.real(sweeps) < 0 if a.dtype.kind == "c" else sweeps < 0)):
         raise ValueError(f"{op} of shape {x.shape} did not converge in {SWEEPS} sweeps")
     return made[:, :m], made[:, m : m + n]
+
+
+def need_finite(a: Array, x: Array, op: str) -> None:
+    """Wait, and refuse ``x``, which the caller was given, if elements of ``a`` are not finite."""
+    if not bool(reductions.all(elementwise.isfinite(a))):
+        raise ValueError(f"{op} of shape {x.shape}: elements are NaN, infinite, or their sum is")
 
 
 def turned_real(vectors: Array) -> tuple[Array, Array]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phalanx._warm import Array, cast
+from phalanx._warm import Array, cast, rows_at
 from phalanx.arrays.checks import need_array, need_one_device
 from phalanx.arrays.data_types import finfo, result_type
 from phalanx.namespace import elementwise, reductions
@@ -13,10 +13,11 @@ from phalanx.namespace.manipulation import broadcast_to, concat, expand_dims, re
 from phalanx.namespace.sorting import argsort
 from phalanx.namespace.taking import take_along_axis
 
-from .operands import adjoint, columns_at, factored, real_dtype, stacked
+from .operands import adjoint, columns_at, factor, factored, real_dtype, stacked
 from .orthogonal import decomposed, factors_of
 from .results import LstsqResult, SVDResult
-from .rotations import orthogonal_columns, turned_real
+from .rotations import need_finite, orthogonal_columns, turned_real
+from .triangles import BLOCK
 
 
 def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
@@ -56,11 +57,7 @@ def _decomposed(x: Array, op: str, full_matrices: bool) -> SVDResult:
 
 
 def _tall(a: Array, x: Array, op: str, full: bool) -> tuple[Array, Array, Array]:
-    """U (b, m, n or m), S and V of a stack (b, m, n), m >= n.
-
-    The rotations work on R of A = Q R. The columns of R V, the longest first, are factored once
-    more: their Q is orthonormal where columns are 0, too.
-    """
+    """U (b, m, n or m), S and V of a stack (b, m, n), m >= n, by those of R of A = Q R."""
     b, m, n = a.shape
     columns = m if full else n
     if not a.size:
@@ -72,19 +69,52 @@ def _tall(a: Array, x: Array, op: str, full: bool) -> tuple[Array, Array, Array]
     if m > n:
         outer, r = decomposed(a, columns)
         a = r[:, :n]
-    turned, v = orthogonal_columns(a, x, op)
-    values, order = _lengths(turned, size)
-    u, r = decomposed(+columns_at(turned, order), n)
-    signs = elementwise.where(diagonal(r) == 0, 1, elementwise.sign(diagonal(r)))
-    u = u * expand_dims(signs, axis=-2)
-    v = columns_at(v, order)
+    u, values, v = _square(a, x, op)
     if outer is not None:
         u = _joined(outer, u, n)
     head, phases = turned_real(u[..., :n])
     v = v * phases
     if columns > n:
         head = concat((head, u[..., n:]), axis=-1)
-    return head, values, v
+    return head, values * size[..., 0], v
+
+
+def _square(a: Array, x: Array, op: str) -> tuple[Array, Array, Array]:
+    """U, S and V of a stack (b, n, n); of large ones by those of R^H, with Q R = A W."""
+    if a.shape[-1] <= BLOCK:
+        return _rotated(a, x, op)
+    turned, w = _nearly_orthogonal(a, x, op)
+    q, r = decomposed(turned, a.shape[-1])
+    u, values, v = _rotated(adjoint(r), x, op)
+    return matmul(q, v), values, matmul(w, u)
+
+
+def _nearly_orthogonal(a: Array, x: Array, op: str) -> tuple[Array, Array]:
+    """A W and the unitary W, the eigenvectors of A^H A by falling eigenvalue.
+
+    Rotations of the rows of its R converge in 2 to 12 sweeps, of A in 10 to 50 (Drmac & Veselic,
+    SIAM J. Matrix Anal. Appl. 29, 2008, use R of A with exchanged columns in this way). How good W
+    is says how many, and nothing else.
+    """
+    need_finite(a, x, op)
+    n = a.shape[-1]
+    made = factor("eigh", matmul(adjoint(a), a), n + 2, n)
+    order = argsort(elementwise.real(made[:, n]), axis=-1, descending=True)
+    w = rows_at(made[:, :n], order).mT
+    return matmul(a, w), w
+
+
+def _rotated(a: Array, x: Array, op: str) -> tuple[Array, Array, Array]:
+    """U, S and V of a stack (b, n, n) by rotations alone.
+
+    The columns of A V, the longest first, are factored once more: their Q is orthonormal where
+    columns are 0, too.
+    """
+    turned, v = orthogonal_columns(a, x, op)
+    values, order = _lengths(turned)
+    u, r = decomposed(+columns_at(turned, order), a.shape[-1])
+    signs = elementwise.where(diagonal(r) == 0, 1, elementwise.sign(diagonal(r)))
+    return u * expand_dims(signs, axis=-2), values, columns_at(v, order)
 
 
 def _scaled(a: Array) -> tuple[Array, Array]:
@@ -94,12 +124,12 @@ def _scaled(a: Array) -> tuple[Array, Array]:
     return a / cast(size, a.dtype), size
 
 
-def _lengths(turned: Array, size: Array) -> tuple[Array, Array]:
-    """The lengths (b, n) of orthogonal columns times a size, the longest first, and their order."""
+def _lengths(turned: Array) -> tuple[Array, Array]:
+    """The lengths (b, n) of orthogonal columns, the longest first, and their order."""
     squares = elementwise.square(elementwise.abs(turned))
     values = elementwise.sqrt(reductions.sum(squares, axis=-2))
     order = argsort(values, axis=-1, descending=True)
-    return take_along_axis(values, order, axis=-1) * size[..., 0], order
+    return take_along_axis(values, order, axis=-1), order
 
 
 def _values(x: Array, op: str) -> Array:
@@ -112,10 +142,11 @@ def _values(x: Array, op: str) -> Array:
         return zeros((*x.shape[:-2], k), dtype=real_dtype(x), device=x.device)
     a, size = _scaled(a)
     if m != n:
-        held, _ = factors_of(a)
-        a = triu(held[:, :k])
+        a = triu(factors_of(a)[0][:, :k])
+    if k > BLOCK:
+        a = adjoint(triu(factors_of(_nearly_orthogonal(a, x, op)[0])[0]))
     turned, _ = orthogonal_columns(a, x, op)
-    return reshape(_lengths(turned, size)[0], (*x.shape[:-2], k))
+    return reshape(_lengths(turned)[0] * size[..., 0], (*x.shape[:-2], k))
 
 
 def _joined(outer: Array, u: Array, n: int) -> Array:

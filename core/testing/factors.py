@@ -64,10 +64,12 @@ def _householder(x: HostArray) -> HostArray:
         made[j + 1 :, j] = 0
         if not rest.any() and alpha.imag == 0:
             continue
-        beta = -np.copysign(np.linalg.norm(made[j:, j] + np.append(0, rest)), alpha.real)
+        size = max(abs(alpha), np.abs(rest).max(initial=0))
+        alpha, rest = alpha / size, rest / size
+        beta = -np.copysign(np.linalg.norm(np.append(alpha, rest)), alpha.real)
         tau = (beta - alpha) / beta
         v = np.concatenate([np.ones(1, x.dtype), rest / (alpha - beta)])
-        made[j, j], made[j + 1 :, j] = beta, v[1:]
+        made[j, j], made[j + 1 :, j] = size * beta, v[1:]
         made[j:, j + 1 :] -= np.outer(v, np.conj(tau) * (v.conj() @ made[j:, j + 1 :]))
         t[:j, j] = -tau * (t[:j, :j] @ (made[j:, :j].conj().T @ v))
         t[j, j] = tau

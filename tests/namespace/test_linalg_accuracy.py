@@ -20,6 +20,8 @@ DTYPES = ("float32", "float64", "complex64", "complex128")
 #: Around a block of 32 and its halves.
 SIZES = (1, 2, 3, 31, 32, 33, 70)
 LIMIT = 30.0
+DEFICIENT = ("ones", "rank 1", "rank 5", "Hilbert", "columns", "rows", "zeros")
+DEFICIENT_SHAPES = ((8, 8), (24, 24), (33, 33), (70, 33), (33, 70), (70, 70))
 MODES = ("one large", "one small", "geometric", "arithmetic", "log-random", "clusters", "identity")
 
 
@@ -117,40 +119,49 @@ class TestRatios:
     @pytest.mark.parametrize("shape", [*((n, n) for n in SIZES), (70, 33), (33, 70), (65, 1)])
     def test_orthogonal(self, name: str, mode: str, shape: tuple[int, int]) -> None:
         """DQRT01 and DBDT01: |A - Q R|, |A - U S V'|, and the orthonormal factors."""
-        x = made(name, mode, *shape)
-        m, n = shape
-        for complete in (False, True):
-            q, r = (
-                wide(part)
-                for part in linalg.qr(px.asarray(x), mode="complete" if complete else "reduced")
-            )
-            small(wide(x) - q @ r, max(m, n), norm(x), name=name, what="qr")
-            orthonormal(q, name, "Q")
-            u, s, vh = (wide(part) for part in linalg.svd(px.asarray(x), full_matrices=complete))
-            k = len(s)
-            error = wide(x) - (u[:, :k] * s) @ vh[:k]
-            small(error, max(m, n), norm(x), name=name, what="svd")
-            orthonormal(u, name, "U")
-            orthonormal(vh.conj().T, name, "V")
-            assert np.all(s[1:] <= s[:-1])
-            assert np.all(s >= 0)
+        orthogonal_factors_hold(made(name, mode, *shape), name)
 
     @pytest.mark.parametrize("n", SIZES)
     def test_hermitian(self, name: str, mode: str, n: int) -> None:
         """DSYT21: |A - V D V'|, orthonormal vectors, and values beside NumPy's."""
-        x = made(name, mode, n, n, kind="hermitian")
-        values, vectors = (wide(part) for part in linalg.eigh(px.asarray(x)))
-        small(wide(x) - (vectors * values) @ vectors.conj().T, n, norm(x), name=name, what="eigh")
-        orthonormal(vectors, name, "V")
-        assert np.all(np.diff(values) >= 0)
-        exact = np.linalg.eigvalsh(x.astype("complex128" if name[0] == "c" else "float64"))
-        slack = LIMIT * n * float(np.finfo(name).eps) * norm(x)
-        assert float(np.abs(values - exact).max()) < slack
+        hermitian_values_hold(made(name, mode, n, n, kind="hermitian"), name)
 
     @pytest.mark.parametrize("n", SIZES)
     def test_general(self, name: str, mode: str, n: int) -> None:
         """DGET22: |A V - V W|, and the length of the vectors."""
         eigenvectors_hold(made(name, mode, n, n), name)
+
+
+def orthogonal_factors_hold(x: HostArray, name: str) -> None:
+    most = max(x.shape)
+    for complete in (False, True):
+        mode = "complete" if complete else "reduced"
+        q, r = (wide(part) for part in linalg.qr(px.asarray(x), mode=mode))
+        small(wide(x) - q @ r, most, norm(x), name=name, what="qr")
+        orthonormal(q, name, "Q")
+        u, s, vh = (wide(part) for part in linalg.svd(px.asarray(x), full_matrices=complete))
+        k = len(s)
+        small(wide(x) - (u[:, :k] * s) @ vh[:k], most, norm(x), name=name, what="svd")
+        orthonormal(u, name, "U")
+        orthonormal(vh.conj().T, name, "V")
+        assert np.all(s[1:] <= s[:-1])
+        assert np.all(s >= 0)
+    slack = LIMIT * most * float(np.finfo(name).eps) * norm(x)
+    alone = wide(linalg.svdvals(px.asarray(x)))
+    assert float(np.abs(s - alone).max()) < slack
+    exact = np.linalg.svd(x.astype("complex128" if name[0] == "c" else "float64")).S
+    assert float(np.abs(s - exact).max()) < slack
+
+
+def hermitian_values_hold(x: HostArray, name: str) -> None:
+    n = len(x)
+    values, vectors = (wide(part) for part in linalg.eigh(px.asarray(x)))
+    small(wide(x) - (vectors * values) @ vectors.conj().T, n, norm(x), name=name, what="eigh")
+    orthonormal(vectors, name, "V")
+    assert np.all(np.diff(values) >= 0)
+    exact = np.linalg.eigvalsh(x.astype("complex128" if name[0] == "c" else "float64"))
+    slack = LIMIT * n * float(np.finfo(name).eps) * norm(x)
+    assert float(np.abs(values - exact).max()) < slack
 
 
 def eigenvectors_hold(x: HostArray, name: str) -> None:
@@ -181,6 +192,31 @@ def test_eigenvectors_of_hard_matrices(name: str, n: int, kind: str) -> None:
         "far": np.triu(1e4 * rng.standard_normal((n, n)), 1) + rng.standard_normal((n, n)),
     }
     eigenvectors_hold(matrices[kind].astype(name), name)
+
+
+@pytest.mark.parametrize("name", DTYPES)
+@pytest.mark.parametrize("shape", DEFICIENT_SHAPES, ids=str)
+@pytest.mark.parametrize("kind", DEFICIENT)
+def test_deficient(name: str, shape: tuple[int, int], kind: str) -> None:
+    """What is left of equal columns falls by eps from each to the next, below normal numbers."""
+    rng = generator("deficient", name, *shape)
+    m, n = shape
+    x = rng.standard_normal(shape) + (1j * rng.standard_normal(shape) if name[0] == "c" else 0)
+    grades = 10.0 ** -np.linspace(0, 36, max(shape))
+    matrices = {
+        "ones": np.ones(shape),
+        "rank 1": x[:, :1] * x[:1],
+        "rank 5": x[:, :5] @ x[:5],
+        "Hilbert": 1 / (1.0 + np.add.outer(np.arange(m), np.arange(n))),
+        "columns": x * grades[:n],
+        "rows": x * grades[:m, None],
+        "zeros": np.where(np.arange(n) % 3, 0, x),
+    }
+    a = matrices[kind].astype(name)
+    orthogonal_factors_hold(a, name)
+    if m == n:
+        hermitian_values_hold((a + a.conj().T) / 2, name)
+        eigenvectors_hold(a, name)
 
 
 @pytest.mark.parametrize("name", DTYPES)

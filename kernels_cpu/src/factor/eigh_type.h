@@ -60,12 +60,13 @@ static F NAME(reflect)(T *row, int64_t m, int64_t lane, T *tau) {
         for (int64_t i = 1; i < m; i++) row[i] = ZERO;
         return STEP(re)(alpha);
     }
-    const F norm = power * REAL(sqrt)(STEP(plus_square)(below, STEP(over)(alpha, power)));
-    const F beta = -REAL(copysign)(norm, STEP(re)(alpha));
-    *tau = STEP(of_parts)((beta - STEP(re)(alpha)) / beta, -STEP(im)(alpha) / beta);
-    const T head = STEP(of_parts)(STEP(re)(alpha) - beta, STEP(im)(alpha));
-    for (int64_t i = 1; i < m; i++) row[i] = STEP(quotient)(STEP(conjugate)(row[i]), head);
-    return beta;
+    const T small = STEP(over)(alpha, power);
+    const F length = -REAL(copysign)(REAL(sqrt)(STEP(plus_square)(below, small)), STEP(re)(alpha));
+    *tau = STEP(of_parts)((length - STEP(re)(small)) / length, -STEP(im)(small) / length);
+    const T head = STEP(of_parts)(STEP(re)(small) - length, STEP(im)(small));
+    for (int64_t i = 1; i < m; i++)
+        row[i] = STEP(quotient)(STEP(over)(STEP(conjugate)(row[i]), power), head);
+    return power * length;
 }
 
 /* The tridiagonal form; each pass over A ends one step and begins the next. */

@@ -172,18 +172,15 @@ static void NAME(householder)(const factor_job *job, const char *in, char *out, 
             *s = STEP(plus_square)(*s, STEP(over)(AT(i, j), power));
         }
         const F below = NAME(real_tree)(squares);
-        const T alpha = AT(j, j);
+        const T alpha = AT(j, j), small = STEP(over)(alpha, power);
         const int turns = !(below == (F)0 && STEP(im)(alpha) == (F)0);
-        F beta = STEP(re)(alpha);
-        T tau = ZERO;
-        if (turns) {
-            const F norm = power * REAL(sqrt)(STEP(plus_square)(below, STEP(over)(alpha, power)));
-            beta = -REAL(copysign)(norm, STEP(re)(alpha));
-            tau = STEP(of_parts)((beta - STEP(re)(alpha)) / beta, -STEP(im)(alpha) / beta);
-        }
-        const T head = STEP(of_parts)(STEP(re)(alpha) - beta, STEP(im)(alpha));
-        AT(j, j) = STEP(of_parts)(beta, (F)0);
-        for (int64_t i = j + 1; i < m; i++) AT(i, j) = turns ? STEP(quotient)(AT(i, j), head) : ZERO;
+        const F length = -REAL(copysign)(REAL(sqrt)(STEP(plus_square)(below, small)), STEP(re)(alpha));
+        const T tau =
+            turns ? STEP(of_parts)((length - STEP(re)(small)) / length, -STEP(im)(small) / length) : ZERO;
+        const T head = STEP(of_parts)(STEP(re)(small) - length, STEP(im)(small));
+        AT(j, j) = STEP(of_parts)(turns ? power * length : STEP(re)(alpha), (F)0);
+        for (int64_t i = j + 1; i < m; i++)
+            AT(i, j) = turns ? STEP(quotient)(STEP(over)(AT(i, j), power), head) : ZERO;
         for (int64_t l = 0; l < FACTOR_LANES; l++) NAME(lane)(sums + l * n, a, j, l, m, n);
         NAME(tree)(sums, n);
         for (int64_t k = 0; k < n; k++) {
@@ -218,6 +215,7 @@ typedef struct {
 static void NAME(pairs)(void *ctx, int64_t begin, int64_t end) {
     NAME(round) *d = ctx;
     const int64_t m = d->m, n = d->n, length = m + n, rounds = (n + 1) / 2 * 2 - 1;
+    const F least = STEP_OF(power_below, F)((F)0) / (F)TINY;
     int turned = 0;
     for (int64_t q = begin; q < end; q++) {
         const int64_t one = q == 0 ? rounds : (d->round + q) % rounds, other = (d->round - q + rounds) % rounds;
@@ -241,8 +239,9 @@ static void NAME(pairs)(void *ctx, int64_t begin, int64_t end) {
         }
         NAME(tree)(g, 1);
         const F ss = NAME(real_tree)(s), tt = NAME(real_tree)(t);
-        const F size = REAL(sqrt)(STEP(plus_square)((F)0, g[0]));
-        if (!(size > d->limit * REAL(sqrt)(ss) * REAL(sqrt)(tt))) continue;
+        const F power = STEP_OF(power_below, F)(STEP(largest_part)(g[0]));
+        const F size = power * REAL(sqrt)(STEP(plus_square)((F)0, STEP(over)(g[0], power)));
+        if (!(ss > least && tt > least && size > d->limit * REAL(sqrt)(ss) * REAL(sqrt)(tt))) continue;
         const F zeta = (tt - ss) / ((F)2 * size), far = REAL(fabs)(zeta);
         const F tangent = REAL(copysign)(
             far > (F)FAR ? (F)0.5 / far : (F)1 / (far + REAL(sqrt)(REAL(fma)(zeta, zeta, (F)1))), zeta);
