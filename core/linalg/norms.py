@@ -40,12 +40,18 @@ def matrix_norm(
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
     if ord in (2, -2, "nuc"):
         values = svdvals(x)
-        pick = {2: reductions.max, -2: reductions.min, "nuc": reductions.sum}[ord]
+        pick = {2: _largest, -2: reductions.min, "nuc": reductions.sum}[ord]
         norm = pick(values, axis=-1)
     else:
         sums = reductions.sum(elementwise.abs(x), axis=-2 if ord in (1, -1) else -1)
-        norm = (reductions.max if ord in (1, float("inf")) else reductions.min)(sums, axis=-1)
+        norm = (_largest if ord in (1, float("inf")) else reductions.min)(sums, axis=-1)
     return expand_dims(norm, axis=(-2, -1)) if keepdims else norm
+
+
+def _largest(sizes: Array, *, axis: int | tuple[int, ...] | None, keepdims: bool = False) -> Array:
+    """The largest of magnitudes, 0 of none."""
+    pick = reductions.max if sizes.size else reductions.sum
+    return pick(sizes, axis=axis, keepdims=keepdims)
 
 
 def cond(x: Array, /, p: _Order = None) -> Array:
@@ -86,6 +92,7 @@ def vector_norm(
     """Return the p-norm of the vectors along axes (default: of all elements).
 
     ``ord`` may be inf, -inf (largest and smallest magnitude) and 0 (number of non-zero elements).
+    The norm of no elements is 0, and -inf refuses them.
 
     Raises:
         TypeError: no array of a floating or complex dtype.
@@ -104,7 +111,7 @@ def vector_norm(
         normal_axis(a, x, "vector_norm")
     size = elementwise.abs(x)
     if ord == float("inf"):
-        return reductions.max(size, axis=axis, keepdims=keepdims)
+        return _largest(size, axis=axis, keepdims=keepdims)
     if ord == float("-inf"):
         return reductions.min(size, axis=axis, keepdims=keepdims)
     if ord == 0:

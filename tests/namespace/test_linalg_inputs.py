@@ -252,3 +252,18 @@ def test_eight_threads() -> None:
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(all_of, range(8)))
     assert all(one == found[0] for one in found)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0), (2, 0, 3)], ids=str)
+def test_norms_of_no_elements(shape: tuple[int, ...]) -> None:
+    """0, as NumPy has them, where it has them."""
+    x, a = np.zeros(shape), px.zeros(shape)
+    for order in ("fro", "nuc", 1, 2, np.inf):
+        want = np.linalg.matrix_norm(x, ord=order)
+        assert px.asnumpy(linalg.matrix_norm(a, ord=order)).tolist() == want.tolist()
+    for order in (0, 1, 2, 3, np.inf):
+        want = np.linalg.vector_norm(x, ord=order, axis=-1)
+        assert px.asnumpy(linalg.vector_norm(a, ord=order, axis=-1)).tolist() == want.tolist()
+    if shape[-1] == 0 and x.size == 0 and shape[0]:
+        with pytest.raises(ValueError, match=r"min of shape .*: no elements"):
+            linalg.vector_norm(a, ord=-np.inf, axis=-1)
