@@ -1,4 +1,4 @@
-"""Why data of the host do not become an array, in the words of the caller and not of NumPy."""
+"""Why something is no array or no call, in the words of the caller."""
 
 from __future__ import annotations
 
@@ -22,6 +22,24 @@ _CONVERTED = {
     "void": "an array of each of its fields, such as phalanx.asarray(x[x.dtype.names[0]])",
     "record": "an array of each of its fields, such as phalanx.asarray(x[x.dtype.names[0]])",
 }
+
+
+def wrong_call(name: str, arity: int, count: int, **keywords: Any) -> TypeError:
+    """Return the error for another number of operands, or keywords of NumPy's functions."""
+    what = f"phalanx.{name}({', '.join('xyz'[:arity])})"
+    hows = {
+        "out": f"write result[...] = {what}",
+        "where": f"write phalanx.where(mask, {what}, other)",
+        "dtype": "convert what it takes, such as phalanx.astype(x, phalanx.float64)",
+    }
+    for key, value in keywords.items():
+        if value is not None:
+            return TypeError(f"{name} has no {key}=; {hows[key]}")
+    if count != arity:
+        arrays = "one array" if arity == 1 else f"{arity} operands"
+        more = f"; for a result that is there {hows['out']}" if count == arity + 1 else ""
+        return TypeError(f"{name} takes {arrays}, got {count}{more}")
+    return TypeError(f"{name} takes no casting=, order= or subok=; leave them out")
 
 
 def need_unmasked(obj: Any, op: str) -> None:

@@ -130,8 +130,16 @@ def nanmedian(a: Array, axis: Axis = None, keepdims: bool = False) -> Array:
         >>> print(px.nanmedian(px.asarray([3.0, px.nan, 1.0])))
         2.0
     """
-    half = _shares(a, 0.5, 1, "nanmedian")
-    return _quantiles(a, half, axis, "linear", keepdims, "nanmedian", skips=True)
+    rows, kept = _rows(a, axis, keepdims, "nanmedian")
+    if not rows.size:
+        return _nans(kept, rows)
+    ordered = sort(rows)
+    size = count_nonzero(logical_not(isnan(rows)), axis=-1, keepdims=True)
+    low, high = (
+        take_along_axis(ordered, maximum(place, 0), axis=-1)
+        for place in ((size - 1) // 2, size // 2)
+    )
+    return reshape(where(equal(low, high), high, (low + high) / 2), kept)
 
 
 def nanquantile(

@@ -102,6 +102,18 @@ cdef class Function:
         return self
 
 
+cdef inline bint any_given(object out, object where, object dtype, object casting, object order, object subok):
+    """Whether there is one of the keywords of NumPy's functions, which these have not."""
+    return (out is not None or where is not None or dtype is not None or casting is not None
+            or order is not None or subok is not None)
+
+
+cdef object wrong_call(Function f, tuple operands, object out, object where, object dtype):
+    from .arrays.refusals import wrong_call
+
+    return wrong_call(f.name, f.row.arity, len(operands), out=out, where=where, dtype=dtype)
+
+
 @cython.final
 cdef class UnaryFunction(Function):
     @property
@@ -110,7 +122,10 @@ cdef class UnaryFunction(Function):
 
         return function_doc(self.row)
 
-    def __call__(self, x, /):
+    def __call__(self, *operands, out=None, where=None, dtype=None, casting=None, order=None, subok=None):
+        if len(operands) != 1 or any_given(out, where, dtype, casting, order, subok):
+            raise wrong_call(self, operands, out, where, dtype)
+        x = operands[0]
         result = unary(self, x)
         if result is NotImplemented:
             raise TypeError(f"{self.name} takes a phalanx array, got {type(x).__name__}; "
@@ -126,7 +141,10 @@ cdef class BinaryFunction(Function):
 
         return function_doc(self.row)
 
-    def __call__(self, x1, x2, /):
+    def __call__(self, *operands, out=None, where=None, dtype=None, casting=None, order=None, subok=None):
+        if len(operands) != 2 or any_given(out, where, dtype, casting, order, subok):
+            raise wrong_call(self, operands, out, where, dtype)
+        x1, x2 = operands
         result = binary(self, x1, x2)
         if result is NotImplemented:
             raise TypeError(f"{self.name} takes phalanx arrays and Python numbers, at least one "

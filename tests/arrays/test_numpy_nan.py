@@ -10,13 +10,18 @@ import numpy as np
 import phalanx as px
 import pytest
 
-REDUCTIONS = ("nansum", "nanprod", "nanmax", "nanmin", "nanmean", "nanvar", "nanstd")
+REDUCTIONS = ("nansum", "nanprod", "nanmax", "nanmin", "nanmean", "nanvar", "nanstd", "nanmedian")
 SCANS = ("nancumsum", "nancumprod")
 rng = np.random.default_rng(0)
 SOME = rng.random((5, 4, 3))
 SOME[SOME < 0.3] = np.nan
 SOME[:, 0, 0] = np.nan
-DATA = {"some": SOME, "none": SOME * 0 + 3, "ints": np.arange(60).reshape(5, 4, 3)}
+DATA = {
+    "some": SOME,
+    "none": SOME * 0 + 3,
+    "infinite": np.where(SOME > 0.6, np.inf, SOME),
+    "ints": np.arange(60).reshape(5, 4, 3),
+}
 
 
 @pytest.fixture(autouse=True)

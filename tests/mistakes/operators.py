@@ -55,6 +55,29 @@ MISTAKES = (
         "not_equal of a phalanx array and a numpy.ndarray: write phalanx.asarray(...) around "
         "it, with device='{device}' if it shall be there",
     ),
+    Mistake("px.exp(x, out=x)", TypeError, "exp has no out=; write result[...] = phalanx.exp(x)"),
+    Mistake(
+        "px.add(x, x, x)",
+        TypeError,
+        "add takes 2 operands, got 3; for a result that is there write result[...] = "
+        "phalanx.add(x, y)",
+    ),
+    Mistake("px.sqrt()", TypeError, "sqrt takes one array, got 0"),
+    Mistake(
+        "px.exp(x, dtype=px.float64)",
+        TypeError,
+        "exp has no dtype=; convert what it takes, such as phalanx.astype(x, phalanx.float64)",
+    ),
+    Mistake(
+        "px.divide(x, x, where=x > 0)",
+        TypeError,
+        "divide has no where=; write phalanx.where(mask, phalanx.divide(x, y), other)",
+    ),
+    Mistake(
+        "px.add(x, x, casting='unsafe')",
+        TypeError,
+        "add takes no casting=, order= or subok=; leave them out",
+    ),
     Mistake(
         "x + other",
         px.DeviceMismatchError,
