@@ -33,6 +33,7 @@
 #define SPIN_MOST_NS 200000u /* a wake-up takes 5 to 50 microseconds, a millisecond where cores are virtual */
 #define LONG_JOB 12 /* grains */
 #define WAKE_NS 30000u /* work that is left for a sleeping worker to be woken */
+#define BURST_NS 120000u /* work of short jobs, one soon after the other, for sleeping workers to be roused */
 #define LOST_NS 1000000u /* between two looks at the clock: somebody else had the core */
 #define CALM_NS 50000000u /* for so long nobody spins then */
 #define SPINS_PER_LOOK 16 /* pauses between two looks at the clock */
@@ -49,6 +50,8 @@ static struct {
     void *ctx;
     int64_t count, chunk, chunks;
     atomic_int sleepers; /* workers asleep on work */
+    atomic_uint roused; /* how often sleepers were told to look for work that is to come */
+    uint64_t missed, missed_at; /* work of short jobs without the sleepers, and when the last was; the owner's */
     atomic_uint_fast64_t calm_until; /* a time on the clock */
     atomic_bool waiting; /* the caller is asleep on done */
     pthread_mutex_t mutex;
@@ -219,8 +222,9 @@ static bool is_idle_or_has_chunks(void) { return has_chunks() || is_finished(); 
 
 static void sleep_until_work(void) {
     pthread_mutex_lock(&pool.mutex);
+    const unsigned roused = atomic_load(&pool.roused);
     atomic_fetch_add(&pool.sleepers, 1);
-    while (!has_chunks()) pthread_cond_wait(&pool.work, &pool.mutex);
+    while (!has_chunks() && atomic_load(&pool.roused) == roused) pthread_cond_wait(&pool.work, &pool.mutex);
     atomic_fetch_sub(&pool.sleepers, 1);
     pthread_mutex_unlock(&pool.mutex);
 }
@@ -277,9 +281,21 @@ static void wake_workers(int64_t wanted) {
     pthread_mutex_unlock(&pool.mutex);
 }
 
+/* Whether short jobs follow each other so soon that sleepers, once awake, will find the next ones. */
+static bool is_burst(uint64_t left, uint64_t now) {
+    if (atomic_load(&pool.sleepers) == 0 || now < atomic_load_explicit(&pool.calm_until, memory_order_relaxed))
+        return false;
+    pool.missed = now - pool.missed_at < SPIN_MOST_NS ? pool.missed + left : left;
+    pool.missed_at = now;
+    if (pool.missed < BURST_NS) return false;
+    pool.missed = 0;
+    atomic_fetch_add(&pool.roused, 1);
+    return true;
+}
+
 /* Workers that are awake join by themselves. Sleepers are woken for a long job at once, else when what is left,
- * at the pace of the first chunk, is worth it: so a job that is smaller than its kernel thought costs no system
- * call. */
+ * at the pace of the first chunk, is worth it, or in a burst: so a job that is smaller than its kernel thought costs
+ * no system call. */
 static void run_first_chunk(int64_t helpers, bool is_long) {
     if (is_long || pool.count <= helpers + 1) { /* that many are shares of a long job */
         start_workers((int)helpers);
@@ -289,8 +305,8 @@ static void run_first_chunk(int64_t helpers, bool is_long) {
     }
     const uint64_t begin = cpu_now_ns();
     run_chunk(0);
-    const uint64_t left = (cpu_now_ns() - begin) * (uint64_t)(pool.chunks - 1);
-    if (left < WAKE_NS || !has_chunks()) return;
+    const uint64_t now = cpu_now_ns(), left = (now - begin) * (uint64_t)(pool.chunks - 1);
+    if (!has_chunks() || (left < WAKE_NS && !is_burst(left, now))) return;
     start_workers((int)helpers);
     wake_workers(helpers);
 }
