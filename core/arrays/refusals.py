@@ -37,7 +37,8 @@ def wrong_call(name: str, arity: int, count: int, **keywords: Any) -> TypeError:
             return TypeError(f"{name} has no {key}=; {hows[key]}")
     if count != arity:
         arrays = "one array" if arity == 1 else f"{arity} operands"
-        more = f"; for a result that is there {hows['out']}" if count == arity + 1 else ""
+        how = "for decimals write x.round(2)" if name == "round" else hows["out"]
+        more = f"; {how}" if count == arity + 1 else ""
         return TypeError(f"{name} takes {arrays}, got {count}{more}")
     return TypeError(f"{name} takes no casting=, order= or subok=; leave them out")
 

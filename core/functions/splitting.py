@@ -30,7 +30,7 @@ def split(ary: Array, indices_or_sections: Any, axis: int = 0) -> list[Array]:
         [0 1 2] [3 4 5] [1, 3, 2]
     """
     need_array(ary, "split")
-    if not isinstance(indices_or_sections, list | tuple | Array):
+    if not _are_places(indices_or_sections):
         count = need_int(as_operand(indices_or_sections), "split: the number of parts")
         place = normal_axis(axis, ary, "split")
         if count > 0 and ary.shape[place] % count:
@@ -60,10 +60,15 @@ def array_split(ary: Array, indices_or_sections: Any, axis: int = 0) -> list[Arr
     return _parts(ary, indices_or_sections, axis, "array_split")
 
 
+def _are_places(where: Any) -> bool:
+    """Whether these are places, and not a number of parts."""
+    return isinstance(where, list | tuple) or (isinstance(where, Array) and where.ndim > 0)
+
+
 def _parts(ary: Array, where: Any, axis: int, op: str) -> list[Array]:
     place = normal_axis(axis, ary, op)
     extent = ary.shape[place]
-    if isinstance(where, list | tuple | Array):
+    if _are_places(where):
         items = where.tolist() if isinstance(where, Array) else where
         inner = [need_int(as_operand(i), f"{op}: a place") for i in items]
     else:

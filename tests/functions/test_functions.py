@@ -53,3 +53,10 @@ def _same(got: px.Array, want: HostArray, text: str, dtype: str) -> None:
         np.testing.assert_allclose(host, want, rtol=40 * eps, atol=20 * eps * scale, err_msg=text)
     else:
         np.testing.assert_array_equal(host, want, err_msg=text)
+
+
+def test_split_by_a_number_that_is_an_array(device: px.Device) -> None:
+    x = px.arange(6)
+    for function in (px.split, px.array_split):
+        assert [part.tolist() for part in function(x, px.asarray(3))] == [[0, 1], [2, 3], [4, 5]]
+        assert [len(part) for part in function(x, px.asarray([1, 5]))] == [1, 4, 1]

@@ -59,8 +59,10 @@ MISTAKES = (
     Mistake(
         "px.add(x, x, x)",
         TypeError,
-        "add takes 2 operands, got 3; for a result that is there write result[...] = "
-        "phalanx.add(x, y)",
+        "add takes 2 operands, got 3; write result[...] = phalanx.add(x, y)",
+    ),
+    Mistake(
+        "px.round(x, 2)", TypeError, "round takes one array, got 2; for decimals write x.round(2)"
     ),
     Mistake("px.sqrt()", TypeError, "sqrt takes one array, got 0"),
     Mistake(
