@@ -19,6 +19,7 @@ from phalanx.conformance.reference.values import (
     every_value,
     hard_values,
     ordinary_values,
+    pairs,
     special_values,
     wild_values,
 )
@@ -68,6 +69,9 @@ def data_of(overload: Overload, rng: np.random.Generator, quick: bool, flush: bo
     sections.append(hard_values(overload.op, overload.inputs, 2 * count, rng))
     if overload.op in ("multiply", "divide") and _is_costly(overload):
         sections.append(_mixed(overload, rng, 300 if quick else 1200))
+        sections.append(_beside_infinity(overload))
+    if overload.op == "pow" and _is_costly(overload):
+        sections.append(_whole_powers(overload, rng))
     if overload.inputs[0] in FORMATS and overload.op == "divide":
         sections.append(hard_quotients(overload.inputs[0], count, rng))
     if overload.inputs[0] in FORMATS and overload.op == "sqrt":
@@ -140,9 +144,29 @@ def _equal(overload: Overload, rng: np.random.Generator) -> list[HostArray]:
 
 def _mixed(overload: Overload, rng: np.random.Generator, count: int) -> list[HostArray]:
     """Return some of all pairs of special values: infinities with a NaN, and zeros."""
-    pairs = combined([special_values(name) for name in overload.inputs])
-    chosen = rng.permutation(pairs[0].size)[:count]
-    return [column[chosen] for column in pairs]
+    columns = combined([special_values(name) for name in overload.inputs])
+    chosen = rng.permutation(columns[0].size)[:count]
+    return [column[chosen] for column in columns]
+
+
+def _beside_infinity(overload: Overload) -> list[HostArray]:
+    """Return numbers of an infinite part and one that is infinite in a narrower format alone."""
+    dtype = host_dtype(overload.inputs[0])
+    top = float(np.finfo(dtype).max) / 8
+    parts = np.array([np.inf, -np.inf, top, -top])
+    first = pairs(parts, parts, overload.inputs[0])
+    second = np.array([1 + 1j, -2 + 0.5j, complex(0, 3), complex(-1, 0)], dtype)
+    one, other = combined([first[np.isinf(first)], second])
+    return [np.concatenate([one, other]), np.concatenate([other, one])]
+
+
+def _whole_powers(overload: Overload, rng: np.random.Generator) -> list[HostArray]:
+    """Return bases near 1 in size, and whole exponents: small ones are multiplied out."""
+    exponents = np.array([1, 2, 3, 4, 5, 7, 8, 12, -1, -2, -3, -12], float)
+    angle, size = rng.uniform(-3, 3, exponents.size), rng.uniform(0.9, 1.1, exponents.size)
+    bases = size * np.exp(1j * angle)
+    dtypes = [host_dtype(name) for name in overload.inputs]
+    return [bases.astype(dtypes[0]), exponents.astype(dtypes[1])]
 
 
 def _corners(overload: Overload, quick: bool) -> list[HostArray]:

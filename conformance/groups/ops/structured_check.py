@@ -41,8 +41,12 @@ class Check:
         self.to = overload.outputs[0]
         self.name = overload.inputs[0]
         # Where the op table states no bound in ulp, a kernel that states one is held to it.
+        stated = stated_bounds(case, overload)
         known = bool(overload.row.bound.ulp)
-        self._stated = np.inf if known else min(stated_bounds(case, overload), default=np.inf)
+        self._stated = np.inf if known else min(stated, default=np.inf)
+        allowed = overload.row.error(overload.dtypes) if known else np.inf
+        if max(stated, default=0.0) > allowed:
+            self.note("stated bounds", f"{max(stated)!r} ulp", f"{allowed!r} ulp at most")
 
     @property
     def large(self) -> int:

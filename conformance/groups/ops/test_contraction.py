@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.ops.structured_check import NAMES, Check
-from phalanx.conformance.layouts import broadcast
+from phalanx.conformance.layouts import broadcast, place
 from phalanx.conformance.overloads import Overload, overloads
 from phalanx.conformance.reference.formats import FORMATS, PARTS, host_dtype
 from phalanx.conformance.reference.near import Only
@@ -22,7 +22,10 @@ _SMALL = (
 )
 #: Lines of many chains with a tail, along rows and along columns; one element of them, and more
 #: than a group or a block takes.
-_THIN = ((161, 9, 1), (1, 6, 131), (521, 7, 1), (1, 7, 521), (1, 1, 521), (1, 521, 1))
+_THIN = (
+    *((161, 9, 1), (1, 6, 131), (521, 7, 1), (1, 7, 521), (1, 1, 521), (1, 521, 1)),
+    *((1, 70, 41), (41, 70, 1)),
+)
 _EMPTY = ((0, 3, 4), (3, 4, 0), (3, 0, 4), (0, 0, 0))
 #: Products of small integers, which are exact in every order, so their reference is cheap.
 _LARGE = (
@@ -33,6 +36,8 @@ _LARGE = (
     (1, 4097, 3),
     (300, 3, 257),
 )
+#: One element from four blocks of the order of evaluation at once, and from what is left of them.
+_DOT = 4 * 4096 + 4101
 #: More than a block of the order of evaluation (docs/ops.md: 4096) along k, and tiles both ways.
 _DEEP = (27, 4099, 101)
 
@@ -46,6 +51,7 @@ def test_contraction(case: Case, overload: Overload) -> None:
     layouts(check, rng)
     stacks(check, rng)
     exact(check, rng)
+    dots(check, rng)
     if check.name in FORMATS:
         specials(check, rng)
     case.finish()
@@ -108,14 +114,18 @@ def stacks(check: Check, rng: np.random.Generator) -> None:
         ]
         want = expected("matmul", args, check.to)
         check.run_arrays(f"stacks {shapes}", arrays, args, (), "contiguous", want)
-    row, column = (_operand(check.name, (1, 1), rng) for _ in range(2))
-    args = (np.broadcast_to(row, (5, 9)).copy(), np.broadcast_to(column, (9, 4)).copy())
-    arrays = [
-        broadcast(check.case.device, x, whole.shape, check.name)
-        for x, whole in zip((row, column), args, strict=True)
-    ]
-    want = expected("matmul", args, check.to)
-    check.run_arrays("one element each", arrays, args, (), "contiguous", want)
+    for label, (m, k, n), length in (
+        ("one element each", (5, 9, 4), 1),
+        ("one row and one column for all", (37, 19, 70), 19),
+    ):
+        row, column = _operand(check.name, (1, length), rng), _operand(check.name, (length, 1), rng)
+        args = (np.broadcast_to(row, (m, k)).copy(), np.broadcast_to(column, (k, n)).copy())
+        arrays = [
+            broadcast(check.case.device, x, whole.shape, check.name)
+            for x, whole in zip((row, column), args, strict=True)
+        ]
+        want = expected("matmul", args, check.to)
+        check.run_arrays(label, arrays, args, (), "contiguous", want)
 
 
 def exact(check: Check, rng: np.random.Generator) -> None:
@@ -125,14 +135,33 @@ def exact(check: Check, rng: np.random.Generator) -> None:
         large = (*large, (513, 515, 514), (1025, 70, 1027))
     for number, (m, k, n) in enumerate((*large, _DEEP)):
         a, b = _integers(check.name, (m, k), rng), _integers(check.name, (k, n), rng)
-        product = _wide(a) @ _wide(b)
-        if check.name not in FORMATS and check.name not in PARTS:
-            want = product.astype(np.int64).astype(host_dtype(check.name))
-        else:
-            want = product.astype(host_dtype(check.name))
-        want = want + np.zeros((), want.dtype)  # no sum that begins with +0 is -0
+        want = _exactly(check.name, _wide(a) @ _wide(b))
         names = ("contiguous", "transposed") if number % 2 else ("contiguous",)
-        check.run(f"integers {m}, {k}, {n}", (a, b), (), names, names[-1], Only(want))
+        check.run(f"integers {m}, {k}, {n}", (a, b), (), names, names[-1], want)
+
+
+def dots(check: Check, rng: np.random.Generator) -> None:
+    """One element of many steps, neighbours and not: small integers, whose sum is exact."""
+    row, column = _integers(check.name, (1, _DOT), rng), _integers(check.name, (_DOT, 1), rng)
+    row[:, 1::2] = 0  # in halves, too
+    for names in (("contiguous",), ("strided", "contiguous"), ("contiguous", "strided")):
+        want = _exactly(check.name, _wide(row) @ _wide(column))
+        check.run(f"{' times '.join(names)} of {_DOT}", (row, column), (), names, want=want)
+    one = np.broadcast_to(column[1:2], column.shape)
+    arrays = [
+        place(check.case.device, row, check.name, "contiguous").array,
+        broadcast(check.case.device, column[1:2], column.shape, check.name),
+    ]
+    want = _exactly(check.name, _wide(row) @ _wide(one))
+    check.run_arrays(f"{_DOT} times one", arrays, (row, one), (), "contiguous", want)
+
+
+def _exactly(name: str, product: HostArray) -> Only:
+    """Return the product of integers in a dtype, in which all of its sums are exact."""
+    if name not in FORMATS and name not in PARTS:
+        product = product.astype(np.int64)
+    want = product.astype(host_dtype(name))
+    return Only(want + np.zeros((), want.dtype))  # no sum that begins with +0 is -0
 
 
 def _integers(name: str, shape: Shape, rng: np.random.Generator) -> HostArray:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from phalanx._warm import view
 from phalanx.conformance.calls import complex_rows
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.ops.structured_check import NAMES, Check
@@ -85,6 +86,16 @@ def test_transform(case: Case, overload: Overload) -> None:
         _run(check, rng, (5, 8), 40, 0, (3, 2), (name, "contiguous"))
         _run(check, rng, (11,), 11, 1, (3, 2), ("contiguous", name))
         _run(check, rng, (2, 8), 11, 1, (17,), (name, name))
+    args, params = _operands(check, rng, (8, 8), 64, 0, (3, 300))
+    for axes in ((0, 2, 1), (1, 2, 0)):  # columns between planes, and planes between columns
+        whole = place(case.device, args[0].transpose(axes).copy(), check.name, "contiguous").array
+        strides = [1, 1, 1]
+        for number, axis in enumerate(axes):
+            strides[axis] = int(np.prod([args[0].shape[a] for a in axes[number + 1 :]]))
+        between = view(whole, args[0].shape, tuple(strides), 0)
+        roots = place(case.device, args[1], check.overload.inputs[1], "contiguous").array
+        want = expected("fft", args, check.to, params)
+        check.run_arrays(f"columns {axes}", [between, roots], args, params, "contiguous", want)
     _run(check, rng, (4, 4), 0, 0)
     _run(check, rng, (3,), 0, 1, (0,))
     case.finish()

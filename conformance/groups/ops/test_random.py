@@ -74,8 +74,10 @@ def test_random(case: Case, overload: Overload) -> None:
     for position in (-1, -20, 2**32 - 3, 0, *_EXTREMES):
         _run(check, _standard(overload), (7, 0, position), 66, "contiguous")
     if overload.op == "random_integers":
-        for span in (0, 1, 2, 100):
-            ends = tuple(np.array(v).astype(host_dtype(check.name)) for v in (3, span))
+        bits = np.iinfo(host_dtype(check.name)).bits
+        for first, span in ((3, 0), (3, 1), (3, 2), (3, 100), (0, 1 << bits - 1), (0, -1)):
+            both = np.array([first, span % (1 << bits)], f"u{bits // 8}")
+            ends = tuple(np.array(v).view(host_dtype(check.name)) for v in both)
             _run(check, ends, random_params(rng), 66, "contiguous")
     if overload.op in TRIED:
         for values in _CORNERS[overload.op]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from phalanx._warm import view
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.ops.along import MANY_BLOCKS, Along
 from phalanx.conformance.groups.ops.structured_check import Check
 from phalanx.conformance.groups.ops.structured_data import rows, special_products, special_sums
+from phalanx.conformance.layouts import place
 from phalanx.conformance.overloads import Overload, overloads
 from phalanx.conformance.reference.formats import FORMATS, PARTS, host_dtype
-from phalanx.conformance.reference.structured import NEED_ELEMENTS
+from phalanx.conformance.reference.structured import NEED_ELEMENTS, expected
 from phalanx.conformance.reference.values import special_values
 from phalanx.optable import INTEGER, Structure
 
@@ -19,6 +21,12 @@ _LARGE = {
     *(("sum", "float32"), ("sum", "int8"), ("mean", "float16"), ("max", "float32")),
     *(("argmin", "float64"), ("count_nonzero", "bool"), ("all", "uint8"), ("prod", "float32")),
 }
+
+
+#: One dtype of each size: of these the blocks of several rows are joined in quick runs, too.
+_BLOCKS = ("int8", "int16", "uint32", "float32", "int64", "float64", "complex64", "complex128")
+#: Lengths of five blocks where the order is stated, and of three where it cannot be seen.
+_ODD_BLOCKS = (20_001, 70_001)
 
 
 @pytest.mark.parametrize("overload", overloads(Structure.REDUCTION), ids=str)
@@ -30,6 +38,9 @@ def test_reduction(case: Case, overload: Overload) -> None:
     specials(check)
     if (overload.op, check.name) in _LARGE or (check.name in INTEGER and not case.quick):
         along.large(MANY_BLOCKS)
+    if check.name in _BLOCKS or not case.quick:
+        blocks(check, along)
+    two_apart(check, along)
     if overload.op in _TERMS:
         narrow_terms(check)
     case.finish()
@@ -47,6 +58,31 @@ _TERMS = {
 }
 
 
+def blocks(check: Check, along: Along) -> None:
+    """Rows in rows of rows, whose partial results lie side by side, the later ones larger."""
+    op, name = check.overload.op, check.name
+    floating = name in FORMATS or name in PARTS
+    n = _ODD_BLOCKS[0 if floating and op in ("sum", "mean", "prod") else 1]
+    if op in ("max", "min", "argmax", "argmin"):
+        sizes = np.arange(5, 1, -1) if op.endswith("min") else np.arange(1, 5)
+        x = np.ones((2, 2, n), host_dtype(name)) * sizes.reshape(2, 2, 1).astype(host_dtype(name))
+    else:
+        x = along.rows(2, 2, n)
+    check.run(f"blocks of {x.shape}", (x,))
+
+
+def two_apart(check: Check, along: Along) -> None:
+    """A row whose elements are two apart, as the real parts of complex numbers are."""
+    x = along.rows(2, 300)
+    whole = np.zeros((2, 600), x.dtype)
+    whole[:, ::2] = x
+    array = place(check.case.device, whole, check.name, "contiguous").array
+    for number in range(2):
+        row, apart = x[number], view(array, (300,), (2,), 600 * number)
+        want = expected(check.overload.op, (row,), check.to)
+        check.run_arrays("two apart", [apart], (row,), (), "contiguous", want)
+
+
 def narrow_terms(check: Check) -> None:
     """So many of the largest terms that their sum is beyond 32 bits; the longest in full runs."""
     count = _TERMS[check.overload.op].get(check.name, 0)
@@ -56,6 +92,8 @@ def narrow_terms(check: Check) -> None:
     for end in {0} if check.name == "bool" else {np.iinfo(kind).min, np.iinfo(kind).max} - {0}:
         row = np.full(count, True if check.name == "bool" else end, kind)
         check.run(f"{count} times {row[0]}", (row,))
+        columns = np.full((100, 700), row[0], kind)
+        check.run(f"columns of {row[0]}", (columns,), (), ("transposed",))
 
 
 def specials(check: Check) -> None:

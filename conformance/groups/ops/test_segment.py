@@ -10,7 +10,7 @@ from phalanx.conformance.groups.ops.structured_check import NAMES, Check
 from phalanx.conformance.overloads import Overload, overloads
 from phalanx.conformance.reference.structured import expected
 from phalanx.conformance.reference.values import HostArray, special_values
-from phalanx.optable import Structure
+from phalanx.optable import INTEGER, Structure
 
 _LARGE = ("float32", "float64", "int64")
 
@@ -47,6 +47,10 @@ def _many_targets(check: Check, rng: np.random.Generator) -> None:
     if op == "segment_sum":
         for width in (9, 31, 259):
             _run(check, rng, 33, 3, width, 0)
+        _launch(check, "one of many", (*_rows(check, rng, 600, 5), np.full(600, 4321)), 5000)
+        if check.overload.inputs[0] not in INTEGER:
+            kind = special_values(check.name).dtype
+            _launch(check, "-0", (np.full((9, 3), -0.0, kind), np.arange(9) // 2), 6)
     if op == "bincount" or check.overload.inputs[0] == "int64":
         numbers = np.zeros(70_001, np.int64)
         _launch(check, "all to one", (*_rows(check, rng, 70_001, 1), numbers), 2)

@@ -111,7 +111,7 @@ def test_device_to_device(case: Case, span: tuple[int, int]) -> None:
 
 
 #: Bytes of copies that are done in pieces, if anywhere: beyond 1 and 16 MiB, and no whole pages.
-_LARGE, _LARGE_QUICK = (17 << 20) + 67, (5 << 20) + 67
+_LARGE, _LARGE_QUICK = (33 << 20) + 67, (17 << 20) + 67
 
 
 @pytest.mark.parametrize("of_its_own", [False, True], ids=["default stream", "stream"])

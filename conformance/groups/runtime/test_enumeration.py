@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import phalanx as px
 import pytest
 from phalanx.conformance.case import Case
@@ -44,6 +47,19 @@ def test_info_is_plausible(case: Case) -> None:
     assert not int(case.device.ensure_open().capabilities) & ~int(sum(Capability)), (
         "unknown capabilities"
     )
+
+
+def test_place_and_size_are_this_machine_s(case: Case) -> None:
+    """The NUMA node is unknown or there; a device that is the host has no more memory than it."""
+    info = case.device.info
+    nodes = Path("/sys/devices/system/node")
+    if nodes.is_dir():
+        assert info.numa_node == -1 or (nodes / f"node{info.numa_node}").is_dir(), (
+            f"it stands at NUMA node {info.numa_node}, which this machine has not"
+        )
+    if info.kind is DeviceKind.CPU and "SC_PHYS_PAGES" in getattr(os, "sysconf_names", ()):
+        host = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        assert info.total_memory <= host, f"{info.total_memory} bytes, and the host has {host}"
 
 
 def test_found_by_name(case: Case) -> None:

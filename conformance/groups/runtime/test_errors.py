@@ -139,6 +139,30 @@ def test_failure_is_told_once(case: Case) -> None:
         )
 
 
+def test_a_wait_for_an_event_tells_a_failure(case: Case) -> None:
+    """The driver's own wait for an event tells what failed before it, once."""
+    device = case.device
+    if not device.has_streams:
+        pytest.skip("the device has no streams of its own")
+    opened = device.ensure_open()
+    x, bad = px.arange(10, dtype=px.float32), px.asarray([0, 99], dtype=px.int64)
+    px.synchronize(device)
+    stream, event = px.Stream(device), opened.event_create(timed=False)
+    with stream:
+        try:
+            taken = px.take(x, bad)
+        except IndexError:
+            return  # told at the call: nothing is left to tell
+    opened.event_record(event, stream.handle)
+    with pytest.raises(IndexError):
+        opened.event_synchronize(event, 60.0)
+    opened.event_synchronize(event, 60.0)
+    opened.stream_synchronize(stream.handle, 60.0)
+    del taken
+    opened.event_destroy(event)
+    _works(case)
+
+
 def test_failure_is_told_in_any_thread(case: Case) -> None:
     """Whichever thread waits for a stream is told what failed there, not the one that launched."""
     device = case.device
@@ -241,6 +265,7 @@ def test_texts_can_be_written(case: Case) -> None:
         assert text.strip(), "an error has no text"
         try:
             text.encode("utf-8")
+            assert text.replace("\n", " ").isprintable(), f"an error has more than text: {text!r}"
         except UnicodeEncodeError:
             pytest.fail(f"the text of an error is no UTF-8: {text!a}")
         assert "\ufffd" not in text, f"the text of an error was cut inside a character: {text!r}"

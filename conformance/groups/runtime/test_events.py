@@ -91,6 +91,36 @@ def test_never_recorded(case: Case) -> None:
         px.Stream(case.device).wait(px.Event(case.device))
 
 
+def test_what_is_passed_from_the_beginning(case: Case) -> None:
+    """The driver's own waits for events that nothing stands before: none recorded, none queued."""
+    device = case.device
+    if not device.has_streams:
+        pytest.skip("the device has no streams of its own")
+    opened = device.ensure_open()
+    event = opened.event_create(timed=False)
+    for stream in (None, device.default_stream, px.Stream(device)):
+        if stream is not None:
+            stream.synchronize()
+            opened.event_record(event, stream.handle)
+        opened.event_synchronize(event, 60.0)
+        assert opened.event_query(event), "an event is not passed behind nothing"
+        with px.Stream(device) as behind:
+            opened.stream_wait_event(behind.handle, event)
+            x = px.ones(3, dtype=px.int32) + 1
+        behind.synchronize(60.0)
+        assert px.asnumpy(x).tolist() == [2, 2, 2]
+    opened.event_destroy(event)
+
+
+def test_no_time_to_itself(case: Case) -> None:
+    """Between an event and itself there is no time."""
+    if Capability.EVENT_TIMING not in case.device.ensure_open().capabilities:
+        pytest.skip("the device does not time events")
+    event = px.Stream(case.device).record()
+    event.synchronize()
+    assert event.elapsed_time(event) == 0
+
+
 def test_elapsed_time(case: Case) -> None:
     """The time between two events fits the host's clock: seconds, and not other units."""
     if Capability.EVENT_TIMING not in case.device.ensure_open().capabilities:

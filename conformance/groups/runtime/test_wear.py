@@ -1,0 +1,100 @@
+"""What is made and given back thousands of times leaves nothing behind in the host's memory."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+from collections.abc import Callable
+
+import numpy as np
+import phalanx as px
+import pytest
+from phalanx.conformance.case import Case
+
+#: Bytes that one lost object of a driver has at least.
+_LOST = 24
+
+
+class _Heap(ctypes.Structure):
+    """glibc's ``struct mallinfo2``: ten sizes, the eighth of which counts what is in use."""
+
+    _fields_ = (("sizes", ctypes.c_size_t * 10),)
+
+
+def _in_use() -> int:
+    """Return how many bytes of the C library's heap are in use; skips where nobody tells."""
+    tell = getattr(ctypes.CDLL(None), "mallinfo2", None)
+    if tell is None:
+        pytest.skip("the C library does not tell how much of its heap is in use")
+    tell.restype = _Heap
+    gc.collect()
+    return int(tell().sizes[7])
+
+
+def _grown(work: Callable[[], None], count: int) -> float:
+    """Return by how many bytes the heap grows for each of some calls, the least of three rounds."""
+    for _ in range(count):
+        work()  # pools and caches fill
+    found = []
+    for _ in range(3):
+        before = _in_use()
+        for _ in range(count):
+            work()
+        found.append((_in_use() - before) / count)
+    return min(found)
+
+
+def test_events_leave_nothing(case: Case) -> None:
+    """Events that are recorded again and destroyed are gone."""
+    device = case.device
+    if not device.has_streams:
+        pytest.skip("the device has no streams of its own")
+    opened, stream = device.ensure_open(), px.Stream(device)
+
+    def work() -> None:
+        event = opened.event_create(timed=False)
+        opened.event_record(event, stream.handle)
+        opened.event_record(event, stream.handle)
+        opened.event_synchronize(event, 60.0)
+        opened.event_query(event)
+        opened.event_destroy(event)
+
+    lost = _grown(work, 500)
+    assert lost < _LOST, f"each event leaves {lost:.0f} bytes behind"
+
+
+def test_streams_leave_nothing(case: Case) -> None:
+    """Streams that have worked, and for whose events others have waited, are gone."""
+    device = case.device
+    if not device.has_streams:
+        pytest.skip("the device has no streams of its own")
+    opened, other = device.ensure_open(), px.Stream(device)
+
+    def work() -> None:
+        stream, event = opened.stream_create(0), opened.event_create(timed=False)
+        opened.event_record(event, stream)
+        opened.stream_wait_event(other.handle, event)
+        opened.stream_synchronize(stream, 60.0)
+        opened.stream_destroy(stream)
+        opened.event_destroy(event)
+        opened.stream_synchronize(other.handle, 60.0)
+
+    lost = _grown(work, 60)
+    assert lost < _LOST, f"each stream leaves {lost:.0f} bytes behind"
+
+
+def test_failures_leave_nothing(case: Case) -> None:
+    """What is refused, and what fails on a stream, is gone with its error."""
+    device = case.device
+    opened, stream = device.ensure_open(), px.Stream(device)
+    x = px.asarray(np.arange(10, dtype=np.float32))
+    bad = px.asarray([99], dtype=px.int64)
+
+    def work() -> None:
+        with pytest.raises(px.OutOfMemoryError):
+            opened.alloc(1 << 62)
+        with pytest.raises(IndexError), stream:
+            px.asnumpy(px.take(x, bad))
+
+    lost = _grown(work, 100)
+    assert lost < _LOST, f"each failure leaves {lost:.0f} bytes behind"
