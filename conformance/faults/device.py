@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from phalanx.dispatch.registry import ask_for_kernel
 from phalanx.driver import DeviceInfo, Feature, Layout, Refusal
-from phalanx.testing import EventHandle, ReferenceDevice, ReferenceDriver, Task, Work, Worker
+from phalanx.testing import ReferenceDevice, ReferenceDriver, Task, Work, Worker
 from phalanx.vendor import Device, Kernel
 
 from .work import compute
@@ -52,10 +52,6 @@ class SoundDevice(ReferenceDevice):
         worker = self.worker(f"stream of {self.name}", _LATENCY)
         self.workers.append(worker)
         return worker
-
-    def event_synchronize(self, event: EventHandle, timeout: float | None = None) -> None:
-        if event.marker is not None:
-            event.marker.wait(timeout, "an event")  # failures are left to the stream
 
 
 class SoundDriver(ReferenceDriver):

@@ -1,18 +1,75 @@
-"""Faults of a device that does something else after many times, or in each process."""
+"""Faults of a device that does something else the first time, after many, or in each process."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
-from phalanx.testing import HostArray, Work
+from phalanx.testing import HostArray, Task, Work, Worker
+from phalanx.vendor import Array, Kernel, Stream
 
 from .device import SoundDevice, SoundDriver
 from .fault import driver_fault, kernel_fault
 
 Compute = Callable[[Work], None]
 _FLOATS = ("float32", "float64")
+
+
+@driver_fault("ops")
+class FirstLaunchIsOvertaken(SoundDevice):
+    """The first launch of a kernel compiles it aside, and the next one on its stream overtakes."""
+
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
+        self._known: set[tuple[str, tuple[str, ...]]] = set()
+        self._aside: dict[Worker | None, tuple[Task, str]] = {}
+        self._is_first = False
+
+    def launch(
+        self,
+        kernel: Kernel,
+        inputs: Sequence[Any],
+        outputs: Sequence[Array],
+        params: tuple[int, ...],
+        *,
+        stream: Stream,
+    ) -> None:
+        name = kernel.op, kernel.dtypes
+        self._is_first = name not in self._known
+        self._known.add(name)
+        super().launch(kernel, inputs, outputs, params, stream=stream)
+
+    def submit(self, stream: Worker | None, task: Task, what: str) -> None:
+        kept = self._aside.pop(stream, None)
+        first, self._is_first = self._is_first, False
+        if first and kept is None and stream is not None:
+            self._aside[stream] = task, what
+            return
+        is_copy = what.startswith("copy of")
+        if kept is not None and is_copy:
+            super().submit(stream, *kept)
+        super().submit(stream, task, what)
+        if kept is not None and not is_copy:
+            super().submit(stream, *kept)
+
+    def stream_synchronize(self, stream: Worker, timeout: float | None = None) -> None:
+        self._flush(stream)
+        super().stream_synchronize(stream, timeout)
+
+    def stream_query(self, stream: Worker) -> bool:
+        self._flush(stream)
+        return super().stream_query(stream)
+
+    def event_record(self, event: Any, stream: Worker | None) -> None:
+        self._flush(stream)
+        super().event_record(event, stream)
+
+    def _flush(self, stream: Worker | None) -> None:
+        kept = self._aside.pop(stream, None)
+        if kept is not None:
+            super().submit(stream, *kept)
 
 
 @driver_fault("semantics")

@@ -239,7 +239,7 @@ class Marker:
     def is_passed(self) -> bool:
         """Return whether the queue has come to the marker; does not block."""
         if self.raw is None:
-            return False
+            return True  # never recorded: nothing stands before it
         status: int = self.raw.command_execution_status
         if status < 0:
             name = code_name(self._cl, status)

@@ -11,8 +11,8 @@ import phalanx as px
 import pytest
 from phalanx.conformance.case import Case
 
-#: Bytes that one lost object of a driver has at least.
-_LOST = 24
+#: Bytes that one lost object of a driver takes at least, with what the heap notes of it.
+_LOST = 40
 
 
 class _Heap(ctypes.Structure):
@@ -96,5 +96,5 @@ def test_failures_leave_nothing(case: Case) -> None:
         with pytest.raises(IndexError), stream:
             px.asnumpy(px.take(x, bad))
 
-    lost = _grown(work, 100)
+    lost = _grown(work, 300)
     assert lost < _LOST, f"each failure leaves {lost:.0f} bytes behind"
