@@ -456,8 +456,8 @@ class ReferenceDevice(OpenDevice):
         event.marker, event.worker = marker, worker  # another thread may record the event, too
 
     def event_query(self, event: EventHandle) -> bool:
-        """Return whether the queue has come to the marker."""
-        return event.marker is not None and event.marker.passed.is_set()
+        """Return whether the queue has come to the marker; so it has if there is none."""
+        return event.marker is None or event.marker.passed.is_set()
 
     def event_synchronize(self, event: EventHandle, timeout: float | None = None) -> None:
         """Wait for the marker and raise what failed before it."""

@@ -28,6 +28,8 @@ from phalanx.conformance.subnormals import flushed
 #: Extents of the table of all combinations of a few values, one for each operand; the broadcast
 #: layouts are cut from it.
 _TABLE = {1: (21,), 2: (7, 5), 3: (3, 5, 7)}
+#: Where the scalar code of real functions goes from one formula to another.
+_LIMITS = np.array([1e-300, 1e-270, 0.125, 0.25, 0.5625, 28.0, 40.0, 2.0**53])
 #: Ops that round to another format or to whole numbers: they meet all corners in quick runs, too.
 _ROUNDING = ("cast", "ceil", "floor", "round", "trunc")
 
@@ -178,6 +180,8 @@ def _corners(overload: Overload, quick: bool) -> list[HostArray]:
         if name != "bool" and name not in PARTS:
             every = 1 if op in _ROUNDING or not quick else 8
             values = np.concatenate([values, conversion_corners(name)[::every]])
+        if name == "float64":
+            values = np.concatenate([values, _LIMITS, -_LIMITS])
         return [values]
     columns = [special_values(n) for n in overload.inputs]
     if len(columns) == 3 or (name in PARTS and _is_costly(overload)):

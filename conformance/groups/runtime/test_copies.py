@@ -136,6 +136,15 @@ def test_large_copies(case: Case, of_its_own: bool) -> None:
     _check(found, data, f"{size} bytes through two blocks")
 
 
+def test_large_results(case: Case) -> None:
+    """Many mebibytes are computed, from neighbours and from elements two apart."""
+    whole = np.arange(2 * _LARGE_QUICK // 4, dtype=np.int32)
+    x = px.asarray(whole)
+    for part, want in ((x[: x.size // 2], whole[: x.size // 2]), (x[::2], whole[::2])):
+        found = px.asnumpy(part + 1).view(np.uint8)
+        _check(found, (want + 1).view(np.uint8), f"{found.size} bytes of sums")
+
+
 @pytest.mark.parametrize("of_its_own", [False, True], ids=["default stream", "stream"])
 def test_an_event_behind_copies(case: Case, of_its_own: bool) -> None:
     """An event behind nothing but copies is passed when they are done; nor is their stream idle."""

@@ -247,6 +247,13 @@ def test_device_synchronize_waits(case: Case) -> None:
             arrays.append(_slow(px.zeros(_SIZE, dtype=px.float32)))
     px.synchronize(case.device)
     assert all(stream.query() for stream in streams)
+    opened = case.device.ensure_open()
+    if case.device.has_streams:  # the driver's own wait, too
+        for stream in streams:
+            with stream:
+                _slow(px.zeros(_SIZE, dtype=px.float32))
+        opened.synchronize(60.0)
+        assert all(opened.stream_query(stream.handle) for stream in streams)
     with px.hazards("manual"):
         with reader:
             copies = [x + 0.0 for x in arrays]
