@@ -143,10 +143,10 @@ class CudaStreams(OpenDevice):
         event.queue, event.checks = queue, checks
 
     def event_query(self, event: CudaEvent) -> bool:
-        """Return whether an event was recorded and has been passed."""
+        """Return whether an event has been passed; one that was never recorded is."""
         self.check()
         with self.translated("asking an event", event.queue):
-            return event.queue is not None and is_passed(self.context, "cuEventQuery", event.raw)
+            return event.queue is None or is_passed(self.context, "cuEventQuery", event.raw)
 
     def event_synchronize(self, event: CudaEvent, timeout: float | None = None) -> None:
         """Wait for an event."""
