@@ -157,7 +157,8 @@ def _beside_infinity(overload: Overload) -> list[HostArray]:
     top = float(np.finfo(dtype).max) / 8
     parts = np.array([np.inf, -np.inf, top, -top])
     first = pairs(parts, parts, overload.inputs[0])
-    second = np.array([1 + 1j, -2 + 0.5j, complex(0, 3), complex(-1, 0)], dtype)
+    seconds = (1 + 1j, -2 + 0.5j, complex(0, 3), complex(np.nan, 2), complex(-3, np.nan))
+    second = np.array(seconds, dtype)
     one, other = combined([first[np.isinf(first)], second])
     return [np.concatenate([one, other]), np.concatenate([other, one])]
 
