@@ -54,11 +54,11 @@ class FirstLaunchIsOvertaken(SoundDevice):
         if kept is not None and not is_copy:
             super().submit(stream, *kept)
 
-    def stream_synchronize(self, stream: Worker, timeout: float | None = None) -> None:
+    def stream_synchronize(self, stream: Worker | None, timeout: float | None = None) -> None:
         self._flush(stream)
         super().stream_synchronize(stream, timeout)
 
-    def stream_query(self, stream: Worker) -> bool:
+    def stream_query(self, stream: Worker | None) -> bool:
         self._flush(stream)
         return super().stream_query(stream)
 

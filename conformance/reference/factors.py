@@ -145,8 +145,8 @@ def _turn(s: Steps, x: list[Parts], y: list[Parts], m: int, limit: float) -> boo
     power = power_below(s, max(abs(part) for part in g))
     size = s.times(power, s.root(s.square(0.0, s.shrunk(g, power))))
     least = power_below(s, 0.0) / float(np.finfo(s.part).eps)
-    far = size > s.times(s.times(limit, s.root(first)), s.root(second))
-    if not (first > least and second > least and far):
+    apart = size > s.times(s.times(limit, s.root(first)), s.root(second))
+    if not (first > least and second > least and apart):
         return False
     zeta = s.over(s.add(second, -first), s.times(2.0, size))
     far = abs(zeta)

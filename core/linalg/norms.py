@@ -40,8 +40,10 @@ def matrix_norm(
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
     if ord in (2, -2, "nuc"):
         values = svdvals(x)
-        pick = {2: _largest, -2: reductions.min, "nuc": reductions.sum}[ord]
-        norm = pick(values, axis=-1)
+        if ord == "nuc":
+            norm = reductions.sum(values, axis=-1)
+        else:
+            norm = (_largest if ord == 2 else reductions.min)(values, axis=-1)
     else:
         sums = reductions.sum(elementwise.abs(x), axis=-2 if ord in (1, -1) else -1)
         norm = (_largest if ord in (1, float("inf")) else reductions.min)(sums, axis=-1)

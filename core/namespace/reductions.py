@@ -109,7 +109,7 @@ def floating(x: Array, op: str, dtype: DType | None = None) -> Array:
         raise TypeError(f"{op} is not defined for bool; use phalanx.astype(x, phalanx.float64)")
     if dtype is None:
         return cast(x, default_float(x.device)) if x.dtype.kind in "iu" else x
-    target: DType = as_dtype(dtype)
+    target: DType = as_dtype(dtype) or x.dtype
     if target.kind not in "fc" or (target.kind == "f" and x.dtype.kind == "c"):
         raise TypeError(
             f"{op}: the result for {x.dtype.name} does not go into dtype={target.name}; ask for a "

@@ -182,19 +182,45 @@ PHX_FN phx_dd phx_dot2_pair(f64 a, phx_dd p, f64 b, phx_dd q) {
     return phx_fast_two_sum(r.hi, r.lo + (a * p.lo + b * q.lo));
 }
 
-/* z**n for an integer 0 < n <= 64 by squaring and multiplying */
+/* A complex number in pairs, and the product of two. */
+typedef struct {
+    phx_dd re, im;
+} phx_complex_dd;
+
+PHX_FN phx_dd phx_dot2_pairs(phx_dd a, phx_dd p, phx_dd b, phx_dd q) {
+    const phx_dd r = phx_dot2(a.hi, p.hi, b.hi, q.hi);
+    const f64 low = (a.hi * p.lo + a.lo * p.hi) + (b.hi * q.lo + b.lo * q.hi);
+    return phx_fast_two_sum(r.hi, r.lo + low);
+}
+
+PHX_FN phx_complex_dd phx_multiply_pairs(phx_complex_dd z, phx_complex_dd w) {
+    phx_complex_dd y;
+    phx_dd minus;
+    minus.hi = -z.im.hi;
+    minus.lo = -z.im.lo;
+    y.re = phx_dot2_pairs(z.re, w.re, minus, w.im);
+    y.im = phx_dot2_pairs(z.re, w.im, z.im, w.re);
+    return y;
+}
+
+/* z**n for an integer 0 < n <= 64 by squaring and multiplying in pairs: powers of whole numbers are exact. */
 PHX_FN c128 phx_power_c128(c128 z, i32 n) {
-    c128 r = phx_complex_c128(1.0, 0.0);
+    phx_complex_dd x, r;
     i32 empty = 1;
+    x.re.hi = z.re;
+    x.im.hi = z.im;
+    x.re.lo = 0.0;
+    x.im.lo = 0.0;
+    r = x;
     while (n != 0) {
         if ((n & 1) != 0) {
-            r = empty ? z : phx_multiply_c128(r, z);
+            r = empty ? x : phx_multiply_pairs(r, x);
             empty = 0;
         }
         n >>= 1;
-        z = n != 0 ? phx_square_c128(z) : z;
+        x = n != 0 ? phx_multiply_pairs(x, x) : x;
     }
-    return r;
+    return phx_complex_c128(r.re.hi, r.im.hi);
 }
 
 /* exp(w log z) in general: within 1.5 + |w log z| / 8 units of 2**-53 of |z**w|; a part which is

@@ -102,7 +102,7 @@ cdef class Function:
         return self
 
 
-cdef inline bint any_given(object out, object where, object dtype, object casting, object order, object subok):
+cdef inline bint any_given(out, where, dtype, casting, order, subok):
     """Whether there is one of the keywords of NumPy's functions, which these have not."""
     return (out is not None or where is not None or dtype is not None or casting is not None
             or order is not None or subok is not None)

@@ -165,7 +165,7 @@ def _beside_infinity(overload: Overload) -> list[HostArray]:
 
 def _whole_powers(overload: Overload, rng: np.random.Generator) -> list[HostArray]:
     """Return bases near 1 in size, and whole exponents: small ones are multiplied out."""
-    exponents = np.array([1, 2, 3, 4, 5, 7, 8, 12, -1, -2, -3, -12], float)
+    exponents = np.array([1, 2, 3, 4, 5, 8, 12, 31, 63, 64, 65, -1, -2, -3, -12, -64], float)
     angle, size = rng.uniform(-3, 3, exponents.size), rng.uniform(0.9, 1.1, exponents.size)
     bases = size * np.exp(1j * angle)
     dtypes = [host_dtype(name) for name in overload.inputs]
