@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -105,6 +106,14 @@ class Queue:
         """Return the event of the last command, ``None`` if all commands are done."""
         event = self._last()
         return event if event is not None and still_runs(self._cl, event) else None
+
+    def settle(self, timeout: float | None) -> None:
+        """Wait until nothing runs, as `wait` does; failures are left to a wait for the queue."""
+        event = self.last_pending()
+        if event is not None:
+            self.raw.flush()
+            with contextlib.suppress(self._cl.Error):
+                wait(event, timeout, f"the work of a stream of {self._device}")
 
     def is_idle(self) -> bool:
         """Return whether all commands are done; does not block, and leaves failures to a wait.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from abc import abstractmethod
 from collections.abc import Iterator
 from types import ModuleType
@@ -29,6 +30,10 @@ class OpenCLStreams(OpenDevice):
     @abstractmethod
     def new_queue(self, priority: int = 0) -> Queue:
         """Return a new in-order queue."""
+
+    @abstractmethod
+    def queues(self) -> tuple[Queue, ...]:
+        """Return the queues that are in use."""
 
     @property
     @abstractmethod
@@ -66,8 +71,13 @@ class OpenCLStreams(OpenDevice):
             queue.finish(timeout)
 
     def synchronize(self, timeout: float | None = None) -> None:
-        """Wait for the default stream, which is the one that the core does not count."""
-        self.stream_synchronize(None, timeout)
+        """Wait for all queues; failures are told of the default one, which the core does not count."""
+        self.check()
+        end = None if timeout is None else time.monotonic() + timeout
+        for queue in self.queues():
+            if queue is not self.queue:
+                queue.settle(None if end is None else max(0.0, end - time.monotonic()))
+        self.stream_synchronize(None, None if end is None else max(0.0, end - time.monotonic()))
 
     def stream_create(self, priority: int) -> Queue:
         """Return a new in-order queue; its priority is a hint that few runtimes take."""
