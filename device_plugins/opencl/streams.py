@@ -71,7 +71,10 @@ class OpenCLStreams(OpenDevice):
             queue.finish(timeout)
 
     def synchronize(self, timeout: float | None = None) -> None:
-        """Wait for all queues; failures are told of the default one, which the core does not count."""
+        """Wait for all queues; tell the failures of the default one, which the core does not count.
+
+        The others keep theirs for whoever waits for them.
+        """
         self.check()
         end = None if timeout is None else time.monotonic() + timeout
         for queue in self.queues():
