@@ -7,6 +7,7 @@ from typing import Literal
 from phalanx._warm import Array, assign
 from phalanx.namespace.creation import zeros
 from phalanx.namespace.diagonals import eye
+from phalanx.namespace.elementwise import where
 from phalanx.namespace.linear import matmul
 from phalanx.namespace.manipulation import broadcast_to, reshape
 
@@ -69,10 +70,11 @@ def decomposed(x: Array, columns: int) -> tuple[Array, Array]:
     else:
         t = factor_in_place(x[..., :k])
     below = below_diagonal(x)
-    vectors = unit_lower(x[..., :k], below[:, :k])
+    unit = eye(m, columns, dtype=x.dtype, device=x.device)
+    # the unit lower part in one launch: most of the time of small matrices goes into these
+    vectors = where(below[:, :k], x[..., :k], unit[:, :k])
     if k < n:
         reflect(vectors, t, x[..., k:])
-    unit = eye(m, columns, dtype=x.dtype, device=x.device)
     heads = adjoint(vectors[:, :columns])
     return unit - matmul(vectors, matmul(t, heads)), upper_part(x[:, :columns], below[:columns])
 
