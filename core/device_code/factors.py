@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from .env import Env
 
-#: Work-items of a group, and those where they are turns of a core's loop: a barrier ends the loop.
-_GROUP, _GROUP_CPU = 256, 16
+#: Work-items of a group; one where they are turns of a core's loop, which every barrier ends.
+_GROUP, _GROUP_CPU = 256, 1
 _TEXTS = {
     "cholesky": "factor_cholesky.h",
     "lu": "factor_lu.h",
