@@ -15,6 +15,7 @@ from phalanx.namespace.manipulation import broadcast_to, concat, matrix_transpos
 from phalanx.namespace.reductions import max as largest
 from phalanx.namespace.reductions import mean, sum
 from phalanx.namespace.reductions import min as smallest
+from phalanx.namespace.running import running_axis
 
 Axis = int | tuple[int, ...] | None
 
@@ -263,13 +264,7 @@ def _running(x: Array, axis: int | None, function: Any, op: str) -> Array:
     need_array(x, op)
     if x.dtype.kind not in "iuf":
         raise TypeError(f"{op} is not defined for {x.dtype}: it has no order")
-    if x.ndim == 0:
-        raise ValueError(f"{op} needs at least one axis, got a 0-d array")
-    if axis is None:
-        if x.ndim != 1:
-            raise ValueError(f"{op} needs an axis for shape {x.shape}; write axis=0, for example")
-        axis = 0
-    axis = normal_axis(axis, x, op)
+    axis = running_axis(x, axis, op)
     result: Array = copy_array(x)
     reach = 1
     while reach < x.shape[axis]:

@@ -17,17 +17,28 @@ from .manipulation import concat, moveaxis
 _bool = builtins.bool
 
 
-def _cumulative(
-    x: Array, axis: int | None, dtype: DType | None, include_initial: _bool, op: str
-) -> Array:
-    need_array(x, op)
+def running_axis(x: Array, axis: int | None, op: str) -> int:
+    """Return the axis that a running form goes along, which only one axis need not name.
+
+    Raises:
+        IndexError: an axis that is not there.
+        ValueError: a 0-d array, or no ``axis`` for several.
+    """
     if x.ndim == 0:
         raise ValueError(f"{op} needs at least one axis, got a 0-d array")
     if axis is None:
         if x.ndim != 1:
             raise ValueError(f"{op} needs an axis for shape {x.shape}; write axis=0, for example")
         axis = 0
-    axis = normal_axis(axis, x, op)
+    found: int = normal_axis(axis, x, op)
+    return found
+
+
+def _cumulative(
+    x: Array, axis: int | None, dtype: DType | None, include_initial: _bool, op: str
+) -> Array:
+    need_array(x, op)
+    axis = running_axis(x, axis, op)
     target = as_dtype(dtype) or {"i": int64, "u": uint64, "b": int64}.get(x.dtype.kind, x.dtype)
     x = astype(x, target, copy=False)
     if not include_initial:
