@@ -21,6 +21,7 @@ SOURCES = [
         "sort_refine",
         "sort_radix",
         "sort_quick",
+        "sort_quick_avx2",
         "sort_bucket",
         "sort_row",
     )

@@ -9,6 +9,12 @@
 #include <immintrin.h>
 #endif
 
+/* AVX-512 has the tree of splitters in registers. */
+#if defined(__AVX2__) && !defined(__AVX512F__)
+#define SORT_PARTS 1
+#else
+#define SORT_PARTS 0
+#endif
 #define SORT_BUCKET 4096 /* wanted codes in a bucket */
 #define SORT_SAMPLE 16   /* sampled codes per bucket */
 
@@ -18,6 +24,9 @@
 #define SORT_LEVELS_MIN 5
 #define SORT_LEVELS_MAX 6
 #define SORT_LOAD phx_sort_load_32
+#if SORT_PARTS
+#define SORT_PART phx_sort_part_32
+#endif
 #define SORT_STORE phx_sort_store_32
 #define V_LOG 4
 #define V_SET1(x) _mm512_set1_epi32(x)
@@ -37,6 +46,7 @@
 #undef SORT_LEVELS_MIN
 #undef SORT_LEVELS_MAX
 #undef SORT_LOAD
+#undef SORT_PART
 #undef SORT_STORE
 #undef V_LOG
 #undef V_SET1
@@ -55,6 +65,9 @@
 #define SORT_LEVELS_MIN 4
 #define SORT_LEVELS_MAX 6
 #define SORT_LOAD phx_sort_load_64
+#if SORT_PARTS
+#define SORT_PART phx_sort_part_64
+#endif
 #define SORT_STORE phx_sort_store_64
 #define V_LOG 3
 #define V_SET1(x) _mm512_set1_epi64(x)

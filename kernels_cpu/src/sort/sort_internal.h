@@ -52,9 +52,13 @@ void phx_sort_restore_nans(const sort_row *row);
 void phx_sort_radix_32(uint32_t *data, uint32_t *spare, uint32_t *dest, size_t n, int low);
 void phx_sort_radix_64(uint64_t *data, uint64_t *spare, uint64_t *dest, size_t n, int low);
 
-/* AVX-512 only. Sort n codes; data or spare, of n places each, is dest. */
+/* AVX2 and AVX-512 only. Sort n codes; data or spare, of n places each, is dest. */
 void phx_sort_quick_32(uint32_t *data, uint32_t *spare, uint32_t *dest, size_t n);
 void phx_sort_quick_64(uint64_t *data, uint64_t *spare, uint64_t *dest, size_t n);
+/* AVX2 only. Bring n codes, which are lost, to parts in the order of 1 << levels buckets, and write how many each has;
+ * the splitters are a tree by levels from index 1. */
+void phx_sort_part_32(uint32_t *codes, uint32_t *parts, size_t n, const uint32_t *tree, int levels, size_t *counts);
+void phx_sort_part_64(uint64_t *codes, uint64_t *parts, size_t n, const uint64_t *tree, int levels, size_t *counts);
 /* Scratch memory, in huge pages if it is large; NULL if there is none. Free with free(). */
 void *phx_sort_scratch(size_t bytes);
 
@@ -70,7 +74,7 @@ int phx_sort_count(const sort_row *row);
 void phx_sort_refine(const sort_row *row, uint64_t *codes, uint64_t *spare, size_t n, int rest);
 
 static inline void phx_sort_codes_32(uint32_t *dest, uint32_t *spare, size_t n, int low) {
-#ifdef __AVX512F__
+#ifdef __AVX2__
     (void)low;
     phx_sort_quick_32(dest, spare, dest, n);
 #else
@@ -79,7 +83,7 @@ static inline void phx_sort_codes_32(uint32_t *dest, uint32_t *spare, size_t n, 
 }
 
 static inline void phx_sort_codes_64(uint64_t *dest, uint64_t *spare, size_t n, int low) {
-#ifdef __AVX512F__
+#ifdef __AVX2__
     (void)low;
     phx_sort_quick_64(dest, spare, dest, n);
 #else

@@ -1,21 +1,17 @@
-/* Sorting networks over AVX-512 registers for one key width; included by sort_quick.c with
- * SORT_KEY, SORT_LANES, SORT_MASK and the V_ macros defined.
+/* Sorting networks over vector registers for one key width; included by sort_quick.inc.h with
+ * SORT_KEY, SORT_LANES, SORT_MASK and the V_ macros defined. V_BIAS, its own inverse, turns keys
+ * into what is compared; V_ORDER puts the lesser lanes of two registers into the first, V_PICK(a, b, m) takes the
+ * larger lane where m has a bit, else the lesser.
  *
  * A block of R registers is a matrix of R rows and L lanes, read down the columns: the place of an
  * element is lane * R + row. The columns are sorted by Batcher's odd-even merges (Batcher 1968),
  * then neighbouring columns are merged bitonically; a last interleave turns columns into memory
- * order. The larger of two keys is a ^ b ^ min(a, b), since the minimum runs on one port and xor on
- * two.
+ * order.
  * Rows of macro calls are no statements, hence no clang-format. */
 /* clang-format off */
 
 #define VROW(r) SORT_VEC v##r;
-#define CX(a, b)                          \
-    do {                                  \
-        SORT_VEC low = V_MIN(v##a, v##b); \
-        v##b = V_XOR3(v##a, v##b, low);   \
-        v##a = low;                       \
-    } while (0);
+#define CX(a, b) V_ORDER(v##a, v##b)
 
 #define OEM4(a, b, c, d) CX(a, c) CX(b, d) CX(b, c)
 #define OEM8(a, b, c, d, e, f, g, h) OEM4(a, c, e, g) OEM4(b, d, f, h) CX(b, c) CX(d, e) CX(f, g)
@@ -44,12 +40,7 @@
             CX(12, 13) CX(14, 15)
 
 /* Compare lanes at distance x; lanes of the mask take the larger. */
-#define LANE(r, x, m)                            \
-    do {                                         \
-        SORT_VEC other = V_SWAP(v##r, x);        \
-        SORT_VEC low = V_MIN(v##r, other);       \
-        v##r = V_MASK_XOR3(low, m, v##r, other); \
-    } while (0);
+#define LANE(r, x, m) v##r = V_PICK(v##r, V_SWAP(v##r, x), m);
 #define LANES1(x, m) LANE(0, x, m)
 #define LANES2(x, m) LANES1(x, m) LANE(1, x, m)
 #define LANES4(x, m) LANES2(x, m) LANE(2, x, m) LANE(3, x, m)
@@ -63,9 +54,8 @@
 #define MIRROR(a, b, x, m)                                   \
     do {                                                     \
         SORT_VEC ma = V_SWAP(v##b, x), mb = V_SWAP(v##a, x); \
-        SORT_VEC la = V_MIN(v##a, ma), lb = V_MIN(v##b, mb); \
-        v##a = V_MASK_XOR3(la, m, v##a, ma);                 \
-        v##b = V_MASK_XOR3(lb, m, v##b, mb);                 \
+        v##a = V_PICK(v##a, ma, m);                          \
+        v##b = V_PICK(v##b, mb, m);                          \
     } while (0);
 #define MIRROR1(x, m) LANE(0, x, m)
 #define MIRROR2(x, m) MIRROR(0, 1, x, m)
@@ -84,6 +74,8 @@
     MIRROR##R(1, M1) DOWN##R MIRROR##R(3, M2) LANES##R(1, M1) DOWN##R MIRROR##R(7, M4) \
         LANES##R(2, M2) LANES##R(1, M1) DOWN##R MIRROR##R(15, 0xFF00) LANES##R(4, M4)  \
             LANES##R(2, M2) LANES##R(1, M1) DOWN##R
+#elif SORT_LANES == 4
+#define MERGE_ALL(R) MIRROR##R(1, 0xA) DOWN##R MIRROR##R(3, 0xC) LANES##R(1, 0xA) DOWN##R
 #else
 #define M1 0xAA
 #define M2 0xCC
@@ -113,12 +105,12 @@
             ZIP(10, 11) ZIP(12, 13) ZIP(14, 15)
 
 /* Rows of the lower half are full, since a smaller network is taken otherwise. */
-#define FULL(r) v##r = V_LOAD(src + r * SORT_LANES);
+#define FULL(r) v##r = V_BIAS(V_LOAD(src + r * SORT_LANES));
 #define PART(r)                                   \
     SORT_MASK k##r = row_mask(n, r * SORT_LANES); \
-    v##r = V_LOAD_OR_ONES(k##r, src + r * SORT_LANES);
-#define FULL_OUT(r) V_STORE(dst + r * SORT_LANES, v##r);
-#define PART_OUT(r) V_STORE_MASK(dst + r * SORT_LANES, k##r, v##r);
+    v##r = V_BIAS(V_LOAD_OR_ONES(k##r, src + r * SORT_LANES));
+#define FULL_OUT(r) V_STORE(dst + r * SORT_LANES, V_BIAS(v##r));
+#define PART_OUT(r) V_STORE_MASK(dst + r * SORT_LANES, k##r, V_BIAS(v##r));
 
 #define ROWS_1(LOW, HIGH) HIGH(0)
 #define ROWS_2(LOW, HIGH) LOW(0) HIGH(1)

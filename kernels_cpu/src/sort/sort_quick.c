@@ -9,6 +9,7 @@
 #define SORT_LANES 16
 #define SORT_MASK __mmask16
 #define SORT_VEC __m512i
+#define SORT_SPLIT "sort/sort_split_compress.inc.h"
 #define SORT_RADIX phx_sort_radix_32
 #define V_LOAD(p) _mm512_loadu_si512(p)
 #define V_STORE(p, v) _mm512_storeu_si512(p, v)
@@ -18,8 +19,15 @@
 #define V_MIN(a, b) _mm512_min_epu32(a, b)
 #define V_LESS(a, b) _mm512_cmplt_epu32_mask(a, b)
 #define V_COMPRESS(k, v) _mm512_maskz_compress_epi32(k, v)
-#define V_XOR3(a, b, c) _mm512_ternarylogic_epi32(a, b, c, 0x96)
-#define V_MASK_XOR3(c, k, a, b) _mm512_mask_ternarylogic_epi32(c, k, a, b, 0x96)
+#define V_BIAS(v) (v)
+/* The larger of two keys is a ^ b ^ min(a, b): the minimum runs on one port and xor on two. */
+#define V_ORDER(a, b)                                   \
+    do {                                                \
+        SORT_VEC low = V_MIN(a, b);                     \
+        b = _mm512_ternarylogic_epi32(a, b, low, 0x96); \
+        a = low;                                        \
+    } while (0);
+#define V_PICK(a, b, k) _mm512_mask_ternarylogic_epi32(V_MIN(a, b), k, a, b, 0x96)
 #define V_IOTA _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 #define V_SWAP(v, x) _mm512_permutexvar_epi32(_mm512_xor_si512(V_IOTA, _mm512_set1_epi32(x)), v)
 #define V_ZIP_LOW(a, b)        \
@@ -45,7 +53,7 @@
 #undef V_SWAP
 #undef V_ZIP_LOW
 #undef V_ZIP_HIGH
-#undef V_MASK_XOR3
+#undef V_PICK
 
 #define SORT_NAME(x) x##_64
 #define SORT_KEY uint64_t
@@ -58,7 +66,7 @@
 #define V_MIN(a, b) _mm512_min_epu64(a, b)
 #define V_LESS(a, b) _mm512_cmplt_epu64_mask(a, b)
 #define V_COMPRESS(k, v) _mm512_maskz_compress_epi64(k, v)
-#define V_MASK_XOR3(c, k, a, b) _mm512_mask_ternarylogic_epi64(c, k, a, b, 0x96)
+#define V_PICK(a, b, k) _mm512_mask_ternarylogic_epi64(V_MIN(a, b), k, a, b, 0x96)
 #define V_IOTA _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7)
 #define V_SWAP(v, x) _mm512_permutexvar_epi64(_mm512_xor_si512(V_IOTA, _mm512_set1_epi64(x)), v)
 #define V_ZIP_LOW(a, b) _mm512_permutex2var_epi64(a, _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11), b)

@@ -1,8 +1,10 @@
-/* Quicksort of unsigned keys with AVX-512 for one key width; included by sort_quick.c twice.
+/* Quicksort of unsigned keys in vectors for one key width; sort_quick.c includes it with AVX-512,
+ * sort_quick_avx2.c with AVX2, twice each.
  *
  * A task has its keys in `data` and an equally long `spare`; one of the two is `dest`, where the
- * result goes. A partition streams the lesser keys to the front of dest and the others to the front
- * of the other array; one of the two streams is in place, behind the reader. */
+ * result goes. A partition streams the lesser keys to the front of dest and the others to the other array; one of
+ * the two streams is in place, behind the reader. The l lesser of n keys leave a gap of l places there, which begins
+ * at SPARE_AT(l, n), and the others begin at HIGH_AT(l). */
 
 #define SORT_LEAF (16 * SORT_LANES)
 
@@ -23,43 +25,7 @@ static SORT_KEY SORT_NAME(pivot)(const SORT_KEY *data, size_t n) {
     return sample[count / 2];
 }
 
-#define SPLIT_FULL(v)                                \
-    do {                                             \
-        SORT_MASK k = V_LESS(v, p);                  \
-        size_t c = (size_t)__builtin_popcount(k);    \
-        V_STORE(low, V_COMPRESS(k, v));              \
-        V_STORE(high, V_COMPRESS((SORT_MASK)~k, v)); \
-        low += c;                                    \
-        high += SORT_LANES - c;                      \
-    } while (0)
-
-/* Stream keys below the pivot to low and the others to high; returns how many were below. Either
- * may be src. */
-static size_t SORT_NAME(split)(const SORT_KEY *src, SORT_KEY *low, SORT_KEY *high, size_t n,
-                               SORT_KEY pivot) {
-    const SORT_VEC p = V_SET1(pivot);
-    const SORT_KEY *first = low;
-    size_t i = 0;
-    for (; i + 4 * SORT_LANES <= n; i += 4 * SORT_LANES) {
-        SORT_VEC a = V_LOAD(src + i), b = V_LOAD(src + i + SORT_LANES);
-        SORT_VEC c4 = V_LOAD(src + i + 2 * SORT_LANES), d = V_LOAD(src + i + 3 * SORT_LANES);
-        SPLIT_FULL(a);
-        SPLIT_FULL(b);
-        SPLIT_FULL(c4);
-        SPLIT_FULL(d);
-    }
-    for (; i < n; i += SORT_LANES) {
-        SORT_MASK live = SORT_NAME(row_mask)(n, i);
-        SORT_VEC v = V_LOAD_OR_ONES(live, src + i);
-        SORT_MASK k = (SORT_MASK)(V_LESS(v, p) & live), other = (SORT_MASK)(live & ~k);
-        size_t c = (size_t)__builtin_popcount(k), g = (size_t)__builtin_popcount(other);
-        V_STORE_MASK(low, (SORT_MASK)((1u << c) - 1), V_COMPRESS(k, v));
-        V_STORE_MASK(high, (SORT_MASK)((1u << g) - 1), V_COMPRESS(other, v));
-        low += c;
-        high += g;
-    }
-    return (size_t)(low - first);
-}
+#include SORT_SPLIT
 
 /* Sort n keys; see the head of the file. After `depth` bad pivots a radix sort takes over. */
 static void SORT_NAME(task)(SORT_KEY *data, SORT_KEY *spare, SORT_KEY *dest, size_t n, int depth) {
@@ -78,9 +44,9 @@ static void SORT_NAME(task)(SORT_KEY *data, SORT_KEY *spare, SORT_KEY *dest, siz
             }
             l = SORT_NAME(split)(other, dest, other, n, (SORT_KEY)(pivot + 1));
         } else {
-            SORT_NAME(task)(dest, other + (n - l), dest, l, depth);
+            SORT_NAME(task)(dest, other + SPARE_AT(l, n), dest, l, depth);
         }
-        data = other;
+        data = other + HIGH_AT(l);
         dest += l;
         spare = dest;
         n -= l;
@@ -94,5 +60,6 @@ void SORT_NAME(phx_sort_quick)(SORT_KEY *data, SORT_KEY *spare, SORT_KEY *dest, 
     SORT_NAME(task)(data, spare, dest, n, depth);
 }
 
-#undef SPLIT_FULL
+#undef HIGH_AT
+#undef SPARE_AT
 #undef SORT_LEAF

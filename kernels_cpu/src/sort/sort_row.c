@@ -15,7 +15,7 @@
  * cores of a Xeon of the Sapphire Rapids generation). */
 #define SORT_BUCKETS_PAY ((size_t)1 << 15)
 #define SORT_BUCKETS_PAY_ALONE ((size_t)1 << (SORT_LONG_ALONE))
-#ifdef __AVX512F__
+#ifdef __AVX2__
 #define SORT_LONG_ALONE 22
 #else
 #define SORT_LONG_ALONE 18
