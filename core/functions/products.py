@@ -63,6 +63,8 @@ def inner(a: Operand, b: Operand) -> Array:
          [43  4]]
     """
     x, y = _operands(a, b, "inner")
+    if x.ndim == 1 and x.shape == y.shape:
+        return matmul(x, y)
     if x.ndim == 0 or y.ndim == 0:
         return multiply(x, y)
     if x.shape[-1] != y.shape[-1]:

@@ -315,7 +315,7 @@ cdef class Array:
             2.5
         """
         if is_at_hand(self):
-            return read_in_place(self)
+            return only_element(self)
         from .arrays import transfer
 
         return transfer.item(self)
@@ -333,21 +333,21 @@ cdef class Array:
 
     def __bool__(self):
         if is_at_hand(self):
-            return bool(read_in_place(self))
+            return bool(only_element(self))
         from .arrays import transfer
 
         return transfer.to_bool(self)
 
     def __int__(self):
-        if is_at_hand(self) and self.t.ndim == 0 and self.dtype.kind != "c":
-            return int(read_in_place(self))
+        if is_at_hand(self) and self.t.ndim == 0 and not is_complex(self.dtype):
+            return int(only_element(self))
         from .arrays import transfer
 
         return transfer.to_int(self)
 
     def __float__(self):
-        if is_at_hand(self) and self.t.ndim == 0 and self.dtype.kind != "c":
-            return float(read_in_place(self))
+        if is_at_hand(self) and self.t.ndim == 0 and not is_complex(self.dtype):
+            return float(only_element(self))
         from .arrays import transfer
 
         return transfer.to_float(self)
@@ -370,7 +370,7 @@ cdef class Array:
     def __iter__(self):
         if self.t.ndim == 0:
             raise TypeError("iteration over a 0-d array: it has no axes")
-        return (self[i] for i in range(self.t.shape[0]))
+        return rows_of(self)
 
     def __contains__(self, item):
         from .namespace import reductions

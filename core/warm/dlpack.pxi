@@ -1,5 +1,6 @@
 # DLPack capsules, both forms: https://dmlc.github.io/dlpack/latest/python_spec.html
 
+from cpython.complex cimport PyComplex_FromDoubles
 from cpython.long cimport PyLong_AsLongLongAndOverflow
 from cpython.pycapsule cimport (
     PyCapsule_GetContext, PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New, PyCapsule_SetContext,
@@ -313,19 +314,63 @@ cdef object scalar_value(const DLTensor *t):
 
 def read_in_place(Array x not None):
     """Return the only element of an array that the host can address; waits for its last write."""
-    cdef DLTensor t = x.t
+    return only_element(x)
+
+
+cdef object only_element(Array x):
     wait_on_host(x.buffer, False)
-    t.data = <char *>t.data + t.byte_offset
-    cdef int code = x.dtype.code
-    if code == INT64:
-        return (<int64_t *>t.data)[0]
-    if code == FLOAT64:
-        return (<double *>t.data)[0]
+    return element_at(<char *>x.t.data + x.t.byte_offset, x.dtype)
+
+
+cdef object element_at(const char *place, DType dtype):
+    """The Python number of an element."""
+    cdef int code = dtype.code
     if code == FLOAT32:
-        return <double>(<float *>t.data)[0]
+        return <double>(<const float *>place)[0]
+    if code == FLOAT64:
+        return (<const double *>place)[0]
+    if code == INT64:
+        return (<const int64_t *>place)[0]
     if code == BOOL:
-        return (<uint8_t *>t.data)[0] != 0
-    return scalar_value(&t)
+        return (<const uint8_t *>place)[0] != 0
+    if code == INT32:
+        return (<const int32_t *>place)[0]
+    if code == INT16:
+        return (<const int16_t *>place)[0]
+    if code == INT8:
+        return (<const int8_t *>place)[0]
+    if code == UINT8:
+        return (<const uint8_t *>place)[0]
+    if code == UINT16:
+        return (<const uint16_t *>place)[0]
+    if code == UINT32:
+        return (<const uint32_t *>place)[0]
+    if code == UINT64:
+        return (<const uint64_t *>place)[0]
+    if code == COMPLEX64:
+        return PyComplex_FromDoubles((<const float *>place)[0], (<const float *>place)[1])
+    if code == COMPLEX128:
+        return PyComplex_FromDoubles((<const double *>place)[0], (<const double *>place)[1])
+    from .arrays.scalars import from_bytes
+
+    return from_bytes(place[:dtype.itemsize], dtype.name)
+
+
+def listed(Array x not None):
+    """Return the elements as nested lists; of arrays that the host can address.
+
+    Waits for the last write.
+    """
+    wait_on_host(x.buffer, False)
+    return listed_axis(x, 0, <char *>x.t.data + x.t.byte_offset)
+
+
+cdef list listed_axis(Array x, int axis, const char *place):
+    cdef int64_t step = x.t.strides[axis] * x.dtype.itemsize
+    cdef int64_t i
+    if axis + 1 == x.t.ndim:
+        return [element_at(place + i * step, x.dtype) for i in range(x.t.shape[axis])]
+    return [listed_axis(x, axis + 1, place + i * step) for i in range(x.t.shape[axis])]
 
 
 def scalar_bytes(value, DType dtype not None):

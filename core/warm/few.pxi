@@ -132,6 +132,60 @@ cdef bint few_put(Array x, object key, object value) except -1:
     return True
 
 
+cdef bint is_kept(object value, DType dtype) noexcept:
+    """Whether a Python number is of a dtype's kind, or of one that the kind includes."""
+    kind = type(value)
+    if kind is float:
+        return dtype.kind in "fc"
+    if kind is int:
+        return dtype.kind in "iufc"
+    return kind is bool and dtype.code == BOOL
+
+
+cdef bint few_filled(Array target, object value) except -1:
+    """Write a number of its kind into a few elements where they lie; false for all else."""
+    cdef char number[16]
+    cdef char *to
+    cdef int64_t i, step
+    cdef int size = target.dtype.itemsize
+    if target.count == 0 or target.count > FEW or not (target.contiguous or target.t.ndim == 1):
+        return False
+    check_writable(target)
+    write_scalar(number, value, target.dtype)
+    to = place_to_write(target)
+    if to == NULL:
+        return False
+    step = size if target.contiguous else target.t.strides[0] * size
+    for i in range(target.count):
+        move_element(to + i * step, number, size)
+    return True
+
+
+cdef bint few_copied(Array target, Array source) except -1:
+    """Copy a few contiguous elements of one dtype where they lie; false for all else."""
+    cdef char *origin
+    cdef char *to
+    if target.count == 0 or not target.contiguous or not source.contiguous:
+        return False
+    check_writable(target)
+    origin = host_place(source, source.count)
+    to = NULL if origin == NULL else place_to_write(target)
+    if to == NULL:
+        return False
+    memmove(to, origin, target.count * target.dtype.itemsize)
+    return True
+
+
+cdef char *place_to_write(Array target) except? NULL:
+    """`host_place` of what is to be written; NULL also if earlier work on it failed: a launch that
+    writes all of it makes up for that.
+    """
+    try:
+        return host_place(target, target.count, True)
+    except errors.PhalanxError:
+        return NULL
+
+
 def rows_at(Array x not None, Array order not None):
     """The rows of a stack (b, m, n) at places (b, k), int64 and in range: (b, k, n)."""
     cdef int64_t dims[3]

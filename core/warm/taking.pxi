@@ -35,8 +35,9 @@ cdef bint put_plainly(Array x, object key, object value) except -1:
     """``x[key] = value`` for a number or an array that fits as it is; false for all else."""
     cdef Array target = basic_view(x, key)
     cdef Array source
-    if type(value) is float and x.dtype.kind == "f" and target is not None:
-        fill(target, value)
+    if target is not None and is_kept(value, x.dtype):
+        if not few_filled(target, value):
+            fill(target, value)
         return True
     if target is None and few_put(x, key, value):
         return True
@@ -49,7 +50,8 @@ cdef bint put_plainly(Array x, object key, object value) except -1:
         return put_slices(x, key, source)
     if not same_shape(target, source):
         return False
-    assign(target, source)
+    if not few_copied(target, source):
+        assign(target, source)
     return True
 
 

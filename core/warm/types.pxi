@@ -9,7 +9,14 @@ cdef enum:
 cdef extern from "phalanx.h" nogil:
     enum:
         BOOL "PHX_BOOL"
+        INT8 "PHX_INT8"
+        INT16 "PHX_INT16"
+        INT32 "PHX_INT32"
         INT64 "PHX_INT64"
+        UINT8 "PHX_UINT8"
+        UINT16 "PHX_UINT16"
+        UINT32 "PHX_UINT32"
+        UINT64 "PHX_UINT64"
         FLOAT16 "PHX_FLOAT16"
         BFLOAT16 "PHX_BFLOAT16"
         FLOAT32 "PHX_FLOAT32"
@@ -88,6 +95,10 @@ for _i in range(N_DTYPES):
     _dtypes[_i] = <PyObject *>DTYPES[_i]
 _BY_NAME = {d.name: d for d in DTYPES}
 _BY_DLPACK = {d.dlpack: d for d in DTYPES}
+
+
+cdef inline bint is_complex(DType d) noexcept:
+    return d.code == COMPLEX64 or d.code == COMPLEX128
 
 
 def dtype_from_name(name):

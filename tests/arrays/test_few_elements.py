@@ -130,3 +130,79 @@ def test_repeated_and_tiled(device: px.Device) -> None:
         )
     for times in ((), (2,), (0,), (2, 1, 3), (2, 1, 1, 2)):
         same(px.tile(ours, times), np.tile(x, times))
+
+
+NUMBERS = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
+NUMBERS += ["float16", "float32", "float64", "complex64", "complex128"]
+
+
+def positive(x: HostArray) -> HostArray:
+    return np.abs(x).astype(x.dtype)
+
+
+def assigned(dtype: str) -> list[Any]:
+    """Numbers of the dtype's kind, and of those that it includes."""
+    if dtype == "bool":
+        return [True, False]
+    return [1, 100] + [2.5, -0.0] * (dtype[0] in "fc") + [1 - 2j] * (dtype[0] == "c")
+
+
+@pytest.mark.parametrize("dtype", NUMBERS)
+@pytest.mark.parametrize("layout", ["whole", "reversed", "every second"])
+def test_numbers_written_by_basic_keys(device: px.Device, dtype: str, layout: str) -> None:
+    rng = np.random.default_rng(4)
+    for count in (1, 9, 1025):
+        x, want = laid(positive(wild(rng, (2 * count,), dtype)), device, layout)
+        for number in assigned(dtype):
+            for key in (0, -1, slice(None), slice(1, 7, 2), slice(7, 1, -3), slice(0, 0), ...):
+                x[key], want[key] = number, number
+                same(x, want)
+
+
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_elements_copied_by_basic_keys(device: px.Device, dtype: str) -> None:
+    x, want = laid(positive(wild(np.random.default_rng(5), (9, 8), dtype)), device, "whole")
+    for to, origin in [((0,), (1,)), ((2, 3), (4, 5)), (slice(0, 5), slice(2, 7)), (-1, 0)]:
+        x[to], want[to] = x[origin], want[origin].copy()
+        same(x, want)
+    x[slice(2, 7)], want[slice(2, 7)] = x[slice(0, 5)], want[slice(0, 5)].copy()
+    same(x, want)
+
+
+@pytest.mark.parametrize("dtype", NUMBERS)
+@pytest.mark.parametrize("layout", ["whole", "reversed", "every second"])
+def test_lists_and_rows(device: px.Device, dtype: str, layout: str) -> None:
+    for shape in [(6,), (4, 3), (2, 0), (0,), (4, 2, 3)]:
+        x, want = laid(positive(wild(np.random.default_rng(6), shape, dtype)), device, layout)
+        assert x.tolist() == want.tolist()
+        assert [type(v) for v in np.ravel(x.tolist()[:1])] == [
+            type(v) for v in np.ravel(want.tolist()[:1])
+        ]
+        for row, expected in zip(x, want, strict=True):
+            same(row, np.asarray(expected))
+        rows = iter(x)
+        assert iter(rows) is rows
+
+
+def test_special_numbers_in_lists(device: px.Device) -> None:
+    x = px.asarray([np.nan, -np.inf, -0.0], dtype=px.float32, device=device)
+    assert repr(x.tolist()) == "[nan, -inf, -0.0]"
+    largest = px.asarray([2**63, 2**64 - 1], dtype=px.uint64, device=device)
+    assert largest.tolist() == [2**63, 2**64 - 1]
+
+
+@pytest.mark.parametrize("number", [300, -1, 2**70])
+def test_a_number_out_of_range_writes_nothing(device: px.Device, number: int) -> None:
+    x = px.asarray([1, 2, 3], dtype=px.uint8, device=device)
+    for key in (0, slice(None)):
+        with pytest.raises(OverflowError, match="uint8"):
+            x[key] = number
+    assert x.tolist() == [1, 2, 3]
+
+
+def test_what_is_read_only_stays(device: px.Device) -> None:
+    x = px.broadcast_to(px.asarray([1.0], device=device), (3,))
+    for value in (2.0, x[1]):
+        with pytest.raises(ValueError, match=r"read-only|broadcast"):
+            x[0] = value
+    assert x.tolist() == [1.0, 1.0, 1.0]
