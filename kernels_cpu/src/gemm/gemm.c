@@ -223,13 +223,13 @@ ADD(u64, uint64_t, 1)
 #define REAL_ROW(NAME, V, MR_, KC, STORED, SUM, DIRECT, VECTOR)                            \
     static const gemm_type type_##NAME = {MR_, 2 * V##_LEN, KC, STORED, SUM, DIRECT,       \
                                           true, NAME##_pack, V##_tile, NAME##_put, VECTOR, \
-                                          V##_add, NAME##_dots};
+                                          V##_add, NAME##_dots, NAME##_rows};
 #define COMPLEX_ROW(NAME, V, KC, SIZE)                                     \
     static const gemm_type type_##NAME = {COMPLEX_MR, V##_LEN, KC,         \
                                           SIZE, SIZE, false,               \
                                           false, NAME##_pack, NAME##_tile, \
                                           NAME##_put, NULL, NAME##_add,    \
-                                          NAME##_dots};
+                                          NAME##_dots, NAME##_rows};
 REAL_ROW(f32, f32, FLOAT_MR, F32_KC, 4, 4, true, f32_vector)
 REAL_ROW(f64, f64, FLOAT_MR, 384, 8, 8, true, f64_vector)
 REAL_ROW(f16, f32, FLOAT_MR, F32_KC, 2, 4, false, NULL)
@@ -244,6 +244,10 @@ COMPLEX_ROW(c128, f64, 192, 16)
 #define DEFINE(NAME, C_TYPE, TYPE)                                                           \
     PHX_GEMM(NAME, C_TYPE) {                                                                 \
         return gemm_run(&type_##TYPE, m, n, k, a, a_rs, a_cs, b, b_rs, b_cs, c, c_rs, c_cs); \
+    }                                                                                        \
+    PHX_GEMM_ROWS(NAME, C_TYPE) {                                                            \
+        gemm_rows(&type_##TYPE, count, k, (const char *)a, an, a_cs, (const char *)b, bn,    \
+                  b_rs, (char *)c, cn);                                                      \
     }
 DEFINE(f32, float, f32)
 DEFINE(f64, double, f64)

@@ -25,6 +25,13 @@
     int phx_gemm_##NAME(int64_t m, int64_t n, int64_t k, const T *a, int64_t a_rs, int64_t a_cs, \
                         const T *b, int64_t b_rs, int64_t b_cs, T *c, int64_t c_rs, int64_t c_cs)
 
+/* `count` inner products of k steps, of rows that are an, bn elements apart, to places cn apart; k is from 1 to
+ * PHX_GEMM_CHAIN; the numbers are those of the products. */
+#define PHX_GEMM_CHAIN 4096
+#define PHX_GEMM_ROWS(NAME, T)                                                                            \
+    void phx_gemm_rows_##NAME(int64_t count, int64_t k, const T *a, int64_t an, int64_t a_cs, const T *b, \
+                              int64_t bn, int64_t b_rs, T *c, int64_t cn)
+
 PHX_GEMM(f32, float);
 PHX_GEMM(f64, double);
 PHX_GEMM(f16, uint16_t);  /* IEEE binary16, as its bits */
@@ -39,5 +46,20 @@ PHX_GEMM(u8, uint8_t);
 PHX_GEMM(u16, uint16_t);
 PHX_GEMM(u32, uint32_t);
 PHX_GEMM(u64, uint64_t);
+
+PHX_GEMM_ROWS(f32, float);
+PHX_GEMM_ROWS(f64, double);
+PHX_GEMM_ROWS(f16, uint16_t);
+PHX_GEMM_ROWS(bf16, uint16_t);
+PHX_GEMM_ROWS(c64, c64);
+PHX_GEMM_ROWS(c128, c128);
+PHX_GEMM_ROWS(i8, int8_t);
+PHX_GEMM_ROWS(i16, int16_t);
+PHX_GEMM_ROWS(i32, int32_t);
+PHX_GEMM_ROWS(i64, int64_t);
+PHX_GEMM_ROWS(u8, uint8_t);
+PHX_GEMM_ROWS(u16, uint16_t);
+PHX_GEMM_ROWS(u32, uint32_t);
+PHX_GEMM_ROWS(u64, uint64_t);
 
 #endif

@@ -21,7 +21,7 @@
 
 #define GEMM_STRIP_SLACK 64        /* bytes behind a packed strip that packing may overwrite */
 #define GEMM_STAGE 64        /* steps of k converted at a time while packing */
-#define GEMM_CHAIN 4096      /* steps of k of one chain: of core/optable/structured.py */
+#define GEMM_CHAIN PHX_GEMM_CHAIN /* steps of k of one chain: of core/optable/structured.py */
 #define GEMM_BLOCK 4096      /* rows and columns of C per block: bounds the packed memory */
 #define GEMM_BLOCK_SUMS 2048      /* the same where C cannot hold the sums */
 #define GEMM_SERIAL (1 << 22) /* multiply-adds below which threads cost more than they bring */
@@ -68,6 +68,9 @@ typedef struct {
     void (*add)(void *to, const void *from, int64_t n); /* sums onto sums */
     /* The inner product of each block of GEMM_CHAIN of k steps. */
     void (*dots)(void *sums, int64_t k, const void *a, int64_t as, const void *b, int64_t bs);
+    /* Those of last + 1 rows, four at most, which are an and bn apart; k is at most GEMM_CHAIN. */
+    void (*rows)(void *sums, int last, int64_t k, const void *a, int64_t an, int64_t as, const void *b, int64_t bn,
+                 int64_t bs);
 } gemm_type;
 
 typedef struct {

@@ -132,6 +132,18 @@ static void gemm_zero(const gemm_type *t, int64_t m, int64_t n, char *c, int64_t
             memset(c + (i * rs + j * cs) * t->size, 0, (size_t)t->size);
 }
 
+/* Inner products of rows that are an, bn apart. */
+static void gemm_rows(const gemm_type *t, int64_t count, int64_t k, const char *a, int64_t an,
+                      int64_t a_cs, const char *b, int64_t bn, int64_t b_rs, char *c, int64_t cn) {
+    for (int64_t i = 0; i < count; i += 4) {
+        double sums[8]; /* four of the widest */
+        const int64_t rows = gemm_min(4, count - i);
+        t->rows(sums, (int)rows - 1, k, a + i * an * t->size, an, a_cs, b + i * bn * t->size, bn,
+                b_rs);
+        t->store(c + i * cn * t->size, cn, sums, rows);
+    }
+}
+
 static int gemm_run(const gemm_type *t, int64_t m, int64_t n, int64_t k, const void *a,
                     int64_t a_rs, int64_t a_cs, const void *b, int64_t b_rs, int64_t b_cs, void *c,
                     int64_t c_rs, int64_t c_cs) {
@@ -139,6 +151,10 @@ static int gemm_run(const gemm_type *t, int64_t m, int64_t n, int64_t k, const v
         return 0;
     if (k <= 0) {
         gemm_zero(t, m, n, c, c_rs, c_cs);
+        return 0;
+    }
+    if (m == 1 && n == 1 && k <= GEMM_CHAIN) {
+        gemm_rows(t, 1, k, a, 0, a_cs, b, 0, b_rs, c, 0);
         return 0;
     }
     gemm_problem q = {t, m, n, k, {a, a_rs, a_cs}, {b, b_rs, b_cs}, c, c_rs, c_cs, false};

@@ -15,10 +15,13 @@
 #define GRAIN 250000.0  /* multiplications, for one thread */
 
 typedef int (*product_fn)(const DLTensor *const *t, const char *a, const char *b, char *c);
+/* `count` products of one element each, along the batch axis before the matrices. */
+typedef void (*rows_fn)(const DLTensor *const *t, int64_t count, const char *a, const char *b, char *c);
 
 typedef struct {
     const DLTensor *const *tensors;
     product_fn product;
+    rows_fn rows; /* NULL: product by product */
     atomic_bool no_memory;
 } batch_job;
 
@@ -35,20 +38,26 @@ static int64_t matrix_offset(const DLTensor *t, const DLTensor *out, int64_t ind
 static void run_batches(void *ctx, int64_t begin, int64_t end) {
     batch_job *job = ctx;
     const DLTensor *const *t = job->tensors;
-    for (int64_t i = begin; i < end; i++) {
+    const int64_t line = job->rows ? t[2]->shape[t[2]->ndim - 3] : 1;
+    for (int64_t i = begin, count; i < end; i += count) {
         char *place[3];
+        count = line - i % line < end - i ? line - i % line : end - i;
         for (int k = 0; k < 3; k++) place[k] = cpu_data(t[k]) + matrix_offset(t[k], t[2], i);
-        if (job->product(t, place[0], place[1], place[2]) != 0) atomic_store(&job->no_memory, true);
+        if (job->rows)
+            job->rows(t, count, place[0], place[1], place[2]);
+        else if (job->product(t, place[0], place[1], place[2]) != 0) atomic_store(&job->no_memory, true);
     }
 }
 
-static phx_error *run_products(const phx_call *call, product_fn product) {
+static phx_error *run_products(const phx_call *call, product_fn product, rows_fn rows) {
     const DLTensor *a = call->tensors[0], *out = call->tensors[2];
     const int last = out->ndim - 1;
     int64_t batches = 1;
     for (int i = 0; i < last - 1; i++) batches *= out->shape[i];
     const double work = (double)out->shape[last - 1] * (double)out->shape[last] * (double)a->shape[last];
     batch_job job = {.tensors = call->tensors, .product = product};
+    const bool is_one = out->shape[last - 1] == 1 && out->shape[last] == 1;
+    if (is_one && a->shape[last] >= 1 && a->shape[last] <= PHX_GEMM_CHAIN && out->ndim > 2) job.rows = rows;
     if (batches > 1 && work < SHARED_FROM) {
         const double least = GRAIN / (work > 1 ? work : 1);
         phx_parallel_for(batches, least > 1 ? (int64_t)least : 1, run_batches, &job);
@@ -62,16 +71,22 @@ static phx_error *run_products(const phx_call *call, product_fn product) {
                     (long long)out->shape[last]);
 }
 
-#define DEFINE_MATMUL(NAME, T)                                                                              \
-    static int product_##NAME(const DLTensor *const *t, const char *a, const char *b, char *c) {            \
-        const int row = t[2]->ndim - 2, column = t[2]->ndim - 1;                                            \
-        return phx_gemm_##NAME(t[2]->shape[row], t[2]->shape[column], t[0]->shape[column], (const T *)a,    \
-                               t[0]->strides[row], t[0]->strides[column], (const T *)b, t[1]->strides[row], \
-                               t[1]->strides[column], (T *)c, t[2]->strides[row], t[2]->strides[column]);   \
-    }                                                                                                       \
-    static phx_error *matmul_##NAME(const cpu_kernel *self, const phx_call *call) {                         \
-        (void)self;                                                                                         \
-        return run_products(call, product_##NAME);                                                          \
+#define DEFINE_MATMUL(NAME, T)                                                                                \
+    static int product_##NAME(const DLTensor *const *t, const char *a, const char *b, char *c) {              \
+        const int row = t[2]->ndim - 2, column = t[2]->ndim - 1;                                              \
+        return phx_gemm_##NAME(t[2]->shape[row], t[2]->shape[column], t[0]->shape[column], (const T *)a,      \
+                               t[0]->strides[row], t[0]->strides[column], (const T *)b, t[1]->strides[row],   \
+                               t[1]->strides[column], (T *)c, t[2]->strides[row], t[2]->strides[column]);     \
+    }                                                                                                         \
+    static void rows_##NAME(const DLTensor *const *t, int64_t count, const char *a, const char *b, char *c) { \
+        const int batch = t[2]->ndim - 3;                                                                     \
+        phx_gemm_rows_##NAME(count, t[0]->shape[batch + 2], (const T *)a, t[0]->strides[batch],               \
+                             t[0]->strides[batch + 2], (const T *)b, t[1]->strides[batch],                    \
+                             t[1]->strides[batch + 1], (T *)c, t[2]->strides[batch]);                         \
+    }                                                                                                         \
+    static phx_error *matmul_##NAME(const cpu_kernel *self, const phx_call *call) {                           \
+        (void)self;                                                                                           \
+        return run_products(call, product_##NAME, rows_##NAME);                                               \
     }
 
 DEFINE_MATMUL(i8, int8_t)
