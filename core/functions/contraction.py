@@ -7,7 +7,7 @@ import math
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from phalanx._warm import Array, cast, view
+from phalanx._warm import Array, cast, seen_as, view
 from phalanx.arrays.checks import need_one_device
 from phalanx.arrays.data_types import as_dtype, astype, int64, result_type
 from phalanx.arrays.data_types import bool as bool_
@@ -62,6 +62,11 @@ def einsum(*operands: Any, optimize: Any = False, dtype: Any = None) -> Array:
     kind = as_dtype(dtype) or result_type(*arrays)
     logical = kind is bool_
     shapes = tuple([a.shape for a in arrays])
+    if isinstance(optimize, bool) and not logical and len(arrays) == 2:
+        product = _alone(names, shapes)
+        if product is not None:
+            a, b = (astype(x, kind, copy=False) for x in arrays)
+            return _multiplied(a, b, product)
     told = read(names, shapes)
     plan = plan_of(told.kept, told.output, told.sizes, optimize)
     wide = int64 if logical else kind
@@ -116,35 +121,50 @@ def _broadcast(array: Array, output: str, sizes: dict[str, int]) -> Array:
 
 
 class _Side(NamedTuple):
-    """How an operand becomes a factor: axes summed over, those kept then, their order, a shape."""
+    """How an operand becomes a factor: axes summed over, those kept then, their order, a shape.
+
+    ``axes`` is all of it where a view is enough: an axis of the operand for each of the factor, or
+    -1.
+    """
 
     gone: tuple[int, ...]
     kept: tuple[int, ...] | None
     order: tuple[int, ...] | None
     shape: tuple[int, ...]
+    axes: tuple[int, ...] | None
 
 
 class _Product(NamedTuple):
-    """Two factors, whether they are matrices, and names and shape of what is made of them."""
+    """Two factors, whether they are matrices, and names and shape of what is made of them.
+
+    ``axes`` are those of the product of matrices that a view of the shape has, if a view is enough.
+    """
 
     left: _Side
     right: _Side
     matrices: bool
     names: str
     shape: tuple[int, ...]
+    axes: tuple[int, ...] | None
 
 
 def _pair(a: _Term, b: _Term, needed: frozenset[str]) -> _Term:
     """Two operands: a product of matrices over the names that both have and nobody else needs."""
     product = _product_of(a.names, a.array.shape, b.names, b.array.shape, needed)
-    left, right = _factor(a.array, product.left), _factor(b.array, product.right)
+    return _Term(_multiplied(a.array, b.array, product), product.names)
+
+
+def _multiplied(a: Array, b: Array, product: _Product) -> Array:
+    left, right = _factor(a, product.left), _factor(b, product.right)
     made = matmul(left, right) if product.matrices else multiply(left, right)
-    return _Term(
-        made if made.shape == product.shape else reshape(made, product.shape), product.names
-    )
+    if product.axes is not None:
+        return seen_as(made, product.shape, product.axes)
+    return made if made.shape == product.shape else reshape(made, product.shape)
 
 
 def _factor(array: Array, side: _Side) -> Array:
+    if side.axes is not None:
+        return seen_as(array, side.shape, side.axes)
     if side.gone:
         array = sum(array, axis=side.gone, dtype=array.dtype)
     if side.kept is not None:
@@ -153,6 +173,23 @@ def _factor(array: Array, side: _Side) -> Array:
     if side.order is not None:
         array = permute_dims(array, side.order)
     return array if array.shape == side.shape else reshape(array, side.shape)
+
+
+@lru_cache(maxsize=256)
+def _alone(names: str, shapes: tuple[tuple[int, ...], ...]) -> _Product | None:
+    """The product that two operands are, with the result's order; None if there is more to do."""
+    told = read(names, shapes)
+    a, b = told.inputs
+    if told.kept != told.inputs:
+        return None
+    product = _product_of(a, shapes[0], b, shapes[1], frozenset(told.output))
+    shape = tuple([told.sizes[n] for n in told.output])
+    if product.axes is None or sorted(product.names) != sorted(told.output):
+        return None
+    order = [product.names.index(n) for n in told.output]
+    if tuple([product.shape[i] for i in order]) != shape:
+        return None
+    return product._replace(shape=shape, axes=tuple([product.axes[i] for i in order]))
 
 
 @lru_cache(maxsize=256)
@@ -171,21 +208,34 @@ def _product_of(
         return tuple(extents[n] for n in names)
 
     lead, ones = shape_of(batch), [(1,) * len(names) for names in own]
+    plain = max(len(inner), *map(len, own)) < 2
+    targets: tuple[list[str | None], ...]
     if inner:
         count, m, n = (math.prod(shape_of(names)) for names in (inner, *own))
         shapes = (*lead, m, count), (*lead, count, n)
         orders = [*batch, *own[0], *inner], [*batch, *inner, *own[1]]
+        targets = [*batch, *(own[0] or [None]), *inner], [*batch, *inner, *(own[1] or [None])]
     else:  # nothing is summed
         shapes = (*lead, *shape_of(own[0]), *ones[1]), (*lead, *ones[0], *shape_of(own[1]))
         orders = [*batch, *own[0]], [*batch, *own[1]]
+        new: list[list[None]] = [[None] * len(names) for names in own]
+        targets = [*batch, *own[0], *new[1]], [*batch, *new[0], *own[1]]
     names = [*batch, *own[0], *own[1]]
     return _Product(
-        _side(a, left, rows, orders[0], shapes[0]),
-        _side(b, right, columns, orders[1], shapes[1]),
+        _side(a, left, rows, orders[0], shapes[0], targets[0] if plain or not inner else None),
+        _side(b, right, columns, orders[1], shapes[1], targets[1] if plain or not inner else None),
         bool(inner),
         "".join(names),
         shape_of(names),
+        _axes_of(len(batch), *map(len, own), is_matrix=bool(inner)) if plain or not inner else None,
     )
+
+
+def _axes_of(batch: int, rows: int, columns: int, *, is_matrix: bool) -> tuple[int, ...]:
+    """The axes of a product that its result has: one of a row or a column that is none goes."""
+    if not is_matrix:
+        return tuple(range(batch + rows + columns))
+    return (*range(batch), *[batch] * rows, *[batch + 1] * columns)
 
 
 def _without_ones(a: dict[str, int], b: dict[str, int]) -> dict[str, int]:
@@ -199,11 +249,17 @@ def _side(
     kept: dict[str, int],
     order: list[str],
     shape: tuple[int, ...],
+    targets: list[str | None] | None,
 ) -> _Side:
     places = list(kept)
+    gone = tuple(i for i, n in enumerate(names) if n not in needed)
+    axes = None
+    if targets is not None and not gone:
+        axes = tuple([-1 if n is None else names.index(n) for n in targets])
     return _Side(
-        tuple(i for i, n in enumerate(names) if n not in needed),
+        gone,
         tuple(i for i, n in enumerate(needed) if n in kept) if len(kept) < len(needed) else None,
         tuple(places.index(n) for n in order) if order != places else None,
         shape,
+        axes,
     )

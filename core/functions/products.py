@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from phalanx._warm import Array
+from phalanx._warm import Array, assign, matrix_product, view
 from phalanx.arrays.checks import as_operand, need_array, need_one_device
 from phalanx.arrays.data_types import astype, int64, result_type
 from phalanx.arrays.data_types import bool as bool_
@@ -12,9 +12,7 @@ from phalanx.namespace.conversion import asarray
 from phalanx.namespace.creation import zeros
 from phalanx.namespace.elementwise import conj, multiply
 from phalanx.namespace.linear import matmul, tensordot
-from phalanx.namespace.manipulation import concat, flip, reshape
-
-from .splitting import sliding_window_view
+from phalanx.namespace.manipulation import flip, reshape
 
 Operand = Array | bool | int | float | complex
 
@@ -43,6 +41,10 @@ def dot(a: Operand, b: Operand) -> Array:
         >>> print(px.dot(px.asarray([[1, 2], [3, 4]]), px.asarray([1, 10])))
         [21 43]
     """
+    if isinstance(a, Array) and isinstance(b, Array) and max(a.ndim, b.ndim) < 3:
+        plain = matrix_product(a, b)
+        if plain is not None:
+            return plain
     x, y = _operands(a, b, "dot")
     return x.dot(y) if x.ndim and y.ndim else multiply(x, y)
 
@@ -62,9 +64,11 @@ def inner(a: Operand, b: Operand) -> Array:
         [[21  2]
          [43  4]]
     """
+    if isinstance(a, Array) and isinstance(b, Array) and a.ndim == b.ndim == 1:
+        plain = matrix_product(a, b)
+        if plain is not None:
+            return plain
     x, y = _operands(a, b, "inner")
-    if x.ndim == 1 and x.shape == y.shape:
-        return matmul(x, y)
     if x.ndim == 0 or y.ndim == 0:
         return multiply(x, y)
     if x.shape[-1] != y.shape[-1]:
@@ -171,8 +175,11 @@ def _vectors(a: Array, v: Array, mode: str, op: str) -> tuple[Array, Array]:
 
 def _slid(a: Array, v: Array, mode: str) -> Array:
     """The sums of products of a window that slides over ``a``, the longer one."""
-    m = v.size
+    n, m = a.size, v.size
     before, after = {"valid": (0, 0), "same": (m // 2, (m - 1) // 2), "full": (m - 1, m - 1)}[mode]
-    ends = [zeros((n,), dtype=a.dtype, device=a.device) for n in (before, after)]
-    padded = concat([ends[0], a, ends[1]]) if before + after else a
-    return matmul(sliding_window_view(padded, m), v)
+    if before + after:
+        padded = zeros((before + n + after,), dtype=a.dtype, device=a.device)
+        assign(padded[before : before + n], a)
+        a = padded
+    windows = view(a, (a.size - m + 1, m), (a.strides[0], a.strides[0]))
+    return matmul(windows, v)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from phalanx._warm import Array, Device, cast, normal_axis
+from phalanx._warm import Array, Device, cast, normal_axis, put_along
 from phalanx.arrays.checks import need_array, need_int
 from phalanx.arrays.data_types import int64
 from phalanx.arrays.indexing import setitem
@@ -130,6 +130,8 @@ def put_along_axis(arr: Array, indices: Array, values: Any, axis: int | None) ->
             f"and {arr.shape}"
         )
     axis = normal_axis(axis, arr, "put_along_axis")
+    if put_along(arr, indices, axis, values):
+        return
     extents = [arr.shape[a] if a != axis else indices.shape[a] for a in range(arr.ndim)]
     for a, (have, want) in enumerate(zip(indices.shape, extents, strict=True)):
         if have not in (1, want):

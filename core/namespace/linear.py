@@ -6,7 +6,17 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from phalanx._warm import Array, assign, cast, empty, fill, launch, matrix_product, normal_axis
+from phalanx._warm import (
+    Array,
+    assign,
+    cast,
+    empty,
+    fill,
+    launch,
+    matrix_product,
+    normal_axis,
+    seen_as,
+)
 from phalanx.arrays.checks import need_one_device
 from phalanx.arrays.data_types import result_type
 
@@ -113,6 +123,8 @@ def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     from .elementwise import conj
 
     x1, x2 = _operands(x1, x2, "vecdot")
+    if axis == -1 and x1.ndim and x1.shape == x2.shape:
+        return _of_rows(conj(x1) if x1.dtype.kind == "c" else x1, x2)
     if not -min(x1.ndim, x2.ndim) <= axis <= -1:
         raise ValueError(f"vecdot: axis counts from the end within both shapes, got {axis}")
     if x1.shape[axis] != x2.shape[axis]:
@@ -127,6 +139,15 @@ def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     b = permute_dims(broadcast_to(x2, shape), order)
     product = _product(expand_dims(a, axis=-2), expand_dims(b, axis=-1))
     return reshape(product, product.shape[:-2])
+
+
+def _of_rows(a: Array, b: Array) -> Array:
+    """The inner product of each row with the same row of an array of its shape."""
+    *lead, k = a.shape
+    axes = tuple(range(len(lead)))
+    row = seen_as(a, (*lead, 1, k), (*axes, -1, len(lead)))
+    column = seen_as(b, (*lead, k, 1), (*axes, len(lead), -1))
+    return seen_as(_product(row, column), tuple(lead), axes)
 
 
 def _is_real_vector(x: Array) -> bool:

@@ -243,47 +243,92 @@ def odd_few(Array order not None):
     return out
 
 
-def taken_along(Array x not None, Array index not None, int axis):
-    """The elements of x (..., n, ...) at the places (..., m, ...) of an axis; int64.
-
-    For few elements, on the host, of arrays whose other extents are equal. None for all other
-    operands, or if an index is out of range.
+cdef bint few_along(Array x, Array index, int axis, int64_t *room) except -1:
+    """Write the offsets, in elements, that few int64 indices (..., m, ...) name along an axis of x
+    (..., n, ...), whose other extents are equal. False for all else, or a wrong index.
     """
-    cdef int64_t outer = 1, inner = 1, i, j, k, at, n, m
-    cdef int size = x.dtype.itemsize
+    cdef int64_t place[MAX_NDIM]
     cdef int64_t *places
+    cdef int64_t e, at, begin = 0, n = x.t.shape[axis]
+    cdef int i
+    if (not index.contiguous or index.dtype.code != INT64 or x.t.ndim != index.t.ndim
+            or index.device is not x.device):
+        return False
+    for i in range(x.t.ndim):
+        place[i] = 0
+        if i != axis and x.t.shape[i] != index.t.shape[i]:
+            return False
+    places = <int64_t *>host_place(index, index.count)
+    if places == NULL:
+        return False
+    for e in range(index.count):
+        at = places[e]
+        at += n if at < 0 else 0
+        if not 0 <= at < n:
+            return False
+        room[e] = begin + at * x.t.strides[axis]
+        for i in range(x.t.ndim - 1, -1, -1):
+            place[i] += 1
+            begin += 0 if i == axis else x.t.strides[i]
+            if place[i] < index.t.shape[i]:
+                break
+            begin -= 0 if i == axis else place[i] * x.t.strides[i]
+            place[i] = 0
+    return True
+
+
+def taken_along(Array x not None, Array index not None, int axis):
+    """The elements of x at the places of an axis, as `few_along` has them; None for all else."""
+    cdef int64_t room[FEW]
+    cdef int64_t e
+    cdef int size = x.dtype.itemsize
     cdef char *source
     cdef char *to
     cdef Array out
-    if not index.contiguous or index.dtype.code != INT64 or x.t.ndim != index.t.ndim:
+    if not few_along(x, index, axis, room):
         return None
-    if not x.contiguous and x.count > FEW:
-        return None
-    for i in range(x.t.ndim):
-        if i != axis and x.t.shape[i] != index.t.shape[i]:
-            return None
-        outer *= x.t.shape[i] if i < axis else 1
-        inner *= x.t.shape[i] if i > axis else 1
-    places = <int64_t *>host_place(index, index.count)
-    if index.device is not x.device or places == NULL:
-        return None
-    x = in_c_order(x)
     source = host_place(x, 1)
     if source == NULL:
         return None
-    n, m = x.t.shape[axis], index.t.shape[axis]
     out = new_array(x.device, x.dtype, index.t.ndim, index.t.shape, current_stream_of(x.device))
     to = <char *>out.t.data + out.t.byte_offset
-    for i in range(outer):
-        for j in range(m):
-            for k in range(inner):
-                at = places[(i * m + j) * inner + k]
-                at += n if at < 0 else 0
-                if not 0 <= at < n:
-                    return None
-                move_element(to, source + ((i * n + at) * inner + k) * size, size)
-                to += size
+    for e in range(index.count):
+        move_element(to + e * size, source + room[e] * size, size)
     return out
+
+
+def put_along(Array x not None, Array index not None, int axis, value):
+    """Write a number of the dtype's kind, or an array of the shape of the index and the dtype of x,
+    at the places of an axis, as `few_along` has them; false for all else.
+    """
+    cdef int64_t room[FEW]
+    cdef char number[16]
+    cdef int64_t e
+    cdef int size = x.dtype.itemsize
+    cdef int step = 0
+    cdef char *source = number
+    cdef char *to
+    cdef Array given
+    if type(value) is not Array and not is_kept(value, x.dtype):
+        return False
+    if not few_along(x, index, axis, room):
+        return False
+    check_writable(x)
+    if type(value) is Array:
+        given = <Array>value
+        if (given.dtype is not x.dtype or given.device is not x.device or not given.contiguous
+                or not same_shape(given, index) or uses_of(given.buffer) is uses_of(x.buffer)):
+            return False
+        source = host_place(given, given.count)
+        step = size
+    else:
+        write_scalar(number, value, x.dtype)
+    to = NULL if source == NULL or index.count == 0 else host_place(x, 1, True)
+    if to == NULL:
+        return False
+    for e in range(index.count):
+        move_element(to + room[e] * size, source + e * step, size)
+    return True
 
 
 def counted_few(Array ids not None, object least):

@@ -63,6 +63,21 @@ def permuted(Array x not None, object axes):
     return view_of(x, n, dims, dims + MAX_NDIM, 0)
 
 
+def seen_as(Array x not None, tuple shape not None, tuple axes not None):
+    """A view whose axes are axes of the array by their numbers, or new ones (-1), of given extents.
+
+    The caller answers for extents that are those of the array's axes, and 1 for new ones.
+    """
+    cdef int64_t dims[2 * MAX_NDIM]
+    cdef int i, axis, n = len(axes)
+    dims[0] = dims[MAX_NDIM] = 0
+    for i in range(n):
+        axis = axes[i]
+        dims[i] = shape[i]
+        dims[MAX_NDIM + i] = 0 if axis < 0 else x.t.strides[axis]
+    return view_of(x, n, dims, dims + MAX_NDIM, 0)
+
+
 def with_axis(Array x not None, object axis):
     """A view with a new axis of extent 1."""
     cdef int64_t dims[2 * MAX_NDIM]
