@@ -9,7 +9,7 @@ from phalanx._warm import Array, Device, DType, default_float, normal_axis
 from phalanx.arrays.checks import as_operand, need_array, need_int, need_one_device, need_real
 from phalanx.arrays.data_types import as_dtype, astype, result_type
 from phalanx.namespace.conversion import asarray
-from phalanx.namespace.creation import full, logspace
+from phalanx.namespace.creation import full, logspace, zeros
 from phalanx.namespace.elementwise import clip, equal, isnan, remainder, where
 from phalanx.namespace.manipulation import concat, reshape
 from phalanx.namespace.reductions import sum
@@ -306,25 +306,22 @@ def _periodic(x: Array, xp: Array, fp: Array, period: Any) -> tuple[Array, Array
 
 
 def _straight(x: Array, xp: Array, fp: Array, left: Any, right: Any) -> Array:
-    def number(value: Any, otherwise: Array) -> Array:
-        if value is None:
-            return otherwise
+    def number(value: Any) -> Array:
         return full((), as_operand(value), dtype=fp.dtype, device=fp.device)
 
-    n = xp.size
-    place = searchsorted(xp, x, side="right") - 1
-    if n == 1:
-        inside = fp[0]
-    else:
-        at = reshape(clip(place, 0, n - 2), (x.size,))
-        slopes = diff(fp) / diff(xp)
-        below, slope, first = (reshape(take(v, at), x.shape) for v in (xp, slopes, fp))
-        inside = slope * (x - below) + first
-        inside = where(equal(x, below), first, inside)
-        inside = where(equal(x, xp[n - 1]), fp[n - 1], inside)
-    result = where(x < xp[0], number(left, fp[0]), inside)
-    result = where(x > xp[n - 1], number(right, fp[n - 1]), result)
-    return where(isnan(x), full((), math.nan, dtype=fp.dtype, device=fp.device), result)
+    # a place beyond the samples is moved to the outermost ones; NaN stays, and finds the last one
+    inner = clip(x, xp[0], xp[-1])
+    at = reshape(searchsorted(xp[1:], inner, side="right"), (x.size,))
+    slopes = zeros(fp.shape, dtype=fp.dtype, device=fp.device)
+    slopes[:-1] = diff(fp) / diff(xp)
+    below, slope, first = (reshape(take(v, at), x.shape) for v in (xp, slopes, fp))
+    result = where(equal(inner, below), first, slope * (inner - below) + first)
+    result = where(x < xp[0], fp[0] if left is None else number(left), result)
+    if right is not None:
+        result = where(x > xp[-1], number(right), result)
+    if fp.dtype.kind != "c":
+        return result
+    return where(isnan(x), number(math.nan), result)
 
 
 def geomspace(
