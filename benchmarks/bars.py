@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from .composed_functions import COMPOSED
 from .functions import FUNCTION_SIZES, FUNCTIONS
 from .opencl_peers import ARRAY, HAND_WRITTEN
 from .ratios import geometric_mean
@@ -13,7 +14,7 @@ from .results import FASTEST, Case, Run
 #: From so many elements up the work counts, below it the dispatch.
 LARGE = 2**16
 _OVERHEAD = ("dispatch add", "dispatch sum", "allocate")
-_FUNCTIONS = frozenset(work.name for work in FUNCTIONS)
+_FUNCTIONS = frozenset(work.name for work in (*FUNCTIONS, *COMPOSED))
 
 
 def is_large(case: Case) -> bool:

@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from .archive import Archive, matching
+from .composed_functions import COMPOSED
 from .contestants import PEERS, Contestant, usable_cores
 from .extension_functions import EXTENSIONS
 from .functions import FUNCTIONS
@@ -209,7 +210,7 @@ def bench(
             raise click.UsageError("--programs does not go with --size or --all")
         runs = [_run_programs(devices, peers, names, plan)]
     else:
-        few = (*FUNCTIONS, *EXTENSIONS) if with_functions else ()
+        few = (*FUNCTIONS, *COMPOSED, *EXTENSIONS) if with_functions else ()
         on_host = (*HOST_WORKLOADS, *few)
         runs = _run_workloads(devices, peers, names, sizes, quick, on_host, plan)
     _report(runs, archive.find_like(old, runs) if old else [], console)

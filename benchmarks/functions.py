@@ -13,7 +13,8 @@ from .workloads import HostArray, Operands, Workload
 FUNCTION_SIZES = (1, 100, 10_000)
 Make: TypeAlias = Callable[[int, np.random.Generator], Operands]
 #: Makers of operands, each with the functions that take them; an expression names its function
-#: first. PyTorch's spelling follows where it differs, and NumPy's behind that.
+#: first. PyTorch's spelling follows where it differs (empty where it has none), and NumPy's behind
+#: that.
 Table: TypeAlias = "tuple[tuple[Make, tuple[str | tuple[str, ...], ...]], ...]"
 
 
@@ -260,6 +261,7 @@ _NAMES = {
     "-a": "operator -",
 }
 _NAMES |= {"a + 1.0": "operator + 1.0", "b[a]": "mask", "a[b]": "places"}
+_NAMES |= {"(xp.put_along_axis(a, b, 1.0, 0), a)[1]": "put_along_axis"}
 
 
 def _name(expression: str) -> str:
@@ -282,7 +284,8 @@ def _workload(
         quick_sizes=sizes[:2],
         limits=(sizes[0], 2**24),
         has_values=has_values,
-        special=dict(zip(("torch", "numpy"), spellings[1:], strict=False)),
+        special={f: s for f, s in zip(("torch", "numpy"), spellings[1:], strict=False) if s},
+        lacks={} if all(spellings[1:2]) else {"torch": "PyTorch has no such function"},
         is_brief=True,
     )
 
@@ -371,25 +374,5 @@ NOT_TIMED: Mapping[str, str] = {
     ),
     **dict.fromkeys(("hookimpl", "hookspec"), "declares a plugin's hook"),
     "asnumpy": "the peers on the host have nothing to copy",
-    **dict.fromkeys(
-        (
-            *("array_split", "average", "convolve", "corrcoef", "correlate", "cov", "digitize"),
-            *("cumulative_max", "cumulative_min", "dot", "einsum", "geomspace", "gradient"),
-            *("histogram_bin_edges", "inner", "interp", "nanargmax", "nanargmin", "nancumprod"),
-            *("nancumsum", "nanmean", "nanmedian", "nanmin", "nanpercentile", "nanprod"),
-            *("nanquantile", "nanstd", "nanvar", "percentile", "put_along_axis", "quantile"),
-            *(
-                "rot90",
-                "select",
-                "sliding_window_view",
-                "split",
-                "trapezoid",
-                "tril_indices",
-                "unwrap",
-            ),
-            "triu_indices",
-        ),
-        "makes a view, or calls functions that have rows",
-    ),
     **dict.fromkeys(("fma", "scatter_add", "segment_sum"), "neither NumPy nor PyTorch has it so"),
 }

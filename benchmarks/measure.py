@@ -151,7 +151,7 @@ def fault(
         return f"dtype {got.dtype}, expected {want.dtype}"
     if not has_values or np.allclose(got, want, *tolerance, equal_nan=True):
         return ""
-    far = np.abs(got - 1.0 * want) - tolerance[0] * np.abs(want)
+    far = np.asarray(np.abs(got - 1.0 * want) - tolerance[0] * np.abs(want))
     far[np.isnan(far)] = np.inf
     place = np.unravel_index(int(np.argmax(far)), far.shape)
     index = [int(i) for i in place]
