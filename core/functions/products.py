@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from phalanx._warm import Array, assign, matrix_product, view
+from phalanx._warm import Array, matrix_product, view
 from phalanx.arrays.checks import as_operand, need_array, need_one_device
 from phalanx.arrays.data_types import astype, int64, result_type
 from phalanx.arrays.data_types import bool as bool_
@@ -15,6 +15,7 @@ from phalanx.namespace.linear import matmul, tensordot
 from phalanx.namespace.manipulation import flip, reshape
 
 Operand = Array | bool | int | float | complex
+_MODES = ("full", "same", "valid")
 
 
 def _operands(a: Operand, b: Operand, op: str) -> tuple[Array, Array]:
@@ -160,10 +161,12 @@ def correlate(a: Array, v: Array, mode: str = "valid") -> Array:
 
 def _vectors(a: Array, v: Array, mode: str, op: str) -> tuple[Array, Array]:
     """Two vectors of one dtype; a 0-d array is one of extent 1."""
+    if mode in _MODES and _fit(a, v):
+        return a, v
     need_array(a, op)
     need_array(v, op)
     need_one_device(op, a, v)
-    if mode not in ("full", "same", "valid"):
+    if mode not in _MODES:
         raise ValueError(f'{op}: mode is "full", "same" or "valid", got {mode!r}')
     a, v = (x if x.ndim else reshape(x, (1,)) for x in (a, v))
     if a.ndim != 1 or v.ndim != 1 or not a.size or not v.size:
@@ -173,13 +176,22 @@ def _vectors(a: Array, v: Array, mode: str, op: str) -> tuple[Array, Array]:
     return astype(a, dtype, copy=False), astype(v, dtype, copy=False)
 
 
+def _fit(a: Any, v: Any) -> bool:
+    """Whether these are two vectors with elements, of one dtype on one device."""
+    if not isinstance(a, Array) or not isinstance(v, Array):
+        return False
+    if a.dtype is not v.dtype or a.device is not v.device or a.dtype is bool_:
+        return False
+    return a.ndim == 1 == v.ndim and a.size > 0 and v.size > 0
+
+
 def _slid(a: Array, v: Array, mode: str) -> Array:
     """The sums of products of a window that slides over ``a``, the longer one."""
     n, m = a.size, v.size
     before, after = {"valid": (0, 0), "same": (m // 2, (m - 1) // 2), "full": (m - 1, m - 1)}[mode]
     if before + after:
         padded = zeros((before + n + after,), dtype=a.dtype, device=a.device)
-        assign(padded[before : before + n], a)
+        padded[before : before + n] = a
         a = padded
     windows = view(a, (a.size - m + 1, m), (a.strides[0], a.strides[0]))
     return matmul(windows, v)

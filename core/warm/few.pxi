@@ -152,12 +152,30 @@ cdef bint few_filled(Array target, object value) except -1:
         return False
     check_writable(target)
     write_scalar(number, value, target.dtype)
-    to = place_to_write(target)
+    to = place_to_write(target, target.count)
     if to == NULL:
         return False
     step = size if target.contiguous else target.t.strides[0] * size
     for i in range(target.count):
         move_element(to + i * step, number, size)
+    return True
+
+
+cdef bint element_put(Array x, object key, object value) except -1:
+    """Write a number of its kind to one place of a vector; false if it is not to be done here."""
+    cdef char number[16]
+    cdef int overflow = 0
+    cdef int64_t at = PyLong_AsLongLongAndOverflow(key, &overflow), extent = x.t.shape[0]
+    cdef char *to
+    if overflow or not -extent <= at < extent:
+        return False
+    check_writable(x)
+    write_scalar(number, value, x.dtype)
+    to = place_to_write(x, 1)
+    if to == NULL:
+        return False
+    at += extent if at < 0 else 0
+    move_element(to + at * x.t.strides[0] * x.dtype.itemsize, number, x.dtype.itemsize)
     return True
 
 
@@ -169,19 +187,19 @@ cdef bint few_copied(Array target, Array source) except -1:
         return False
     check_writable(target)
     origin = host_place(source, source.count)
-    to = NULL if origin == NULL else place_to_write(target)
+    to = NULL if origin == NULL else place_to_write(target, target.count)
     if to == NULL:
         return False
     memmove(to, origin, target.count * target.dtype.itemsize)
     return True
 
 
-cdef char *place_to_write(Array target) except? NULL:
+cdef char *place_to_write(Array target, int64_t count) except? NULL:
     """`host_place` of what is to be written; NULL also if earlier work on it failed: a launch that
     writes all of it makes up for that.
     """
     try:
-        return host_place(target, target.count, True)
+        return host_place(target, count, True)
     except errors.PhalanxError:
         return NULL
 

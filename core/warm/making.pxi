@@ -2,6 +2,10 @@
 #
 # A function here returns None for operands that are not plain; the public one then serves or explains.
 
+cdef extern from "Python.h":
+    int PyContextVar_Get(object var, PyObject *default, PyObject **value) except -1
+
+
 cdef int plain_shape(object shape, int64_t *dims) except -2:
     """Write the extents of an int or a tuple of ints; their number, or -1 if it is anything else."""
     cdef int i, n
@@ -38,11 +42,14 @@ def keep_default(Device device not None, object host not None, object generation
 cpdef Device plain_device(object device):
     """The current device for None, a device as it is; None for a name."""
     global _get_device
+    cdef PyObject *found = NULL
     if device is not None:
         return <Device>device if type(device) is Device else None
-    found = _current_device.get()
-    if found is not None:
-        return <Device>found
+    if PyContextVar_Get(_current_device, NULL, &found) == 0 and found != NULL:
+        where = <object>found
+        Py_DECREF(where)
+        if where is not None:
+            return <Device>where
     if _default is not None and _default_host.generation == _default_generation:
         return _default
     if _get_device is None:

@@ -33,8 +33,11 @@ cdef Array offsets_of(Array x, Array index, int axis):
 
 cdef bint put_plainly(Array x, object key, object value) except -1:
     """``x[key] = value`` for a number or an array that fits as it is; false for all else."""
-    cdef Array target = basic_view(x, key)
+    cdef Array target
     cdef Array source
+    if type(key) is int and x.t.ndim == 1 and is_kept(value, x.dtype) and element_put(x, key, value):
+        return True
+    target = basic_view(x, key)
     if target is not None and is_kept(value, x.dtype):
         if not few_filled(target, value):
             fill(target, value)
