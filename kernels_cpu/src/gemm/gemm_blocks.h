@@ -28,6 +28,7 @@
 #define GEMM_FEW_ROWS 28        /* rows of A for which packing B does not pay */
 #define GEMM_GROUP_MIN (1 << 19) /* multiply-adds per item, at least */
 #define GEMM_GROUP_MAX (1 << 24) /* and at most */
+#define GEMM_GROUP_ROWS 112   /* rows of A that share a strip of B: their strips fill a part of the second cache */
 #define GEMM_COPY (1 << 15) /* elements copied per item of packing or storing */
 #define GEMM_UNPACKED (1 << 20) /* multiply-adds below which packing costs more than it brings */
 
@@ -183,7 +184,7 @@ static void gemm_choose_groups(const gemm_plan *plan, gemm_step *s) {
     const int64_t tile = (int64_t)plan->mr * plan->nr * s->k;
     const int64_t share = s->strips_m * s->strips_n * tile / (6 * plan->threads);
     const int64_t work = share < GEMM_GROUP_MIN ? GEMM_GROUP_MIN : gemm_min(share, GEMM_GROUP_MAX);
-    s->group_m = gemm_even(s->strips_m, 8);
+    s->group_m = gemm_even(s->strips_m, GEMM_GROUP_ROWS / plan->mr);
     s->group_n = gemm_even(s->strips_n, 1 + work / (tile * s->group_m));
 }
 
