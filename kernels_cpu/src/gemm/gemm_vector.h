@@ -8,8 +8,10 @@
 #define LEN X_(LEN)
 /* Vectors of columns side by side: one chain of LEN fma, of four cycles each, takes longer than a transposition. */
 #define ASIDE 2
-/* The second vector follows the first, in other places of the first cache: rows a power of two apart share them. */
-#define LAG (2 * LEN)
+/* Steps of k at a time: a line of the cache of each row, as lines of rows a power of two apart push each other out.
+ * The second vector follows the first, in other places of the cache. */
+#define STEPS (64 / (int)sizeof(T))
+#define LAG (2 * STEPS)
 
 /* Some steps of k for y[0..n), rows of B contiguous: y = fma(x[p], B[p, :], y) for p = 0..steps-1.
  */
@@ -60,19 +62,22 @@ static void X_(vector_columns_aside)(T *y, int count, int64_t k, const T *x, con
     sum[ASIDE];
     for (int h = 0; h < ASIDE; h++)
         sum[h] = X_(zero)();
-    const int64_t p_end = k / LEN * LEN;
-    for (int64_t step = 0; step < p_end + (ASIDE - 1) * LAG; step += LEN) {
+    const int64_t p_end = k / STEPS * STEPS;
+    for (int64_t step = 0; step < p_end + (ASIDE - 1) * LAG; step += STEPS) {
         X_(v)
         block[LEN];
 #pragma GCC unroll 2
         for (int h = 0; h < ASIDE; h++) {
-            const int64_t p = step - h * LAG;
-            if (p < 0 || p >= p_end)
+            const int64_t begin = step - h * LAG;
+            if (begin < 0 || begin >= p_end)
                 continue;
-            X_(transpose)(block, columns[h], p);
+#pragma GCC unroll 2
+            for (int64_t p = begin; p < begin + STEPS; p += LEN) {
+                X_(transpose)(block, columns[h], p);
 #pragma GCC unroll 16
-            for (int j = 0; j < LEN; j++)
-                sum[h] = X_(fma)(X_(set1)(x[p + j]), block[j], sum[h]);
+                for (int j = 0; j < LEN; j++)
+                    sum[h] = X_(fma)(X_(set1)(x[p + j]), block[j], sum[h]);
+            }
         }
     }
     int64_t p = p_end;
@@ -109,3 +114,4 @@ static void X_(vector)(void *y, int64_t n, int64_t k, const void *x, const void 
 #undef LEN
 #undef ASIDE
 #undef LAG
+#undef STEPS
