@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from phalanx._warm import launch, launch_elementwise, view
 from phalanx.optable import Structure
 from phalanx.optable.random import TRIED
 
+from .fences import Fenced, room_between
 from .layouts import LAYOUTS, HostArray, Placed, place, room
 from .reference import fourier
 from .reference.formats import host_dtype
@@ -43,21 +44,34 @@ class Call:
 
     def prepare(self, device: Device, layout: str = "contiguous") -> Callable[[], HostArray]:
         """Put the operands on a device; return what launches, waits and gives the result."""
-        op = self.overload.op
-        if op == "scatter":
+        if self.overload.op == "scatter":
             return self._prepare_scatter(device)
         layout = layout if self.anywhere else "contiguous"
         placed = [
             place(device, x, d, layout)
             for x, d in zip(self.inputs, self.overload.inputs, strict=True)
         ]
-        arrays = tuple(p.array for p in placed)
-        if op == "gather":  # its first operand is the slice at offset 0 of the whole
-            arrays = (view(arrays[0], self.shape[1:], arrays[0].strides[1:]), arrays[1])
         out = room(device, self.shape, self.overload.outputs[0], layout)
+        return self._launching(placed, out)
+
+    def fenced(self, device: Device, *, at_end: bool) -> Callable[[], HostArray]:
+        """As `prepare`, with operands and a result that end, or begin, where memory does."""
+        placed = [Fenced(device, x, at_end=at_end) for x in self.inputs]
+        if self.base is not None:
+            whole = Fenced(device, self.base, at_end=at_end)
+            return lambda: self._scattered(whole.array, *(p.array for p in placed))
+        out = room_between(device, self.shape, self.overload.outputs[0], at_end=at_end)
+        return self._launching(placed, out)
+
+    def _launching(
+        self, placed: Sequence[Placed | Fenced], out: Placed | Fenced
+    ) -> Callable[[], HostArray]:
+        arrays = tuple(p.array for p in placed)
+        if self.overload.op == "gather":  # its first operand is the slice at offset 0 of the whole
+            arrays = (view(arrays[0], self.shape[1:], arrays[0].strides[1:]), arrays[1])
         return lambda: self._run(arrays, out)
 
-    def _run(self, arrays: tuple[Array, ...], out: Placed) -> HostArray:
+    def _run(self, arrays: tuple[Array, ...], out: Placed | Fenced) -> HostArray:
         if self.overload.row.structure is Structure.ELEMENTWISE:
             launch_elementwise(self.overload.op, arrays, out.array)
         else:
@@ -68,13 +82,11 @@ class Call:
         assert self.base is not None
         values, offsets = (px.asarray(x, device=device) for x in self.inputs)
         base = self.base
+        return lambda: self._scattered(px.asarray(base, device=device), values, offsets)
 
-        def run() -> HostArray:
-            whole = px.asarray(base, device=device)
-            launch("scatter", (values, offsets), (view(whole, base.shape[1:], (1,)),), ())
-            return np.asarray(px.asnumpy(whole))
-
-        return run
+    def _scattered(self, whole: Array, values: Array, offsets: Array) -> HostArray:
+        launch("scatter", (values, offsets), (view(whole, whole.shape[1:], (1,)),), ())
+        return np.asarray(px.asnumpy(whole))
 
     @property
     def layouts(self) -> tuple[str, ...]:

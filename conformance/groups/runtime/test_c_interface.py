@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import time
+from pathlib import Path
 from typing import Any
 
+import phalanx as px
 import pytest
 from phalanx.abi.build import SYMBOL
 from phalanx.abi.library import Library, load_table, take_error
 from phalanx.abi.structs import ABI_MAJOR, ABI_MINOR, ErrorCode, ffi
 from phalanx.conformance.case import Case
 from phalanx.device_plugins.native import NativeDriver
+from phalanx.driver import DeviceKind
 
 _UNTOUCHED = 0xA5
+#: The type of device of DLPack for memory of the host, kDLCPU.
+_HOST = 1
 
 
 def _library(case: Case) -> Library:
@@ -58,3 +65,88 @@ def test_other_hosts(case: Case) -> None:
     error = start(ABI_MAJOR + 1, 0, host, api)
     assert error, f"a host of {ABI_MAJOR + 1}.0 is not refused"
     assert take_error(error).code == ErrorCode.ABI_MISMATCH
+
+
+def test_license(case: Case) -> None:
+    """The license that a library states is an SPDX expression, as its header asks for."""
+    stated = _library(case).license
+    if not stated:
+        pytest.skip("the library states no license")
+    licenses = pytest.importorskip("packaging.licenses", reason="this packaging knows no licenses")
+    try:
+        licenses.canonicalize_license_expression(stated)
+    except licenses.InvalidLicenseExpression:
+        pytest.fail(f"the license {stated!r} is no SPDX expression")
+
+
+def test_the_host_is_described(case: Case) -> None:
+    """A device that is the host has its processor's name, and the cores that a process may use."""
+    _library(case)
+    info = case.device.info
+    if info.kind is not DeviceKind.CPU or info.dlpack_device[0] != _HOST:
+        pytest.skip("the device is not the host")
+    if hasattr(os, "sched_getaffinity"):
+        usable = len(os.sched_getaffinity(0))
+        assert info.compute_units <= usable, f"{info.compute_units} cores, {usable} may be used"
+    path = Path("/proc/cpuinfo")
+    lines = path.read_text("utf-8", "replace").splitlines() if path.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    if names:
+        assert names[0] in info.name, f"the processor is {names[0]!r}, the device {info.name!r}"
+
+
+def _busy(case: Case, stream: px.Stream) -> None:
+    """Let a stream work for some hundredths of a second; skips if there are none."""
+    _library(case)
+    if not case.device.has_streams:
+        pytest.skip("the device has no streams of its own")
+    with stream:
+        x = px.zeros(1 << 20, dtype=px.float32)
+        for _ in range(100):
+            x = x + 1.0
+
+
+def test_timeouts_tell_the_seconds(case: Case) -> None:
+    """The error of a wait that is too short says how long it was."""
+    opened, text = case.device.ensure_open(), ""
+    for _ in range(3):
+        stream = px.Stream(case.device)
+        _busy(case, stream)
+        try:
+            opened.stream_synchronize(stream.handle, 0.001)
+        except TimeoutError as error:
+            text = str(error)
+        stream.synchronize()
+    if not text:
+        pytest.skip("the device is too fast for this case")
+    assert "0.001 s" in text, f"the error does not tell of 0.001 s: {text}"
+
+
+@pytest.mark.parametrize("first", ["failed", "busy"])
+def test_a_failure_beside_a_busy_stream(case: Case, first: str) -> None:
+    """A failure is told once by waits for all streams, though another one has no time to end."""
+    px.synchronize(case.device)
+    opened = case.device.ensure_open()
+    x, bad = px.arange(10, dtype=px.float32), px.asarray([0, 99], dtype=px.int64)
+    px.synchronize(case.device)
+    streams = [px.Stream(case.device), px.Stream(case.device)]
+    failed, busy = streams if first == "failed" else reversed(streams)
+    _busy(case, busy)
+    with failed:
+        try:
+            taken = px.take(x, bad)
+        except IndexError:
+            return  # told at the call: nothing is left to tell
+    end = time.monotonic() + 10.0
+    while not opened.stream_query(failed.handle) and time.monotonic() < end:
+        time.sleep(0.001)
+    told = 0
+    for limit in (0.001, 60.0, 60.0):
+        try:
+            opened.synchronize(limit)
+        except IndexError:
+            told += 1
+        except TimeoutError:
+            pass
+    del taken
+    assert told == 1, f"a failure was told {told} times"
