@@ -43,9 +43,14 @@ def test_reduction(case: Case, overload: Overload) -> None:
     two_apart(check, along)
     if overload.op in _TERMS:
         narrow_terms(check)
+    if overload.op == "count_nonzero":
+        ones = np.ones((3, _TALL), host_dtype(check.name))
+        check.run(f"three columns of {_TALL} that are not zero", (ones,), (), ("transposed",))
     case.finish()
 
 
+#: Rows of few columns: more of them than a byte counts in each lane of a vector.
+_TALL = 40_001
 #: How many of the largest terms are beyond 32 bits, or beyond the whole numbers of float32.
 _TERMS = {
     "sum": {
