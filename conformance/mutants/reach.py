@@ -11,6 +11,7 @@ _OPTIONS = ("-E", "-P", "-undef", "-w", "-x", "c", "-D__clang__=1", "-D__OPENCL_
 NAME = re.compile(r"[A-Za-z_]\w*")
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _ATTRIBUTE = re.compile(r"__attribute__\s*\(\([^()]*(?:\([^()]*\))*[^()]*\)\)")
+_DIRECTIVE = re.compile(r"^\s*#.*$", re.MULTILINE)
 _FUNCTION = re.compile(r"([A-Za-z_]\w*)\s*\((?:[^()]|\([^()]*\))*\)\s*$")
 _TABLE = re.compile(r"([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)+=\s*$")
 #: What cuts a text into parts, and what may have such marks in it that are none.
@@ -71,7 +72,7 @@ def parts(text: str) -> list[str]:
 
 def defined(item: str, names: set[str]) -> set[str]:
     """Return the names that an item may define: its own, or if that is not certain, all it has."""
-    head = _ATTRIBUTE.sub(" ", item.partition("{")[0])
+    head = _DIRECTIVE.sub("", _ATTRIBUTE.sub(" ", item.partition("{")[0]))
     function = _FUNCTION.search(head) if "{" in item and "=" not in head else None
     if function:
         return {function[1]}

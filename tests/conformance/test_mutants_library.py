@@ -64,6 +64,11 @@ def test_marks_in_literals_are_none() -> None:
     assert Functions(text).changed(text.replace("x + 1", "x - 1")) == {"one"}
 
 
+def test_a_directive_before_a_function_is_no_part_of_it() -> None:
+    text = '#pragma GCC target("arch=x86-64")\nint one(void) {\n    return 1;\n}\n'
+    assert Functions(text).changed(text.replace("return 1", "return 2")) == {"one"}
+
+
 def test_what_an_object_has() -> None:
     assert Functions(TEXT).live(iter(["four"])) == {"four", "two", "one", "table"}
 
