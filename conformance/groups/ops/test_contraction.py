@@ -54,6 +54,7 @@ def test_contraction(case: Case, overload: Overload) -> None:
     dots(check, rng)
     if check.name in FORMATS:
         specials(check, rng)
+        cancelling(check)
     case.finish()
 
 
@@ -82,6 +83,14 @@ def sizes(check: Check, rng: np.random.Generator) -> None:
     for m, k, n in _THIN:
         for name in ("contiguous", "transposed"):
             _run(check, (), m, k, n, rng, name)
+
+
+def cancelling(check: Check) -> None:
+    """Terms that cancel but for 1, which sums in the type of the kernel lose: many ulp of it."""
+    large = 2.0**27 if check.name == "float64" else 2.0**13
+    kind = host_dtype(check.name)
+    a, b = np.array([[large, 1, -large]], kind), np.array([[large], [1], [large]], kind)
+    check.run("terms that cancel", (a, b))
 
 
 def layouts(check: Check, rng: np.random.Generator) -> None:
