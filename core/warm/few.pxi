@@ -139,6 +139,8 @@ cdef bint is_kept(object value, DType dtype) noexcept:
         return dtype.kind in "fc"
     if kind is int:
         return dtype.kind in "iufc"
+    if kind is complex:
+        return dtype.kind == "c"
     return kind is bool and dtype.code == BOOL
 
 
