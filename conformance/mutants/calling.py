@@ -17,8 +17,9 @@ from .mutant import body, library_files
 
 #: Seconds for one case and for all of them, with calls of the tracer in each function.
 _CASE_LIMIT, _RUN_LIMIT = 600.0, 7200.0
-#: Groups whose cases come first: they are the quickest to see what a kernel computes.
-_FIRST = ("ops", "runtime")
+#: What comes first, in this order: results that are known bit by bit are the quickest to see what
+#: a kernel computes, and then the groups that look at most of it.
+_FIRST = ("determinism/known_bits", "ops", "runtime")
 #: Cases that are not tried: those hold a device against ``cpu:0``, and one against another process,
 #: which has the library without the change.
 _NOT_TRIED = ("bitwise/", "runtime/identity_is_that_of_other_processes")
@@ -49,7 +50,7 @@ class Calling:
             cases.sort(key=lambda case: self.seconds[case] > _LONG)
         lists = sorted(by_op.items())
         order.shuffle(lists)
-        lists.sort(key=lambda one: not one[0].startswith(_FIRST))
+        lists.sort(key=lambda one: _rank(one[0]))
         rows = max((len(cases) for _, cases in lists), default=0)
         return tuple(cases[i] for i in range(rows) for _, cases in lists if i < len(cases))
 
@@ -82,6 +83,10 @@ class Calling:
 
 #: Seconds of a case beyond which it comes after the others of its op.
 _LONG = 0.1
+
+
+def _rank(subject: str) -> int:
+    return next((i for i, name in enumerate(_FIRST) if subject.startswith(name)), len(_FIRST))
 
 
 def _subject(case: str) -> str:
