@@ -35,6 +35,10 @@ _OPERANDS: dict[tuple[str, str], tuple[str, ...]] = {
         "bffbd5aef438b9bb c0900ef87c0fdd04 403c00012b129d60 5a981decc62154dc c056000002eecce1 "
         "01a56e1ee14e206e",
     ),
+    # beside the middle of two multiples of ln 2
+    ("softmax", "float32"): (
+        "c120cf65 c136fda8 c14d2beb c1635a2e c1798871 c1db08d5 c1fc4e39 c22d496b c26a48a3 c2a9d231",
+    ),
     # beside the middle of two numbers, from below and from above
     ("hypot", "float32"): (
         "4b405bef 4b511c95 4b42cf00 4b157e40 4b7eb696 4b157db8 4b094631 4b1cf944",

@@ -106,6 +106,9 @@ def _rows(overload: Overload, quick: bool) -> Calls:
     if overload.op in ("softmax", "log_softmax"):
         far = sized(overload.inputs[0], 6000, 0, -9, 16).reshape(1500, 4)
         yield Call(overload, (far,), far.shape)
+    for operand in rare_operands(overload.op, overload.inputs):
+        rows = np.stack([np.zeros_like(operand), operand], axis=1)
+        yield Call(overload, (rows,), rows.shape)
     shapes = ((3, 65), (2, 4097)) if quick else ((3, 65), (2, 4097), (1, 70_001))
     for shape in shapes:
         name, *others = overload.inputs
@@ -160,7 +163,7 @@ def _fourier(overload: Overload, quick: bool) -> Calls:
 
 
 #: Parameters of random numbers that are for all elements, by op.
-_SHAPES = (0.3, 1.0, 2.5, 40.0)
+_SHAPES = (0.001, 0.3, 1.0, 2.5, 40.0)
 _MEANS = (0.5, 5.0, 9.75, 12.0, 30.0, 100.0, 1e4, 1e8)
 _TRIALS = ((20.0, 0.25), (50.0, 0.5), (1000.0, 0.015625), (1000.0, 0.75), (1e6, 0.3125))
 
@@ -195,7 +198,7 @@ def _corner_factors(overload: Overload) -> Calls:
         to = (1, 2, 3) if op == "lu" else (1, 2, 1)
         yield Call(overload, args, to, () if op == "lu" else (0,))
     if name in COMPLEX and op == "schur":
-        tiny = np.finfo(kind).smallest_normal
+        tiny = 4 * np.finfo(kind).smallest_normal
         yield Call(overload, (np.array([[[0, 1000], [tiny, 0]]], kind),), (1, 7, 2))
 
 
