@@ -96,6 +96,13 @@ def narrow_terms(check: Check) -> None:
     kind = host_dtype(check.name)
     for end in {1} if check.name == "bool" else {np.iinfo(kind).min, np.iinfo(kind).max} - {0}:
         check.run(f"columns of {end}", (np.full((100, 700), end, kind),), (), ("transposed",))
+        if count <= 1 << 20:  # as many rows, of fewer columns than a vector's lanes take
+            check.run(
+                f"33 columns of {count} times {end}",
+                (np.full((33, count), end, kind),),
+                (),
+                ("transposed",),
+            )
         if not check.case.quick or count <= 1 << 20:
             check.run(f"{count} times {end}", (np.full(count, end, kind),))
 
