@@ -116,7 +116,7 @@ def pattern(name: str, count: int, stream: int) -> HostArray:
     if name in FORMATS:
         return numbers(name, count, stream)
     if name == "bool":
-        return words(count, stream) % np.uint64(2) == 1
+        return np.asarray(words(count, stream) % np.uint64(2) == 1)
     return np.asarray(words(count, stream).astype(host_dtype(name)))
 
 

@@ -50,8 +50,10 @@ def is_known(overload: Overload) -> bool:
 
 _DTYPES = FLOATING + COMPLEX
 #: Ops that only move or convert, which other cases hold to the last bit.
-_EXACT = ("copy", "cast", "where", "max", "min", "argmax", "argmin", "any", "all", "count_nonzero")
-_EXACT += ("random_bits", "random_integers", "random_bernoulli")
+_EXACT = (
+    *("copy", "cast", "where", "max", "min", "argmax", "argmin", "any", "all", "count_nonzero"),
+    *("random_bits", "random_integers", "random_bernoulli"),
+)
 
 
 def known_calls(overload: Overload, *, quick: bool) -> Calls:
@@ -66,7 +68,7 @@ def digest(result: HostArray) -> str:
         parts = flat.view(flat.real.dtype) if flat.dtype.kind == "c" else flat
         with np.errstate(invalid="ignore"):
             parts[np.isnan(parts.astype(np.float64))] = np.nan
-    return hashlib.sha256(flat.view(np.uint8)).hexdigest()[:16]
+    return hashlib.sha256(flat.tobytes()).hexdigest()[:16]
 
 
 @cache
@@ -116,7 +118,7 @@ def _rows(overload: Overload, quick: bool) -> Calls:
         x = plain(name, count, 0, 4).reshape(shape)
         behind = (plain(other, shape[-1], 8 + 4 * i) for i, other in enumerate(others))
         params = (0x3EE4F8B588E368F1,) if overload.op == "layer_norm" else ()
-        to = shape[:-1] if overload.row.structure is Structure.REDUCTION else shape
+        to: tuple[int, ...] = shape[:-1] if overload.row.structure is Structure.REDUCTION else shape
         yield Call(overload, (x, *behind), to, params)
 
 
@@ -147,9 +149,9 @@ def _fourier(overload: Overload, quick: bool) -> Calls:
     if overload.op != "fft":
         m, back = 60, overload.op == "fft_to_pairs"
         x = plain(name, 7 * (m + back), 0, 4).reshape(7, m + back)
-        params = () if back else (scale_bits(0.5, name),)
+        scale = () if back else (scale_bits(0.5, name),)
         roots = _roots(list(range(m + 1)), 2 * m, name)
-        yield Call(overload, (x, roots), (7, m + 1 - back), params, anywhere=False)
+        yield Call(overload, (x, roots), (7, m + 1 - back), scale, anywhere=False)
         return
     for radices in ((2,), (3,), (4,), (5,), (7,), (8,), (11,), (3, 4), (7, 5)):
         n = int(np.prod(radices))
@@ -212,7 +214,7 @@ def _factors(overload: Overload, quick: bool) -> Calls:
         if op == "cholesky":
             x = x / x.dtype.type(8 * n)
             x[:, range(n), range(n)] = 2
-        args = (x,)
+        args: tuple[HostArray, ...] = (x,)
         if op == "triangular_solve":
             low = plain(name, b * m * m, 8).reshape(b, m, m) / x.dtype.type(m)
             low[:, range(m), range(m)] = 2
