@@ -214,11 +214,11 @@ def _product_of(
         count, m, n = (math.prod(shape_of(names)) for names in (inner, *own))
         shapes = (*lead, m, count), (*lead, count, n)
         orders = [*batch, *own[0], *inner], [*batch, *inner, *own[1]]
-        targets = [*batch, *(own[0] or [None]), *inner], [*batch, *inner, *(own[1] or [None])]
+        targets = [*batch, *_or_new(own[0]), *inner], [*batch, *inner, *_or_new(own[1])]
     else:  # nothing is summed
         shapes = (*lead, *shape_of(own[0]), *ones[1]), (*lead, *ones[0], *shape_of(own[1]))
         orders = [*batch, *own[0]], [*batch, *own[1]]
-        new: list[list[None]] = [[None] * len(names) for names in own]
+        new: list[list[str | None]] = [[None] * len(names) for names in own]
         targets = [*batch, *own[0], *new[1]], [*batch, *new[0], *own[1]]
     names = [*batch, *own[0], *own[1]]
     return _Product(
@@ -229,6 +229,11 @@ def _product_of(
         shape_of(names),
         _axes_of(len(batch), *map(len, own), is_matrix=bool(inner)) if plain or not inner else None,
     )
+
+
+def _or_new(names: list[str]) -> list[str | None]:
+    """The names of a matrix's rows or columns, or one that is no name for an axis of extent 1."""
+    return [*names] if names else [None]
 
 
 def _axes_of(batch: int, rows: int, columns: int, *, is_matrix: bool) -> tuple[int, ...]:
