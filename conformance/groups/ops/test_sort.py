@@ -21,6 +21,8 @@ _LONG = {("sort", "int32"), ("sort", "uint64"), ("argsort", "int16"), ("argsort"
 _LONGEST = ("sort", "float32")
 _BAD = {("sort", "int32"), ("sort", "int64"), ("argsort", "int32")}
 
+#: Rows that fill what kernels have beside them for short ones.
+_FULL = (64, 128, 256, 512, 1024)
 #: Values of a table whose places need more than 16 bits.
 _LONG_TABLE = 70_001
 #: More than 2**18 elements of 16 bits, which are sorted by counting each value.
@@ -38,6 +40,8 @@ def test_sort(case: Case, overload: Overload) -> None:
     for params in ((0,), (1,)):
         shuffled = np.stack([rng.permutation(np.tile(corners, 3)) for _ in range(3)])
         check.run("special values", (shuffled,), params)
+    for n in _FULL:
+        check.run(f"a row of {n}", (wild_values(check.name, n, rng),), (0,))
     if (overload.op, overload.inputs[0]) in _LARGE:
         along.large()
     if (overload.op, overload.inputs[0]) == ("sort", "int16"):
