@@ -35,6 +35,11 @@ _OPERANDS: dict[tuple[str, str], tuple[str, ...]] = {
         "bffbd5aef438b9bb c0900ef87c0fdd04 403c00012b129d60 5a981decc62154dc c056000002eecce1 "
         "01a56e1ee14e206e",
     ),
+    # 2^-449, the limit below which squares are scaled
+    ("hypot", "float64"): (
+        "23e0000000000000 0000000000000000 23e0000000000000",
+        "0000000000000000 23e0000000000000 23e0000000000000",
+    ),
     # a last bit of a coefficient far down the series
     ("asin", "float64"): ("3fdea07ffcd3aaea 3fe06083a70348f4 3fdfffeb3c53522a",),
     # beside the middle of two multiples of ln 2

@@ -10,8 +10,9 @@ from phalanx.conformance.groups.ops.sort_data import BAD, LONG, LONGEST, bad_piv
 from phalanx.conformance.groups.ops.structured_check import NAMES, Check
 from phalanx.conformance.groups.ops.structured_data import rows
 from phalanx.conformance.overloads import Overload, overloads
+from phalanx.conformance.reference.formats import FORMATS
 from phalanx.conformance.reference.order import in_order
-from phalanx.conformance.reference.values import HostArray, special_values, wild_values
+from phalanx.conformance.reference.values import HostArray, not_numbers, special_values, wild_values
 from phalanx.optable import Structure
 
 _LARGE = {("sort", "float32"), ("sort", "int16"), ("argsort", "float64"), ("argsort", "uint8")}
@@ -36,7 +37,9 @@ def test_sort(case: Case, overload: Overload) -> None:
     along = Along(check, rows, ((0,), (1,)))
     along.everything()
     rng = case.rng("corners")
-    corners = special_values(overload.inputs[0])
+    corners = special_values(check.name)
+    if check.name in FORMATS:
+        corners = np.concatenate([corners, not_numbers(check.name)])
     for params in ((0,), (1,)):
         shuffled = np.stack([rng.permutation(np.tile(corners, 3)) for _ in range(3)])
         check.run("special values", (shuffled,), params)
