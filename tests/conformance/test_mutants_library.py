@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from phalanx import kernels_cpu
 from phalanx.conformance.mutants import library
 from phalanx.conformance.mutants.calling import Calling
 from phalanx.conformance.mutants.choice import evenly
@@ -20,6 +19,7 @@ from phalanx.conformance.mutants.markdown import page
 from phalanx.conformance.mutants.mutant import Mutant, library_files, of_file
 from phalanx.conformance.mutants.tracing import TRACER, Trace
 from phalanx.conformance.mutants.trials import run_mutants
+from phalanx.device_plugins.cpu import best_library
 
 pytestmark = pytest.mark.usefixtures("sources")
 
@@ -161,7 +161,7 @@ def test_without_sources_or_a_compiler(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_a_crew_says_what_failed() -> None:
-    path = str(next(iter(kernels_cpu.libraries().values())))
+    path = str(best_library().path)
     with Crew("cpu:0", 20) as crew:
         some = [case for case in crew.cases if case.startswith("ops/sort[")][:3]
         answer = crew.run(Order(Change(library=path), some, True, 60.0, 60.0))
