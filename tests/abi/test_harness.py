@@ -11,9 +11,9 @@ from types import ModuleType
 
 import pytest
 from cli.kit import parsed, phalanx
-from phalanx import kernels_cpu
 from phalanx.abi.build import HEADER
 from phalanx.abi.harness import SOURCE, commands, write
+from phalanx.device_plugins.cpu import best_library
 from plugin_kit import build_acme
 
 SIMCHIP = Path(__file__).parents[2] / "examples" / "plugins" / "simchip"
@@ -49,7 +49,7 @@ def acme(folder: Path, defines: str, sanitizer: str = "") -> Path:
 
 
 def test_the_cpu_passes(plain: Path) -> None:
-    library = next(iter(kernels_cpu.libraries().values()))
+    library = best_library().path
     done = sanitize.run(plain, library, 1, 0.5)
     assert done.returncode == 0, done.stdout
     assert "all right" in done.stdout
