@@ -214,7 +214,7 @@ def test_a_crash_is_the_cases_and_the_run_goes_on(suite: Callable) -> None:
     case = "ops/elementwise[asinh(float64)->float64]"
     assert verdicts.pop(case) == "crashed"
     assert len(verdicts) >= 5
-    assert set(verdicts.values()) == {"passed"}
+    assert set(verdicts.values()) == {"passed", "not applicable"}  # memory of the host, barred
     message = done.outcome(case)["message"]
     assert "the process died in this case (Segmentation fault)" in message
     assert "elementwise" in message  # where in the case
@@ -229,7 +229,7 @@ def test_a_process_that_ends_without_a_word(suite: Callable) -> None:
     verdicts = done.verdicts()
     case = "ops/elementwise[acosh(float32)->float32]"
     assert verdicts.pop(case) == "crashed"
-    assert set(verdicts.values()) == {"passed"}
+    assert set(verdicts.values()) == {"passed", "not applicable"}
     assert "ended in this case without a word" in done.outcome(case)["message"]
 
 
@@ -242,7 +242,7 @@ def test_a_hang_is_the_cases_and_the_run_goes_on(suite: Callable) -> None:
     hung = [case for case, verdict in verdicts.items() if verdict == "crashed"]
     assert hung
     assert all(case.startswith("ops/elementwise[atan(") for case in hung)
-    assert set(verdicts.values()) == {"passed", "crashed"}
+    assert set(verdicts.values()) == {"passed", "crashed", "not applicable"}
     assert len([case for case in verdicts if "[atan(" in case]) > len(hung)
     message = done.outcome(hung[0])["message"]
     assert "the case did not end within 4 s" in message
