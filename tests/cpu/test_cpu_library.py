@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import os
 from pathlib import Path
 
 import cpu_abi
 import numpy as np
+import phalanx as px
 import pytest
 from cpu_abi import PluginError, check, ffi
 
@@ -472,3 +474,13 @@ def test_large_results_of_steps(library, dtype, step):
         out = np.empty(count, dtype)
         library.launch("add", [x, other, out], layout=cpu_abi.STRIDED)
         assert np.array_equal(out, x + other)
+
+
+@pytest.mark.needs_cpu
+def test_the_processor_is_described() -> None:
+    """The device has the processor's name, and no more cores than a process may use."""
+    info = px.devices("cpu")[0].info
+    assert info.compute_units <= len(os.sched_getaffinity(0))
+    lines = Path("/proc/cpuinfo").read_text("utf-8", "replace").splitlines()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    assert not names or names[0] in info.name

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
-from pathlib import Path
 from typing import Any
 
 import phalanx as px
@@ -15,11 +13,8 @@ from phalanx.abi.library import Library, load_table, take_error
 from phalanx.abi.structs import ABI_MAJOR, ABI_MINOR, ErrorCode, ffi
 from phalanx.conformance.case import Case
 from phalanx.device_plugins.native import NativeDriver
-from phalanx.driver import DeviceKind
 
 _UNTOUCHED = 0xA5
-#: The type of device of DLPack for memory of the host, kDLCPU.
-_HOST = 1
 
 
 def _library(case: Case) -> Library:
@@ -78,22 +73,6 @@ def test_license(case: Case) -> None:
         licenses.canonicalize_license_expression(stated)
     except licenses.InvalidLicenseExpression:
         pytest.fail(f"the license {stated!r} is no SPDX expression")
-
-
-def test_the_host_is_described(case: Case) -> None:
-    """A device that is the host has its processor's name, and the cores that a process may use."""
-    _library(case)
-    info = case.device.info
-    if info.kind is not DeviceKind.CPU or info.dlpack_device[0] != _HOST:
-        pytest.skip("the device is not the host")
-    if hasattr(os, "sched_getaffinity"):
-        usable = len(os.sched_getaffinity(0))
-        assert info.compute_units <= usable, f"{info.compute_units} cores, {usable} may be used"
-    path = Path("/proc/cpuinfo")
-    lines = path.read_text("utf-8", "replace").splitlines() if path.exists() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    if names:
-        assert names[0] in info.name, f"the processor is {names[0]!r}, the device {info.name!r}"
 
 
 def _busy(case: Case, stream: px.Stream) -> None:
