@@ -84,7 +84,7 @@ def test_it_tells_what_failed(open_page: Callable) -> None:
         assert text in first.inner_text()
     cell = page.locator("#heat tr", has=page.locator("th", has_text="maximum")).locator("td.failed")
     assert cell.count() == 2
-    assert cell.first.get_attribute("title") == "maximum on float32: 1 of 1 cases failed"
+    assert cell.first.get_attribute("title") == "maximum on float32: 1 of 2 cases failed"
 
 
 def test_the_keyboard_moves_in_the_heat_map(open_page: Callable) -> None:
