@@ -5,6 +5,8 @@ Words are Python integers and NumPy's; logarithm, root, sine and cosine are long
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
 
 from .near import Expectation, Near, Only, near
@@ -21,25 +23,33 @@ _OWN = {
 }
 
 
-def block(counter: tuple[int, int, int, int], key: tuple[int, int]) -> tuple[int, int, int, int]:
-    """Return the four words that Philox 4x32-10 makes of a counter: SC'11, section 4.3."""
+Word = TypeVar("Word", int, HostArray)
+
+
+def block(
+    counter: tuple[Word, Word, Word, Word], key: tuple[int, int]
+) -> tuple[Word, Word, Word, Word]:
+    """Return the four words that Philox 4x32-10 makes of a counter: SC'11, section 4.3.
+
+    Words are Python's integers, or arrays of uint64 for many counters at once.
+    """
     x0, x1, x2, x3 = counter
     for turn in range(10):
         k0 = (key[0] + turn * 0x9E3779B9) & _MASK
         k1 = (key[1] + turn * 0xBB67AE85) & _MASK
-        left, right = divmod(0xD2511F53 * x0, 1 << 32), divmod(0xCD9E8D57 * x2, 1 << 32)
-        x0, x1, x2, x3 = right[0] ^ x1 ^ k0, right[1], left[0] ^ x3 ^ k1, left[1]
+        left, right = x0 * 0xD2511F53, x2 * 0xCD9E8D57
+        x0, x1 = (right >> 32) ^ x1 ^ k0, right & _MASK
+        x2, x3 = (left >> 32) ^ x3 ^ k1, left & _MASK
     return x0, x1, x2, x3
 
 
 def words(key: int, stream: int, position: int, count: int) -> list[int]:
     """Return at least ``count`` words of 32 bits, four from each position on."""
-    found: list[int] = []
-    while len(found) < count:
-        at = (position + len(found) // 4) % 2**64
-        counter = (at & _MASK, at >> 32, stream & _MASK, stream % 2**64 >> 32)
-        found += block(counter, (key & _MASK, key % 2**64 >> 32))
-    return found
+    at = np.arange(-(-count // 4), dtype=np.uint64) + np.uint64(position % 2**64)
+    low, high = (np.full_like(at, stream % 2**64 >> shift & _MASK) for shift in (0, 32))
+    found = block((at & _MASK, at >> 32, low, high), (key & _MASK, key % 2**64 >> 32))
+    made: list[int] = np.stack(found, axis=-1).ravel().tolist()
+    return made
 
 
 def random_numbers(

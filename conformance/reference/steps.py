@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
+from ctypes import c_float
 
 import numpy as np
 
@@ -16,49 +16,65 @@ Matrix = list[list[Parts]]
 LANES = 16
 
 
-def _in_double(exact: Fraction) -> float:
-    """The nearest float64, infinite beyond its range."""
-    try:
-        return float(exact)
+def _whole(x: float) -> tuple[int, int]:
+    """An integer and an exponent of two whose product is a finite number."""
+    digits, exponent = math.frexp(x)
+    return int(digits * 2.0**53), exponent - 53
+
+
+def _exact_fma(a: float, b: float, c: float) -> float:
+    """The float64 nearest to a b + c, infinite beyond its range."""
+    (m, i), (n, j), (addend, k) = _whole(a), _whole(b), _whole(c)
+    low = min(i + j, k)
+    total = (m * n << i + j - low) + (addend << k - low)
+    if not total:
+        return a * b + c
+    try:  # Python rounds a quotient of integers, and a large one, once
+        return float(total << low) if low >= 0 else total / (1 << -low)
     except OverflowError:
-        return math.inf if exact > 0 else -math.inf
+        return math.inf if total > 0 else -math.inf
+
+
+def _odd_fma(a: float, b: float, c: float) -> float:
+    """The float64 next to a b + c of float32 numbers, its last bit odd unless equal.
+
+    Rounded to float32, it is the fma (Boldo and Melquiond, 2008).
+    """
+    product = a * b  # exact, as is what the sum leaves (Knuth's TwoSum)
+    total = product + c
+    back = total - product
+    left = (product - (total - back)) + (c - back)
+    if left and not _whole(total)[0] & 1:
+        return math.nextafter(total, math.copysign(math.inf, left))
+    return total
 
 
 class Steps:
-    """The arithmetic of a dtype."""
+    """The arithmetic of float32 or float64, or of complex numbers of such parts."""
 
     def __init__(self, dtype: str) -> None:
         self.part = np.dtype(PARTS.get(dtype, dtype))
         self.is_complex = dtype in PARTS
         self.zero: Parts = (0.0, 0.0) if self.is_complex else (0.0,)
         self.one: Parts = (1.0, 0.0) if self.is_complex else (1.0,)
+        self._single = self.part == np.float32
 
     def near(self, x: float) -> float:
         """A float64 rounded to the dtype; it is exact, or rounded to odd."""
-        with np.errstate(all="ignore"):
-            return float(self.part.type(x))
+        return c_float(x).value if self._single else x
 
     def fma(self, a: float, b: float, c: float) -> float:
         """A product and a sum, rounded once."""
         if not (math.isfinite(a) and math.isfinite(b) and math.isfinite(c)):
-            with np.errstate(all="ignore"):
-                return float(np.float64(a) * np.float64(b) + np.float64(c))
-        exact = Fraction(a) * Fraction(b) + Fraction(c)
-        if exact == 0:
             return a * b + c
-        return self.near(self._odd(exact) if self.part.itemsize < 8 else _in_double(exact))
+        return c_float(_odd_fma(a, b, c)).value if self._single else _exact_fma(a, b, c)
 
-    @staticmethod
-    def _odd(exact: Fraction) -> float:
-        """The float64 next to a fraction, with an odd last bit unless equal: safe to round."""
-        x = _in_double(exact)
-        if math.isfinite(x) and Fraction(x) != exact and not int(np.float64(x).view(np.int64)) & 1:
-            x = math.nextafter(x, math.inf if Fraction(x) < exact else -math.inf)
-        return x
+    # float64 has room for two of float32: no second rounding of a sum, product, quotient or root
+    # shows (Figueroa, 1995).
 
     def add(self, a: float, b: float) -> float:
         """A sum."""
-        return self.near(a + b)  # float64 has room for two of float32: no second rounding shows
+        return self.near(a + b)
 
     def times(self, a: float, b: float) -> float:
         """A product."""
@@ -66,13 +82,13 @@ class Steps:
 
     def over(self, a: float, b: float) -> float:
         """A quotient."""
-        with np.errstate(all="ignore"):
-            return float(self.part.type(a) / self.part.type(b))
+        if b:
+            return self.near(a / b)
+        return a * math.copysign(math.inf, b)  # and NaN if a is 0, too
 
     def root(self, a: float) -> float:
         """A square root."""
-        with np.errstate(all="ignore"):
-            return float(np.sqrt(self.part.type(a)))
+        return self.near(math.sqrt(a)) if a >= 0 else math.nan
 
     def plus(self, s: Parts, a: Parts, b: Parts) -> Parts:
         """S + a b, the steps of the op matmul."""

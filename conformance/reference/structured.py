@@ -78,7 +78,8 @@ def _arange(args: Args, to: str, params: Params) -> Expectation:
 def _segment_sum(args: Args, to: str, params: Params) -> Expectation:
     rows, numbers = args
     (count,) = params
-    parts = [rows[numbers == t] for t in range(count)]
+    order_of, bounds = _by_target(numbers, count)
+    parts = [rows[order_of[first:end]] for first, end in pairwise(bounds)]
     if _is_rounded(rows):
         return sums.sums_of_rows(parts)
     shape = (count, rows.shape[1])
@@ -86,8 +87,16 @@ def _segment_sum(args: Args, to: str, params: Params) -> Expectation:
     return Only(order.wrapped(np.asarray(whole).reshape(shape), to))
 
 
+def _by_target(numbers: HostArray, count: int) -> tuple[HostArray, HostArray]:
+    """Return the places of numbers in their order, and where those of each target begin and end."""
+    signed = numbers.astype(np.int64)
+    places = np.argsort(signed, kind="stable")
+    return places, np.searchsorted(signed[places], np.arange(count + 1))
+
+
 def _bincount(args: Args, _to: str, params: Params) -> Expectation:
-    return Only(np.array([np.count_nonzero(args[0] == t) for t in range(*params)], np.int64))
+    _, bounds = _by_target(args[0], *params)
+    return Only(np.diff(bounds))
 
 
 def _histogram(args: Args, _to: str, params: Params) -> Expectation:

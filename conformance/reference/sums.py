@@ -68,7 +68,7 @@ def sums(x: HostArray, mean: bool) -> Near:
         values, sizes = np.asarray(rows.sum(axis=-1)), np.abs(rows).sum(axis=-1)
         rest = np.zeros(values.shape)
         radius = gamma(tree_depth(n), roundoff(name)) * sizes
-        if ACCUMULATOR[name] == "float64":
+        if ACCUMULATOR[name] == "float64" and n > 1:
             for place in np.argwhere(np.isfinite(rows).all(axis=-1)):
                 at = tuple(place)
                 values[at], rest[at] = fixed_point.exact_sum(rows[at])
@@ -104,7 +104,7 @@ def running_sums(x: HostArray) -> Near:
         values, sizes = np.cumsum(rows, axis=-1), np.cumsum(np.abs(rows), axis=-1)
         rest = np.zeros(rows.shape)
         radius = gamma(scan_depth(n), roundoff(name)) * sizes
-        if ACCUMULATOR[name] == "float64":
+        if ACCUMULATOR[name] == "float64" and n > 1:
             for place in np.argwhere(np.isfinite(rows).all(axis=-1)):
                 at = tuple(place)
                 values[at], rest[at] = fixed_point.running_sums(rows[at])
@@ -122,42 +122,38 @@ def sums_of_rows(parts: list[HostArray]) -> Near:
 
     A term goes through no more additions than the last element of a running sum does.
     """
-    name = parts[0].dtype.name if parts else "float64"
-    found = [_last_sums(part) for part in parts]
-    shape = (0, 0, 2) if name in PARTS else (0, 0)
-    stacked = [
-        np.stack([getattr(one, field) for one in found]) if found else np.zeros(shape)
-        for field in ("values", "radius", "rest", "signed")
-    ]
-    return Near(stacked[0], stacked[1], stacked[2], stacked[3].astype(bool), name in PARTS)
+    is_complex = bool(parts) and parts[0].dtype.name in PARTS
+    shape = (len(parts), parts[0].shape[1] if parts else 0, *((2,) if is_complex else ()))
+    values, radius, rest, signed = np.zeros((4, *shape))
+    found = Near(values, radius, rest, signed.astype(bool), is_complex)
+    lengths = np.array([len(part) for part in parts])
+    for n in np.unique(lengths):
+        places = np.flatnonzero(lengths == n)
+        alike = _last_sums(np.stack([parts[place] for place in places]))
+        for field in ("values", "radius", "rest", "signed"):
+            getattr(found, field)[places] = getattr(alike, field)
+    return found
 
 
-def _last_sums(part: HostArray) -> Near:
-    if not len(part):
-        return sums(part.T, mean=False)
-    whole = running_sums(np.ascontiguousarray(part.T))
-    last = (..., -1, slice(None)) if part.dtype.kind == "c" else (..., -1)
-    return Near(
-        whole.values[last],
-        whole.radius[last],
-        whole.rest[last],
-        whole.signed[last],
-        whole.complex_result,
-    )
+def _last_sums(parts: HostArray) -> Near:
+    """Return the sums (r, k) of the rows of parts of one length (r, n, k)."""
+    terms = np.ascontiguousarray(np.moveaxis(parts, 1, -1))
+    if not terms.shape[-1]:
+        return sums(terms, mean=False)
+    return _last(running_sums(terms))
+
+
+def _last(whole: Near) -> Near:
+    """Return the last element of each scan."""
+    at = (..., -1, slice(None)) if whole.complex_result else (..., -1)
+    values, radius, rest = whole.values[at], whole.radius[at], whole.rest[at]
+    return Near(values, radius, rest, whole.signed[at], whole.complex_result)
 
 
 def products(x: HostArray) -> Near:
     """Return the products over the last axis of floating numbers (..., n)."""
     if x.shape[-1]:
-        whole = running_products(x)
-        last = (..., -1, slice(None)) if x.dtype.kind == "c" else (..., -1)
-        return Near(
-            whole.values[last],
-            whole.radius[last],
-            whole.rest[last],
-            whole.signed[last],
-            whole.complex_result,
-        )
+        return _last(running_products(x))
     ones = np.ones(x.shape[:-1])
     values = np.stack([ones, 0 * ones], axis=-1) if x.dtype.kind == "c" else ones
     return near(values, np.zeros(values.shape), x.dtype.name, signed=np.ones(values.shape, bool))
