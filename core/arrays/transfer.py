@@ -18,7 +18,6 @@ from phalanx._warm import (
     enqueue_copy,
     fill,
     keep_behind,
-    listed,
     note_host_range,
     read_in_place,
     reinterpret,
@@ -208,8 +207,6 @@ def tolist(x: Array) -> Any:
     """Return nested lists of Python numbers, or a number for 0-d."""
     if x.ndim == 0:
         return item(x)
-    if x.device.host_addressable and x.dtype.name not in ("float16", "bfloat16"):
-        return listed(x)
     if x.dtype.name == "bfloat16":
         return asnumpy(x).astype("float32").tolist()
     return asnumpy(x).tolist()

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from phalanx._warm import DriverSet
 from phalanx.driver import Driver
 from phalanx.errors import PluginConflictError, PluginError, SettingError
 from phalanx.runtime.locks import ForkSafeLock
@@ -33,7 +34,7 @@ def entry_points(group: str = GROUP) -> tuple[EntryPoint, ...]:
     return tuple(sorted(metadata.entry_points(group=group), key=key))
 
 
-class PluginHost:
+class PluginHost(DriverSet):
     """All plugins of a process, their drivers and devices; everything happens at first request.
 
     Safe from any thread. ``find`` returns the entry points to load; by default the installed ones.
@@ -49,8 +50,6 @@ class PluginHost:
         self._registered: dict[str, None] = {}  # an ordered set
         self._conflicts: dict[str, PluginConflictError] = {}
         self._listings: dict[str, Listing] = {}
-        #: Changes with the set of drivers, so that others can drop what they remember.
-        self.generation = 0
 
     def plugins(self) -> tuple[Plugin, ...]:
         """Return every installed plugin with its state; loads them at the first call."""

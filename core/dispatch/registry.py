@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from phalanx._warm import Device, Kernel
+from phalanx._warm import Device, Kernel, fill_unset
 from phalanx.driver import Layout, Refusal
 from phalanx.errors import DeviceError, UnsupportedOpError
 from phalanx.optable import OPS, Structure
@@ -59,6 +59,7 @@ def use_deterministic_algorithms(mode: str | None) -> str | None:
     if mode is not None and mode not in ("bitwise", "reproducible"):
         raise ValueError(f'unknown mode {mode!r}; use "bitwise", "reproducible" or None')
     former, _mode = _mode, mode
+    fill_unset(mode is not None)
     forget_choices()
     return former
 

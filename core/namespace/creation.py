@@ -116,8 +116,8 @@ def empty(
     made: Array | None = plain_array(shape, None, dtype or float, device)
     if made is None:
         made = new_array(_shape(shape), _float_dtype(dtype, device), device_or_current(device))
-    if mode_in_force() is not None:
-        fill(made, _telling(made.dtype))
+        if mode_in_force() is not None:
+            fill(made, _telling(made.dtype))
     return made
 
 

@@ -327,6 +327,8 @@ cdef class Array:
             >>> px.asarray([[1, 2], [3, 4]], dtype=px.float16).tolist()
             [[1.0, 2.0], [3.0, 4.0]]
         """
+        if self.t.ndim and is_listed(self):
+            return listed(self)
         from .arrays import transfer
 
         return transfer.tolist(self)

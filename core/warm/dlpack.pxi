@@ -1,6 +1,8 @@
 # DLPack capsules, both forms: https://dmlc.github.io/dlpack/latest/python_spec.html
 
 from cpython.complex cimport PyComplex_FromDoubles
+from cpython.float cimport PyFloat_FromDouble
+from cpython.list cimport PyList_New, PyList_SET_ITEM
 from cpython.long cimport PyLong_AsLongLongAndOverflow
 from cpython.pycapsule cimport (
     PyCapsule_GetContext, PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New, PyCapsule_SetContext,
@@ -356,21 +358,33 @@ cdef object element_at(const char *place, DType dtype):
     return from_bytes(place[:dtype.itemsize], dtype.name)
 
 
-def listed(Array x not None):
-    """Return the elements as nested lists; of arrays that the host can address.
+cdef inline bint is_listed(Array x) noexcept:
+    """Whether `listed` serves an array with axes; NumPy has halves sooner."""
+    return x.device.host_addressable and x.dtype.code != FLOAT16 and x.dtype.code != BFLOAT16
 
-    Waits for the last write.
-    """
+
+cdef list listed(Array x):
+    """The elements as nested lists; waits for the last write."""
     wait_on_host(x.buffer, False)
     return listed_axis(x, 0, <char *>x.t.data + x.t.byte_offset)
 
 
 cdef list listed_axis(Array x, int axis, const char *place):
     cdef int64_t step = x.t.strides[axis] * x.dtype.itemsize
-    cdef int64_t i
-    if axis + 1 == x.t.ndim:
-        return [element_at(place + i * step, x.dtype) for i in range(x.t.shape[axis])]
-    return [listed_axis(x, axis + 1, place + i * step) for i in range(x.t.shape[axis])]
+    cdef int64_t i, n = x.t.shape[axis]
+    cdef int code = x.dtype.code
+    cdef list made = PyList_New(n)
+    for i in range(n):
+        if axis + 1 < x.t.ndim:
+            item = listed_axis(x, axis + 1, place)
+        elif code == FLOAT64:
+            item = PyFloat_FromDouble((<const double *>place)[0])
+        else:
+            item = element_at(place, x.dtype)
+        Py_INCREF(item)
+        PyList_SET_ITEM(made, i, item)
+        place += step
+    return made
 
 
 def scalar_bytes(value, DType dtype not None):

@@ -29,14 +29,24 @@ current_device = ContextVar("phalanx_device", default=None)
 cdef object _current_device = current_device
 cdef object _get_device = None
 cdef Device _default = None  # of the drivers of a host at one generation
-cdef object _default_host = None
-cdef object _default_generation = None
+cdef DriverSet _default_of = None
+cdef uint64_t _default_generation = 0
 
 
-def keep_default(Device device not None, object host not None, object generation):
-    """Remember the default device for as long as the plugin host stays at this generation."""
-    global _default, _default_host, _default_generation
-    _default, _default_host, _default_generation = device, host, generation
+cdef class DriverSet:
+    """What a plugin host is to those that remember a device of it.
+
+    Attributes:
+        generation: changes with the set of drivers, so that others drop what they remember.
+    """
+
+    cdef public uint64_t generation
+
+
+def keep_default(Device device not None, DriverSet drivers not None, uint64_t generation):
+    """Remember the default device for as long as the drivers stay at this generation."""
+    global _default, _default_of, _default_generation
+    _default, _default_of, _default_generation = device, drivers, generation
 
 
 cpdef Device plain_device(object device):
@@ -50,7 +60,7 @@ cpdef Device plain_device(object device):
         Py_DECREF(where)
         if where is not None:
             return <Device>where
-    if _default is not None and _default_host.generation == _default_generation:
+    if _default is not None and _default_of.generation == _default_generation:
         return _default
     if _get_device is None:
         from .discovery.devices import get_device
@@ -79,13 +89,25 @@ cdef int fill_new(Array out, object value, Stream s) except -1:
     if place == NULL:
         fill(out, value)
         return 0
-    write_scalar(place, value, out.dtype)
     size = out.count * out.dtype.itemsize
+    if type(value) is int and value == 0:
+        memset(place, 0, size)
+        return 0
+    write_scalar(place, value, out.dtype)
     done = out.dtype.itemsize
     while done < size:
         memcpy(place + done, place, min(done, size - done))
         done += min(done, size - done)
     return 0
+
+
+cdef bint _fills_unset = False
+
+
+def fill_unset(bint on):
+    """Say whether unset memory is filled with what tells, which is not the short way."""
+    global _fills_unset
+    _fills_unset = on
 
 
 def plain_array(shape, object value, object dtype, object device):
@@ -98,17 +120,19 @@ def plain_array(shape, object value, object dtype, object device):
     cdef Device where
     cdef Array out
     cdef Stream s
+    kind = type(value)
     where = plain_device(device)
-    if where is None:
+    if where is None or (value is None and _fills_unset):
         return None
-    if dtype is float or (dtype is None and type(value) is float):
+    if value is not None and kind is not int and kind is not float and kind is not bool:
+        return None
+    if dtype is float or (dtype is None and kind is float):
         dtype = default_float(where)
     elif dtype is None and value is not None:
-        dtype = <object>_dtypes[INT64 if type(value) is int else BOOL]
-    if type(dtype) is not DType or (
-            value is not None and type(value) not in (int, float, bool)):
+        dtype = <object>_dtypes[INT64 if kind is int else BOOL]
+    if type(dtype) is not DType:
         return None
-    if type(value) is float and (<DType>dtype).kind in "iub":
+    if kind is float and (<DType>dtype).kind in "iub":
         return None
     if (<DType>dtype).code == BOOL and value is not None and value not in (0, 1):
         return None  # refused elsewhere

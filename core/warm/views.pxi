@@ -30,7 +30,7 @@ cdef inline Array new_array(Device device, DType dtype, int ndim, const int64_t 
     for i in range(ndim - 1, -1, -1):
         a.t.shape[i] = shape[i]
         a.t.strides[i] = n
-        if shape[i] != 0 and n > _MAX_COUNT // shape[i]:
+        if (n | shape[i]) >> 29 and shape[i] and n > _MAX_COUNT // shape[i]:  # few need the quotient
             raise_too_large(device, dtype, ndim, shape)
         n *= shape[i]
     a.count = n
