@@ -126,7 +126,8 @@ def convolve(a: Array, v: Array, mode: str = "full") -> Array:
         mode: ``"full"`` gives all n + m - 1 sums, ``"same"`` the max(n, m) in the middle,
             ``"valid"`` those of whole overlaps.
 
-    A sum runs over the shorter array in the order of ``matmul``.
+    A sum runs over the shorter array in the order of ``matmul``. At the edges the longer one is
+    continued with zeros, so that an infinite or NaN element of the shorter one makes them NaN.
 
     Raises:
         DeviceMismatchError: the arrays lie on two devices.

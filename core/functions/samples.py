@@ -259,6 +259,8 @@ def interp(
         right: above the last one; without it the last sample.
         period: of the function; ``xp`` then need not ascend, ``left`` and ``right`` do not count.
 
+    Between an infinite sample and the next one it is NaN; NumPy continues the infinity there.
+
     Raises:
         TypeError: no arrays, complex places.
         ValueError: no samples, other than one axis, another number of samples than of places, a

@@ -32,7 +32,8 @@
         for (; k > GEMM_CHAIN; k -= 4 * GEMM_CHAIN, sums += 4, a += 4 * an, b += 4 * bn) {                      \
             const int last = (int)gemm_min(3, (k - 1) / GEMM_CHAIN);                                            \
             const int64_t shared = gemm_min(GEMM_CHAIN, k - last * GEMM_CHAIN);                                 \
-            T s[4] = {{0}};                                                                                     \
+            T s[4];                                                                                             \
+            memset(s, 0, sizeof(s));                                                                            \
             X##_chains(s, last, 0, shared, a, an, as, b, bn, bs);                                               \
             sums[last] = s[last];                                                                               \
             X##_chains(s, last - 1, shared, GEMM_CHAIN, a, an, as, b, bn, bs);                                  \
