@@ -11,7 +11,7 @@ from phalanx.conformance.reference.values import HostArray
 LONG = (65_549, 70_013, 139_277)
 LONGEST = 1_052_687
 #: Rows of bad pivots: what is left when a sort gives up is short, or it is long.
-BAD = (600, 1500)
+BAD = (400, 600, 1500)
 #: Of a row below 2048, a quicksort of this house takes the median of so many for a pivot.
 _SAMPLE = 16
 #: Its choice of them (kernels_cpu/src/sort/sort_quick.inc.h): numbers of a linear congruential
@@ -23,11 +23,12 @@ _ALIKE = 4
 _FAR = {"int32": 4 * 1_400_003, "int64": 4 * 6_000_000_000_000_011}
 
 
-def bad_pivots(name: str, n: int) -> HostArray:
+def bad_pivots(name: str, n: int, lanes: int = 0) -> HostArray:
     """Return a row (n,) of which each pivot leaves out a few elements: quicksort is quadratic.
 
     What is sampled becomes the least of what is left, up to the median, which is the pivot
-    (McIlroy 1999, A killer adversary for quicksort, with the samples known beforehand).
+    (McIlroy 1999, A killer adversary for quicksort, with the samples known beforehand). What is
+    left keeps its order, but that with ``lanes`` the first partition turns round that of vectors.
     """
     ranks = np.full(n, -1, np.int64)
     left, rank = np.arange(n), 0
@@ -39,7 +40,10 @@ def bad_pivots(name: str, n: int) -> HostArray:
             if ranks[place] < 0:
                 ranks[place], rank = rank, rank + 1
         pivot = ranks[low[_SAMPLE // 2]]
+        first = lanes and len(left) == n
         left = left[(ranks[left] < 0) | (ranks[left] >= pivot)]
+        if first:
+            left = left[np.argsort(-(left // lanes), kind="stable")]
     rest = np.flatnonzero(ranks < 0)
     ranks[rest] = np.arange(rank, n)[::-1]
     apart = _FAR[name] * (ranks // _ALIKE) + ranks % _ALIKE

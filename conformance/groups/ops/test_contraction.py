@@ -151,11 +151,12 @@ def exact(check: Check, rng: np.random.Generator) -> None:
 
 def dots(check: Check, rng: np.random.Generator) -> None:
     """One element of many steps, neighbours and not: small integers, whose sum is exact."""
-    row, column = _integers(check.name, (1, _DOT), rng), _integers(check.name, (_DOT, 1), rng)
-    row[:, 1::2] = 0  # in halves, too
-    for names in (("contiguous",), ("strided", "contiguous"), ("contiguous", "strided")):
-        want = _exactly(check.name, _wide(row) @ _wide(column))
-        check.run(f"{' times '.join(names)} of {_DOT}", (row, column), (), names, want=want)
+    for steps in (77, _DOT):
+        row, column = (_integers(check.name, shape, rng) for shape in ((1, steps), (steps, 1)))
+        row[:, 1::2] = 0  # in halves, too
+        for names in (("contiguous",), ("strided", "contiguous"), ("contiguous", "strided")):
+            want = _exactly(check.name, _wide(row) @ _wide(column))
+            check.run(f"{' times '.join(names)} of {steps}", (row, column), (), names, want=want)
     one = np.broadcast_to(column[1:2], column.shape)
     arrays = [
         place(check.case.device, row, check.name, "contiguous").array,

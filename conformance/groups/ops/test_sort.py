@@ -10,7 +10,7 @@ from phalanx.conformance.groups.ops.sort_data import BAD, LONG, LONGEST, bad_piv
 from phalanx.conformance.groups.ops.structured_check import NAMES, Check
 from phalanx.conformance.groups.ops.structured_data import rows
 from phalanx.conformance.overloads import Overload, overloads
-from phalanx.conformance.reference.formats import FORMATS
+from phalanx.conformance.reference.formats import FORMATS, host_dtype
 from phalanx.conformance.reference.order import in_order
 from phalanx.conformance.reference.values import HostArray, not_numbers, special_values, wild_values
 from phalanx.optable import Structure
@@ -24,6 +24,8 @@ _BAD = {("sort", "int32"), ("sort", "int64"), ("argsort", "int32")}
 
 #: Rows that fill what kernels have beside them for short ones.
 _FULL = (64, 128, 256, 512, 1024)
+#: Bytes of the codes by which shorter keys are sorted, and more of them than lie on a stack.
+_CODE, _LONG_ROW = 4, 3000
 #: Values of a table whose places need more than 16 bits.
 _LONG_TABLE = 70_001
 #: More than 2**18 elements of 16 bits, which are sorted by counting each value.
@@ -63,9 +65,15 @@ def _hard(check: Check, rng: np.random.Generator) -> None:
     for number, n in enumerate(lengths):
         x = wild_values(check.name, n, rng)
         check.run(f"a row of {n}", (x,), (number % 2,))
+    width = host_dtype(check.name).itemsize
+    if check.overload.op == "sort" and width < _CODE:
+        # where codes would lie as far apart as the elements of the result do
+        x = wild_values(check.name, _LONG_ROW * _CODE // width, rng).reshape(-1, _LONG_ROW)
+        check.run("rows whose elements take turns", (x,), (0,), ("contiguous",), "transposed")
     for n in BAD if subject in _BAD else ():
         x = bad_pivots(check.name, n)
-        check.run(f"bad pivots, {n}", (np.stack([x, x[::-1]]),), (0,))
+        others = [bad_pivots(check.name, n, lanes) for lanes in (4, 8)]
+        check.run(f"bad pivots, {n}", (np.stack([x, x[::-1], *others]),), (0,))
 
 
 @pytest.mark.parametrize("overload", overloads(Structure.SEARCH), ids=str)
