@@ -172,16 +172,23 @@ def middle_axis(check: Check, rng: np.random.Generator) -> None:
 
 
 def one_element_operands(check: Check, rng: np.random.Generator) -> None:
-    """One operand is an array of no axes, the others have one."""
+    """One operand is an array of no axes, the others have one; the last of them is strided, too."""
     for number in range(len(check.overload.inputs)):
         places = line_of_table(check, number)
         if places.ndim == 0:
             continue
-        inputs = [
-            check.operand(i, places.flat[0] if i == number else places, "offset").array
-            for i in range(len(check.overload.inputs))
-        ]
-        check.run(f"operand {number} of one element", inputs, places, "contiguous")
+        last = len(check.overload.inputs) - 1
+        for layout in ("offset", "strided"):
+            inputs = [
+                check.operand(
+                    i,
+                    places.flat[0] if i == number else places,
+                    layout if i == last else "offset",
+                ).array
+                for i in range(last + 1)
+            ]
+            label = f"operand {number} of one element, the last one {layout}"
+            check.run(label, inputs, places, "contiguous")
     same = np.full((5, 13), int(rng.integers(check.data.size)))
     inputs = [
         broadcast(check.case.device, check.data.operands[i][same[:1, :1]], same.shape, name)

@@ -122,6 +122,10 @@ def _sizes(check: Check, rng: np.random.Generator, params: tuple[int, ...]) -> N
         if check.overload.op not in ("cholesky", "triangular_solve"):
             args[-1][..., 0] *= args[-1].dtype.type(2.0**exponent)
             check.run(f"a column times 2^{exponent}", args, params)
+        if check.overload.op == "schur":
+            large = 2.0 ** abs(exponent)
+            x = np.array([[[1 / large, 1 / large], [large, 3 / large]]]).astype(args[0].dtype)
+            check.run(f"2^{exponent} beside its inverse", (x,))
 
 
 def _not_read(check: Check, rng: np.random.Generator) -> None:

@@ -81,6 +81,13 @@ def test_random(case: Case, overload: Overload) -> None:
             ends = tuple(np.array(v).view(host_dtype(check.name)) for v in both)
             _run(check, ends, random_params(rng), 66, "contiguous")
     if overload.op in TRIED:
+        if len(overload.inputs) == 2:
+            for shapes in (((), (70,)), ((70,), ())):
+                ends = tuple(
+                    np.asarray(values).astype(host_dtype(check.name))
+                    for values in (rng.integers(1, 30, shapes[0]), rng.random(shapes[1]))
+                )
+                _run(check, ends, random_params(rng), 70, "contiguous")
         for values in _CORNERS[overload.op]:
             columns = zip(*values, strict=True)
             ends = tuple(np.array(column, host_dtype(check.name)) for column in columns)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import time
 
@@ -145,6 +146,9 @@ def test_elapsed_time(case: Case) -> None:
     elapsed = begin.elapsed_time(end)
     assert 0 <= elapsed <= host * 1.05 + 0.005, f"{elapsed} s elapsed within {host} s of the host"
     assert elapsed >= host / 50, f"only {elapsed} s elapsed within {host} s of continuous work"
+    with contextlib.suppress(px.PhalanxError, ValueError):
+        back = end.elapsed_time(begin)
+        assert back <= 0, f"{back} s from the later event to the earlier one"
 
 
 def test_elapsed_time_adds_up(case: Case) -> None:
