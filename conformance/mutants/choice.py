@@ -175,8 +175,9 @@ class Chooser:
         others = self.same.get(overload, []) if overload else []
         return [case, *(other for other in others if other != case)]
 
-    def choice(self, mutant: Mutant) -> Choice | None:
+    def choice(self, mutant: Mutant, *, again: bool = False) -> Choice | None:
         """Return the cases whose programs a mutant changes, ``None`` if it changes none."""
+        del again  # each program has all of a text
         cases = self.cases_of(mutant)
         return Choice(mutant, cases, Change(mutant.to_dict())) if cases else None
 

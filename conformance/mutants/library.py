@@ -19,8 +19,8 @@ from .tracing import TRACER, functions_of, qualified
 
 #: As fast to compile as it gets with kernels that take no longer than the suite can wait.
 _OPTIMISATION = "-O1"
-#: A file that many objects have is changed in so many of them, the smallest: others would take
-#: long to compile, and the suite has to see this, too.
+#: A file that many objects have is changed in so many of them first, the smallest: others take long
+#: to compile, and mostly the suite sees this, too.
 _CHANGED = 2
 #: Calls at the beginnings of functions, but not in those of single numbers: intrinsics, scalars.
 _TRACED = (
@@ -140,22 +140,25 @@ class Workshop:
             raise ValueError(f"the tracer does not compile: {_first_error(done.stderr)}")
         return self.link([*objects, self.path("tracer.o")], "traced")
 
-    def build(self, mutant: Mutant) -> Built:
-        """Return the library of a mutant; the next one takes its place."""
+    def build(self, mutant: Mutant, *, everywhere: bool) -> Built:
+        """Return the library of a mutant; the next one takes its place.
+
+        Unless it is to be ``everywhere``, it is in the smallest of many objects alone.
+        """
         path = self.path(mutant.text)
         right = path.read_text("utf-8")
         path.write_text(mutant.file, "utf-8")
         try:
-            return self._changed(mutant.text)
+            return self._changed(mutant.text, len(self.units) if everywhere else _CHANGED)
         finally:
             path.write_text(right, "utf-8")
 
-    def _changed(self, file: str) -> Built:
+    def _changed(self, file: str, most: int) -> Built:
         functions: set[str] = set()
         changed: dict[str, Path] = {}
         having = {name: unit for name, unit in self.units.items() if file in unit.files}
         for name, unit in sorted(having.items(), key=lambda one: one[1].size):
-            if len(changed) == _CHANGED:
+            if len(changed) == most:
                 break
             try:
                 text = unit.preprocess()

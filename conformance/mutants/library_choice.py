@@ -47,9 +47,12 @@ class LibraryChooser:
         """Yield all mutants in the order of the seed: of each file one, then another, ..."""
         return evenly([of_file(name) for name in library_files()], self.seed)
 
-    def choice(self, mutant: Mutant) -> Choice | None:
-        """Build a mutant; ``None`` if all of its objects are those of the original."""
-        built = self.shop.build(mutant)
+    def choice(self, mutant: Mutant, *, again: bool = False) -> Choice | None:
+        """Build a mutant; ``None`` if all of its objects are those of the original.
+
+        One that is tried ``again`` is changed in all of them.
+        """
+        built = self.shop.build(mutant, everywhere=again)
         if built.message:
             return Choice(mutant, (), Change(), built.message)
         if built.path is None:

@@ -46,8 +46,11 @@ class Source(Protocol):
     def candidates(self) -> Iterator[Mutant]:
         """Yield all of them."""
 
-    def choice(self, mutant: Mutant) -> Choice | None:
-        """Return the cases that can see one, ``None`` if it changes nothing that runs."""
+    def choice(self, mutant: Mutant, *, again: bool = False) -> Choice | None:
+        """Return the cases that can see one, ``None`` if it changes nothing that runs.
+
+        One that is tried ``again``, as it is named, may take longer.
+        """
 
 
 def run_mutants(
@@ -105,7 +108,7 @@ def run_mutants(
             if of and not any(fnmatchcase(mutant.text, pattern) for pattern in of):
                 continue
             if names or mutant not in journal:
-                choice = source.choice(mutant)
+                choice = source.choice(mutant, again=bool(names))
                 tried = None
                 if choice is not None:
                     tried = try_mutant(crew, source, choice, quick=quick, run_limit=run_limit)

@@ -30,6 +30,11 @@ _OPERANDS: dict[tuple[str, str], tuple[str, ...]] = {
         "3ff0000000000000 0000000000000000 3ff0000000000000 0000000000000000 "
         "3ff0000000000000 0000000000000000",
     ),
+    # the low part of the logarithm's first quotient in more digits than float32 has
+    ("pow", "float64"): (
+        "3ff6685390e24eb7 3ec2dae009289e73",
+        "c0154021d293c54d 403a70079010970c",
+    ),
     # the remainder of the first guess in more digits than float32 has
     ("cbrt", "float64"): (
         "bffbd5aef438b9bb c0900ef87c0fdd04 403c00012b129d60 5a981decc62154dc c056000002eecce1 "

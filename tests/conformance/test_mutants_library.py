@@ -210,3 +210,15 @@ def test_a_run(tmp_path: Path) -> None:
     assert sum(trial.killed for trial in found.trials) >= 4
     lines = (tmp_path / "trials.jsonl").read_text().splitlines()
     assert sum("unused" not in json.loads(line) for line in lines) == 8
+
+
+@pytest.mark.exhaustive
+@pytest.mark.timeout(1200)
+def test_a_header_is_changed_in_few_objects_or_in_all(tmp_path: Path) -> None:
+    """What is tried again is in every object that has the line."""
+    isa = best_library().path.name.partition(".")[0].removeprefix("_cpu_")
+    shop = Workshop(tmp_path, isa)
+    mutants = (m for m in of_file("core/scalar/real_common.h") if m.operator == "sum")
+    found = ((m, shop.build(m, everywhere=False)) for m in mutants)
+    mutant, few = next((m, built) for m, built in found if built.path is not None)
+    assert 0 < len(few.functions) < len(shop.build(mutant, everywhere=True).functions)
