@@ -157,13 +157,13 @@ def dots(check: Check, rng: np.random.Generator) -> None:
         for names in (("contiguous",), ("strided", "contiguous"), ("contiguous", "strided")):
             want = _exactly(check.name, _wide(row) @ _wide(column))
             check.run(f"{' times '.join(names)} of {steps}", (row, column), (), names, want=want)
-    one = np.broadcast_to(column[1:2], column.shape)
-    arrays = [
-        place(check.case.device, row, check.name, "contiguous").array,
-        broadcast(check.case.device, column[1:2], column.shape, check.name),
-    ]
-    want = _exactly(check.name, _wide(row) @ _wide(one))
-    check.run_arrays(f"{_DOT} times one", arrays, (row, one), (), "contiguous", want)
+        one = np.broadcast_to(column[1:2], column.shape)
+        arrays = [
+            place(check.case.device, row, check.name, "contiguous").array,
+            broadcast(check.case.device, column[1:2], column.shape, check.name),
+        ]
+        want = _exactly(check.name, _wide(row) @ _wide(one))
+        check.run_arrays(f"{steps} times one", arrays, (row, one), (), "contiguous", want)
 
 
 def _exactly(name: str, product: HostArray) -> Only:

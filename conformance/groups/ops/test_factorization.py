@@ -88,6 +88,11 @@ def test_special_factorization(case: Case, overload: Overload) -> None:
         for n in (3, 4, 7):
             turn = np.roll(np.eye(n), 1, axis=0)[None].astype(zeros[0].dtype)
             check.run(f"turn of {n}", (turn,), params)
+    if overload.op == "schur":
+        for label, matrix in _SHIFTS.items():
+            x = np.array([matrix])
+            x = x if zeros[0].dtype.kind == "c" else x.real
+            check.run(label, (x.astype(zeros[0].dtype),))
     _sizes(check, rng, params)
     for value in (np.nan, np.inf, -np.inf, -0.0):
         if np.isinf(value) and overload.op in _OPEN_FOR:
@@ -101,6 +106,12 @@ def test_special_factorization(case: Case, overload: Overload) -> None:
     _not_read(check, rng)
     case.finish()
 
+
+#: The last two rows decide the first shift: both eigenvalues are as near, their root is imaginary.
+_SHIFTS = {
+    "shifts as near": [[4, 1, 2], [1, 1, 3], [0, 2, 1]],
+    "an imaginary root": [[4, 1, 1j], [1, 0, 1], [0, 3j, 0]],
+}
 
 #: A permutation that moves each row by one has all eigenvalues on the unit circle: iterations whose
 #: shift is 0 go round for ever, and all that is left of a column is its last element.

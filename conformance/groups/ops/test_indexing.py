@@ -38,7 +38,9 @@ def test_wrap_index(case: Case, overload: Overload) -> None:
         places[:4] = [0, -1, extent - 1, -extent]
         for name in NAMES:
             shape = ((300,), (3, 100))[number % 2]
-            check.run(f"{name} {shape}", (places.reshape(shape),), (extent, stride), (name,), name)
+            for to in dict.fromkeys((name, "contiguous")):
+                label = f"{name} {shape} to {to}"
+                check.run(label, (places.reshape(shape),), (extent, stride), (name,), to)
     for n in [0, *check.sizes(rng, (1, 65, 4097)), check.large]:
         check.run(f"{n} indices", (rng.integers(-5, 5, n),), (5, 2), ("offset",), "strided")
     check.run("one index", (np.array(-2),), (5, 2))
