@@ -294,7 +294,7 @@ def _fourier(overload: Overload, rng: np.random.Generator, quick: bool) -> Itera
 def _contraction(overload: Overload, rng: np.random.Generator, quick: bool) -> Iterator[Call]:
     name = overload.inputs[0]
     sizes: tuple[tuple[Shape, int, int, int], ...] = (((), 5, 7, 9), ((), 33, 65, 17))
-    sizes = (*sizes, ((), 9, 1100, 17), ((4,), 1, 30, 1), ((5,), 1, 30, 1))
+    sizes = (*sizes, ((), 9, 1100, 17), ((), 41, 70, 1), ((4,), 1, 30, 1), ((5,), 1, 30, 1))
     if not quick:
         sizes = (*sizes, ((), 1, 300, 1), ((3,), 16, 40, 24), ((), 130, 70, 129), ((2,), 1, 1, 5))
     for batch, m, k, n in sizes:

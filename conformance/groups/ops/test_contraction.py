@@ -38,8 +38,8 @@ _LARGE = (
 )
 #: One element from four blocks of the order of evaluation at once, and from what is left of them.
 _DOT = 4 * 4096 + 4101
-#: More than a block of the order of evaluation (docs/ops.md: 4096) along k, and tiles both ways.
-_DEEP = (27, 4099, 101)
+#: Three blocks of the order of evaluation (docs/ops.md: 4096) along k, and tiles both ways.
+_DEEP = (27, 8195, 101)
 
 
 @pytest.mark.parametrize("overload", overloads(Structure.CONTRACTION), ids=str)
