@@ -36,6 +36,8 @@ _LARGE = (
     (1, 4097, 3),
     (300, 3, 257),
 )
+#: More rows, or columns, than a block of the result has.
+_BLOCKS = ((4101, 2, 9), (9, 2, 4101))
 #: One element from four blocks of the order of evaluation at once, and from what is left of them.
 _DOT = 4 * 4096 + 4101
 #: Three blocks of the order of evaluation (docs/ops.md: 4096) along k, and tiles both ways.
@@ -142,7 +144,7 @@ def exact(check: Check, rng: np.random.Generator) -> None:
     large = [_LARGE[0], _LARGE[int(rng.integers(1, len(_LARGE)))]] if check.case.quick else _LARGE
     if not check.case.quick and check.name in ("float32", "float64", "int8", "complex128"):
         large = (*large, (513, 515, 514), (1025, 70, 1027))
-    for number, (m, k, n) in enumerate((*large, _DEEP)):
+    for number, (m, k, n) in enumerate((*large, _DEEP, *_BLOCKS)):
         a, b = _integers(check.name, (m, k), rng), _integers(check.name, (k, n), rng)
         want = _exactly(check.name, _wide(a) @ _wide(b))
         names = ("contiguous", "transposed") if number % 2 else ("contiguous",)

@@ -23,6 +23,8 @@ LARGE, LARGE_QUICK = 2**20 + 3, 70_001
 #: How many arrangements each overload meets in a quick run: a fault that many kernels share is met
 #: by one of them, and a device that compiles at first use is not kept busy for an hour.
 QUICK_ARRANGEMENTS = 2
+#: Elements of a line beside one element.
+_LINE = 3001
 #: The part of those with long axes among them that try them.
 LONG_AXES_QUICK = 0.3
 
@@ -177,6 +179,7 @@ def one_element_operands(check: Check, rng: np.random.Generator) -> None:
         places = line_of_table(check, number)
         if places.ndim == 0:
             continue
+        places = np.resize(places, _LINE)
         last = len(check.overload.inputs) - 1
         for layout in ("offset", "strided"):
             inputs = [

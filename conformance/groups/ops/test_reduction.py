@@ -42,6 +42,8 @@ def test_reduction(case: Case, overload: Overload) -> None:
         blocks(check, along)
     two_apart(check, along)
     windows(check, along)
+    for n in (6, 16):
+        check.run(f"many short rows of {n}", (along.rows(1100, n),))
     if overload.op in _TERMS:
         narrow_terms(check)
     if overload.op == "count_nonzero":
