@@ -460,7 +460,10 @@ class OpenDevice(ABC):
     # Capability.EVENT_TIMING
 
     def event_elapsed(self, begin: Any, end: Any) -> float:
-        """Return the seconds between two recorded and passed events of one device."""
+        """Return the seconds between two recorded and passed events of one device.
+
+        Where the second was passed first, they are negative, or it is an error.
+        """
         raise NotImplementedError
 
     # Capability.TRIM
