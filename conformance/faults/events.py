@@ -175,6 +175,14 @@ class ElapsedInMilliseconds(SoundDevice):
 
 
 @driver_fault("runtime")
+class ElapsedWithoutSign(SoundDevice):
+    """From an event to an earlier one time passes as it does forwards."""
+
+    def event_elapsed(self, begin: EventHandle, end: EventHandle) -> float:
+        return abs(super().event_elapsed(begin, end))
+
+
+@driver_fault("runtime")
 class ElapsedInClockTicks(SoundDevice):
     """The time between two events comes in ticks of 38.4 MHz that are taken for nanoseconds."""
 
