@@ -127,7 +127,7 @@ def run_python(
         env={**kept, "PYTHONPATH": entries, "PHALANX_PROBE": "0", **env},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=280,
         check=False,
     )
 
