@@ -18,6 +18,15 @@ class WaitDoesNothing(SoundDevice):
 
 
 @driver_fault("runtime")
+class WaitBlocksTheHost(SoundDevice):
+    """A stream waits for an event by having the host wait for it."""
+
+    def stream_wait_event(self, handle: Worker | None, event: EventHandle) -> None:
+        if event.marker is not None:
+            event.marker.wait(None, "an event")
+
+
+@driver_fault("runtime")
 class WaitForgetsSecondEvent(SoundDevice):
     """A stream waits for the first event only, of two it is told to wait for in a row."""
 

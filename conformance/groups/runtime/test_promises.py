@@ -87,6 +87,29 @@ def _busy(case: Case, seconds: float, *, asks: bool = True) -> px.Stream:
     return stream
 
 
+def test_a_stream_waits_without_the_host(case: Case) -> None:
+    """To let a stream wait for an event does not block until the event is passed."""
+    if not case.device.has_streams:
+        pytest.skip("the device has no streams of its own")
+    opened = case.device.ensure_open()
+    waiting = px.Stream(case.device)
+    blocked = 0
+    for seconds in (0.02, 0.02, 0.05, 0.1, 0.2):
+        event = _busy(case, seconds).record()
+        if event.query():
+            continue
+        opened.stream_wait_event(waiting.handle, event.handle)
+        if not event.query():
+            break
+        blocked += 1
+    else:
+        if blocked < 3:
+            pytest.skip("the device is too fast for this case")
+        pytest.fail(f"{blocked} calls of stream_wait_event blocked until the event was passed")
+    waiting.synchronize()
+    assert event.query(), "a stream did not wait for an event"
+
+
 @pytest.mark.parametrize("waits", ["stream", "event"])
 def test_timeout_is_in_seconds(case: Case, waits: str) -> None:
     """A wait of a minute does not give up early, one of a hundredth of a second not late."""
