@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import PurePosixPath
 
 from .overloads import Overload
@@ -16,7 +17,12 @@ _OVERLOAD = re.compile(r"(\w+)\(([\w,]*)\)->([\w,]*)")
 
 def group_of(node: str) -> str:
     """Return the group of a pytest node: the folder of ours, or ``vendor``."""
-    folders = PurePosixPath(node.partition("::")[0].replace("\\", "/")).parts[:-1]
+    return _group_of_file(node.partition("::")[0])
+
+
+@cache
+def _group_of_file(path: str) -> str:
+    folders = PurePosixPath(path.replace("\\", "/")).parts[:-1]
     return folders[-1] if len(folders) > 1 and folders[-2] == "groups" else VENDOR
 
 

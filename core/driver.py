@@ -415,7 +415,10 @@ class OpenDevice(ABC):
         raise NotImplementedError
 
     def stream_wait_event(self, handle: Any, event: Any) -> None:
-        """Let later work of the stream wait for an event; a stream that runs inline blocks."""
+        """Let later work of the stream wait for an event.
+
+        It does not block the host, unless the stream runs inline.
+        """
         raise NotImplementedError
 
     def event_create(self, timed: bool) -> Any:

@@ -14,6 +14,8 @@ from .ulp import WIDE, WIDE_BITS, unit
 from .values import HostArray
 
 _MASK = (1 << 32) - 1
+#: How many blocks an element has for its tries.
+TRIES = 32
 #: Leading bits of a word that make a number in [0, 1).
 _DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 #: Largest errors of standard numbers in ulp before they are rounded to float16 or bfloat16.
@@ -52,6 +54,32 @@ def words(key: int, stream: int, position: int, count: int) -> list[int]:
     return made
 
 
+class Words:
+    """The blocks of the elements of an array, `TRIES` each."""
+
+    def __init__(self, key: int, stream: int, position: int) -> None:
+        self._key = (key % 2**32, key % 2**64 >> 32)
+        self._stream = (stream % 2**32, stream % 2**64 >> 32)
+        self._position = position
+
+    def block(self, elements: HostArray, i: int) -> tuple[HostArray, ...]:
+        """Return the four words of 32 bits for try ``i`` of each element."""
+        at = elements.astype(np.uint64) * np.uint64(TRIES)
+        at += np.uint64((self._position + i) % 2**64)
+        low, high = (np.full_like(at, word) for word in self._stream)
+        return block((at & np.uint64(_MASK), at >> np.uint64(32), low, high), self._key)
+
+    def long(self, elements: HostArray, i: int) -> tuple[HostArray, HostArray]:
+        """Return the two words of 64 bits."""
+        a, b, c, d = self.block(elements, i)
+        return joined(a, b), joined(c, d)
+
+
+def joined(low: HostArray, high: HostArray) -> HostArray:
+    """Return words of 64 bits."""
+    return np.asarray(low | high << np.uint64(32))
+
+
 def random_numbers(
     op: str, args: tuple[HostArray, ...], to: str, params: tuple[int, ...]
 ) -> Expectation:
@@ -66,10 +94,10 @@ def random_numbers(
     if op == "random_uniform":
         return _uniform(np.array(bits[:count], np.uint64), first, second, to)
     if op == "random_exponential":
-        u = _unit(np.array(bits[:count], np.uint64), to)
+        u = unit_interval(np.array(bits[:count], np.uint64), to)
         return _scaled(op, 0 - np.log(u), np.zeros((), first.dtype), first, to)
     if op == "random_normal":
-        made = _normal(np.array(bits[: count + count % 2], np.uint64), to)[:count]
+        made = standard_normal(np.array(bits[: count + count % 2], np.uint64), to)[:count]
         return _scaled(op, made, first, second, to)
     if op == "random_bits":
         return Only(np.array([b & int(first) for b in bits[:count]], np.uint64).astype(to))
@@ -90,7 +118,8 @@ def _uniform(bits: HostArray, low: HostArray, span: HostArray, to: str) -> Expec
     return _near(product + shift, _slack(product, shift), to)
 
 
-def _unit(bits: HostArray, to: str) -> HostArray:
+def unit_interval(bits: HostArray, to: str) -> HostArray:
+    """Return the numbers in the middle of the cells of (0, 1) that words are in."""
     if to == "float64":
         middle = np.ldexp((bits >> np.uint64(11)).astype(WIDE) + 0.5, -53)
         return middle.astype(np.float64).astype(WIDE)
@@ -98,17 +127,19 @@ def _unit(bits: HostArray, to: str) -> HostArray:
     return middle.astype(np.float32).astype(WIDE)
 
 
-def _normal(bits: HostArray, to: str) -> HostArray:
-    """Pairs r cos(a), r sin(a); a is quarters of a turn and a rest in the middle of its cell."""
+def standard_normal(bits: HostArray, to: str) -> HostArray:
+    """Return pairs r cos(a), r sin(a), flat, of a word for each r and one behind it for its a.
+
+    The angle is quarters of a turn and a rest in the middle of its cell.
+    """
     width, digits = (64, 54) if to == "float64" else (32, 26)
-    radius = np.sqrt(-2 * np.log(_unit(bits[0::2], to)))
-    parts = []
-    for b in bits[1::2].tolist():
-        quarter, rest = divmod((b + 2 ** (width - 3)) % 2**width, 2 ** (width - 2))
-        parts.append((quarter, rest // 2 ** (width - digits) - 2 ** (digits - 3)))
-    quarters = np.array([q for q, _ in parts], int)
+    radius = np.sqrt(-2 * np.log(unit_interval(bits[0::2], to)))
+    turned = bits[1::2].astype(np.uint64) + np.uint64(1 << width - 3)
+    turned &= np.uint64((1 << width) - 1)
+    quarters = (turned >> np.uint64(width - 2)).astype(int)
+    cells = (turned >> np.uint64(width - digits)).astype(int) % (1 << digits - 2)
     turn = 8 * np.arctan(WIDE(1))
-    rest = np.ldexp((np.array([r for _, r in parts], WIDE) + 0.5) * turn, -digits)
+    rest = np.ldexp(((cells - (1 << digits - 3)).astype(WIDE) + 0.5) * turn, -digits)
     sides = np.array([np.cos(rest), np.sin(rest), -np.cos(rest), -np.sin(rest)])
     place = np.arange(quarters.size)
     x, y = sides[-quarters % 4, place], sides[(1 - quarters) % 4, place]
