@@ -47,7 +47,7 @@ class _Hat:
 
 
 class Counts:
-    """Counts that are still sought, found and certain, or found and open; -1 where none is."""
+    """Counts of an array of elements, and which are certain; -1 where parameters allow none."""
 
     def __init__(self, words: Words, count: int) -> None:
         self._words = words

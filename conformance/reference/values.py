@@ -44,6 +44,19 @@ def special_values(name: str) -> HostArray:
     return np.array(sorted(values), dtype)
 
 
+def few_special_values(name: str) -> HostArray:
+    """Return the corners of a dtype (k,), k < 26, of which all combinations of three are taken."""
+    if name in FORMATS:
+        digits, least, greatest = FORMATS[name]
+        top = (2.0 - 2.0 ** (1 - digits)) * 2.0**greatest
+        sizes = [0.0, 2.0 ** (least - digits + 1), 2.0**least, 1.0, 1.5, top, np.inf]
+        return np.array([*sizes, *(-s for s in sizes), np.nan]).astype(host_dtype(name))
+    if name in PARTS:
+        parts = np.array([0.0, -0.0, 1.0, -np.inf, np.nan])
+        return pairs(parts, parts, name)
+    return special_values(name)
+
+
 def pairs(real: HostArray, imag: HostArray, name: str) -> HostArray:
     """Return all combinations (m * n,) of real (m,) and imaginary parts (n,) as complex numbers."""
     result = np.empty((len(real), len(imag)), host_dtype(name))

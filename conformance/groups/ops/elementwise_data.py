@@ -17,6 +17,7 @@ from phalanx.conformance.reference.values import (
     conversion_corners,
     every_interval,
     every_value,
+    few_special_values,
     hard_values,
     ordinary_values,
     pairs,
@@ -69,6 +70,8 @@ def data_of(overload: Overload, rng: np.random.Generator, quick: bool, flush: bo
     kinds = (ordinary_values,) if _is_costly(overload) else (any_bits, wild_values, ordinary_values)
     sections += [[kind(name, count, rng) for name in overload.inputs] for kind in kinds]
     sections.append(hard_values(overload.op, overload.inputs, 2 * count, rng))
+    if overload.inputs[-1] in PARTS and not _is_costly(overload):
+        sections.append(_subnormal_parts(overload, rng))
     if overload.op in ("multiply", "divide") and _is_costly(overload):
         sections.append(_mixed(overload, rng, 300 if quick else 1200))
         sections.append(_beside_infinity(overload))
@@ -144,6 +147,20 @@ def _equal(overload: Overload, rng: np.random.Generator) -> list[HostArray]:
     ]
 
 
+def _subnormal_parts(overload: Overload, rng: np.random.Generator) -> list[HostArray]:
+    """Return complex numbers with subnormal parts, beside others and the same ones."""
+    digits, least, greatest = FORMATS[PARTS[overload.inputs[-1]]]
+    least_one = 2.0 ** (least - digits + 1)
+    parts = np.array([0.0, least_one, -3 * least_one, 2.0**least, -1.0, 2.0**greatest])
+    values = pairs(parts, parts, overload.inputs[-1])
+    return [
+        values[rng.permutation(values.size)]
+        if name in PARTS
+        else ordinary_values(name, values.size, rng)
+        for name in overload.inputs
+    ]
+
+
 def _mixed(overload: Overload, rng: np.random.Generator, count: int) -> list[HostArray]:
     """Return some of all pairs of special values: infinities with a NaN, and zeros."""
     columns = combined([special_values(name) for name in overload.inputs])
@@ -184,7 +201,9 @@ def _corners(overload: Overload, quick: bool) -> list[HostArray]:
         if name == "float64":
             values = np.concatenate([values, _LIMITS, -_LIMITS])
         return [values]
+    if len(overload.inputs) == 3:
+        return combined([few_special_values(n) for n in overload.inputs])
     columns = [special_values(n) for n in overload.inputs]
-    if len(columns) == 3 or (name in PARTS and _is_costly(overload)):
+    if name in PARTS and _is_costly(overload):
         columns = [c[:: max(1, len(c) // 12)] for c in columns]
     return combined(columns)

@@ -26,6 +26,8 @@ _THIN = (
     *((161, 9, 1), (1, 6, 131), (521, 7, 1), (1, 7, 521), (1, 1, 521), (1, 521, 1)),
     *((1, 70, 41), (41, 70, 1)),
 )
+#: Extents without a rest in tiles of 16, for which a device may have other units.
+_WHOLE = ((16, 32, 48), (64, 128, 64))
 _EMPTY = ((0, 3, 4), (3, 4, 0), (3, 0, 4), (0, 0, 0))
 #: Products of small integers, which are exact in every order, so their reference is cheap.
 _LARGE = (
@@ -36,8 +38,8 @@ _LARGE = (
     (1, 4097, 3),
     (300, 3, 257),
 )
-#: More rows, or columns, than a block of the result has.
-_BLOCKS = ((4101, 2, 9), (9, 2, 4101))
+#: More rows, or columns, than a block of the result has, and of each extent more than 16 bits count.
+_BLOCKS = ((4101, 2, 9), (9, 2, 4101), (65_541, 2, 3), (3, 2, 65_541), (2, 65_541, 3))
 #: One element from four blocks of the order of evaluation at once, and from what is left of them.
 _DOT = 4 * 4096 + 4101
 #: Three blocks of the order of evaluation (docs/ops.md: 4096) along k, and tiles both ways.
@@ -57,6 +59,8 @@ def test_contraction(case: Case, overload: Overload) -> None:
     if check.name in FORMATS:
         specials(check, rng)
         cancelling(check)
+    elif check.name not in PARTS:
+        whole_numbers(check, rng)
     case.finish()
 
 
@@ -80,7 +84,8 @@ def _run(
 def sizes(check: Check, rng: np.random.Generator) -> None:
     """Small matrices and those of no elements; with k = 0 the product is zero."""
     small = rng.permutation(_SMALL)[:3].tolist() if check.case.quick else _SMALL
-    for m, k, n in [*small, (5, 67, 6), *_EMPTY]:
+    whole = _WHOLE[:1] if check.case.quick else _WHOLE
+    for m, k, n in [*small, (5, 67, 6), *whole, *_EMPTY]:
         _run(check, (), m, k, n, rng)
     for m, k, n in _THIN:
         for name in ("contiguous", "transposed"):
@@ -93,6 +98,14 @@ def cancelling(check: Check) -> None:
     kind = host_dtype(check.name)
     a, b = np.array([[large, 1, -large]], kind), np.array([[large], [1], [large]], kind)
     check.run("terms that cancel", (a, b))
+
+
+def whole_numbers(check: Check, rng: np.random.Generator) -> None:
+    """Sums within the dtype that no floating-point number of its size is."""
+    kind = host_dtype(check.name)
+    half = 2 ** (np.iinfo(kind).bits // 2 - 2)
+    a, b = (rng.integers(half // 2, half, shape).astype(kind) for shape in ((5, 3), (3, 4)))
+    check.run("factors of half the bits", (a, b))
 
 
 def layouts(check: Check, rng: np.random.Generator) -> None:
@@ -113,9 +126,13 @@ def stacks(check: Check, rng: np.random.Generator) -> None:
     _run(check, (2, 4), 3, 2, 3, rng, "mixed", "transposed")
     if not check.case.quick:
         _run(check, (70,), 2, 3, 2, rng, "mixed")
-        _run(check, (65_537,), 1, 2, 1, rng)
+    a, b = (_integers(check.name, (65_537, *shape), rng) for shape in ((1, 2), (2, 1)))
+    check.run("many in a stack", (a, b), want=_exactly(check.name, _wide(a) @ _wide(b)))
     _run(check, (257,), 2, 1, 3, rng, "padded")
-    for shapes in (((4, 6), (3, 6, 5)), ((3, 4, 6), (6, 5)), ((2, 1, 4, 6), (1, 4, 6, 5))):
+    for shapes in (
+        *(((4, 6), (3, 6, 5)), ((3, 4, 6), (6, 5)), ((2, 1, 4, 6), (1, 4, 6, 5))),
+        *(((5, 5), (3, 5, 5)), ((3, 5, 5), (5, 5))),
+    ):
         batch = np.broadcast_shapes(*(s[:-2] for s in shapes))
         parts = [_operand(check.name, shape, rng) for shape in shapes]
         args = tuple(np.broadcast_to(x, (*batch, *x.shape[-2:])).copy() for x in parts)

@@ -40,6 +40,8 @@ def test_reduction(case: Case, overload: Overload) -> None:
         along.large(MANY_BLOCKS)
     if check.name in _BLOCKS or not case.quick:
         blocks(check, along)
+    if overload.op in ("max", "min", "argmax", "argmin"):
+        far_extreme(check)
     two_apart(check, along)
     windows(check, along)
     for n in (6, 16):
@@ -77,6 +79,15 @@ def blocks(check: Check, along: Along) -> None:
     else:
         x = along.rows(2, 2, n)
     check.run(f"blocks of {x.shape}", (x,))
+
+
+def far_extreme(check: Check) -> None:
+    """The extreme element behind more others than 16 bits count, and in the row before, first."""
+    kind = host_dtype(check.name)
+    x = np.full((2, _ODD_BLOCKS[1]), 1, kind)
+    x[0, 0] = x[1, -1] = 0 if check.overload.op.endswith("min") or kind == bool else 2
+    x = ~x if kind == bool and not check.overload.op.endswith("min") else x
+    check.run("an extreme element at the end", (x,))
 
 
 def two_apart(check: Check, along: Along) -> None:

@@ -96,7 +96,7 @@ def _run(
         inside, outside = NAMES[number % len(NAMES)], NAMES[(number + 1) % len(NAMES)]
         check.run(label, operands, (), (inside, outside), outside, want)
         return
-    layouts = (("contiguous", "offset")[number % 2], NAMES[number % len(NAMES)])
+    layouts = (("contiguous", "padded", "offset")[number % 3], NAMES[number % len(NAMES)])
     check.run(f"{label} rows of {width}", operands, (), layouts, "contiguous", want)
 
 
