@@ -71,6 +71,12 @@ def _transposed(shape: tuple[int, ...]) -> Steps:
     return _from_strides(shape, _dense(shape, range(len(shape))))
 
 
+def _turned(shape: tuple[int, ...]) -> Steps:
+    """Matrices in a stack, each by columns; one axis is contiguous."""
+    axes = list(reversed(range(len(shape))))
+    return _from_strides(shape, _dense(shape, [*axes[1:2], *axes[:1], *axes[2:]]))
+
+
 def _mixed(shape: tuple[int, ...]) -> Steps:
     """Every second axis backwards, with gaps between the rows."""
     strides, step = [0] * len(shape), 1
@@ -96,6 +102,7 @@ LAYOUTS: dict[str, Callable[[tuple[int, ...]], Steps]] = {
     "strided": _strided,
     "negative": _negative,
     "transposed": _transposed,
+    "turned": _turned,
     "mixed": _mixed,
     "padded": _padded,
 }

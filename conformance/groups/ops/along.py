@@ -107,6 +107,7 @@ class Along:
             shape = WIDE_COSTLY if self.check.name in _SUMMED else WIDE_QUICK
         for layout in ("transposed",) if self.check.case.quick else ("transposed", "mixed"):
             self._run(self.rows(*shape), layout, "contiguous", self.params[0])
+        self._run(self.rows(77, 37), "transposed", "transposed", self.params[-1])
 
     def layouts(self) -> None:
         """Each layout of the operand and of the result, of one, two and three axes.

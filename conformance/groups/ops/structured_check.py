@@ -23,7 +23,8 @@ SIZES = (
     *(1, 2, 3, 7, 8, 9, 15, 17, 31, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 513),
     *(1023, 1024, 1025, 4095, 4096, 4097),
 )
-LARGE, LARGE_QUICK = 1_000_003, 70_001
+#: More than 2**20, and more than 2**16.
+LARGE, LARGE_QUICK = 1_050_003, 70_001
 _SHOWN = 6
 #: Ulp by which a stated bound may be passed, as the reference is rounded, too.
 _SLACK = 0.5

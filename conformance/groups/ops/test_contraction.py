@@ -38,7 +38,7 @@ _LARGE = (
     (1, 4097, 3),
     (300, 3, 257),
 )
-#: More rows, or columns, than a block of the result has, and of each extent more than 16 bits count.
+#: More rows, or columns, than a block of the result has, and more of each than 16 bits count.
 _BLOCKS = ((4101, 2, 9), (9, 2, 4101), (65_541, 2, 3), (3, 2, 65_541), (2, 65_541, 3))
 #: One element from four blocks of the order of evaluation at once, and from what is left of them.
 _DOT = 4 * 4096 + 4101

@@ -83,10 +83,9 @@ def blocks(check: Check, along: Along) -> None:
 
 def far_extreme(check: Check) -> None:
     """The extreme element behind more others than 16 bits count, and in the row before, first."""
-    kind = host_dtype(check.name)
-    x = np.full((2, _ODD_BLOCKS[1]), 1, kind)
-    x[0, 0] = x[1, -1] = 0 if check.overload.op.endswith("min") or kind == bool else 2
-    x = ~x if kind == bool and not check.overload.op.endswith("min") else x
+    others, extreme = (1, 0) if check.overload.op.endswith("min") else (0, 1)
+    x = np.full((2, _ODD_BLOCKS[1]), others, host_dtype(check.name))
+    x[0, 0] = x[1, -1] = extreme
     check.run("an extreme element at the end", (x,))
 
 

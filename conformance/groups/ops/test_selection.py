@@ -14,6 +14,8 @@ from phalanx.optable import Structure
 #: The canonical form is contiguous; both layouts are, at an aligned and a misaligned address.
 _LAYOUTS = ("contiguous", "offset")
 _LARGE = ("float32", "int8", "bool")
+#: Elements of a mask, most of them true: more than 2**18.
+_LONG = 2**18 + 9
 
 
 @pytest.mark.parametrize("overload", overloads(Structure.SELECTION), ids=str)
@@ -32,6 +34,7 @@ def test_selection(case: Case, overload: Overload) -> None:
         _run(check, rng.random(33) < 0.5, width, "offset", rng)
     for n in MANY_ROWS[-1:] if case.quick else MANY_ROWS:
         _run(check, rng.random(n) < 0.5, 1, "offset", rng)
+    _run(check, rng.random(_LONG) < 0.9, 1, "contiguous", rng)
     if overload.inputs[0] in _LARGE:
         _run(check, rng.random(check.large) < 0.4, 2, "contiguous", rng)
     case.finish()

@@ -26,8 +26,8 @@ _BAD = {("sort", "int32"), ("sort", "int64"), ("argsort", "int32")}
 _FULL = (64, 128, 256, 512, 1024)
 #: Bytes of the codes by which shorter keys are sorted, and more of them than lie on a stack.
 _CODE, _LONG_ROW = 4, 3000
-#: Values of a table whose places need more than 16 bits.
-_LONG_TABLE = 70_001
+#: Values of a row or table whose places need more than 16 bits, and values to look for.
+_BEYOND = 70_001
 #: More than 2**18 elements of 16 bits, which are sorted by counting each value.
 _COUNTED = (1 << 18) + 5
 
@@ -62,7 +62,7 @@ def _hard(check: Check, rng: np.random.Generator) -> None:
     """Rows on which a sort has to change its way."""
     subject = check.overload.op, check.name
     lengths = LONG if subject in _LONG else (LONGEST,) if subject == _LONGEST else ()
-    for number, n in enumerate(lengths):
+    for number, n in enumerate(lengths or (_BEYOND,)):
         x = wild_values(check.name, n, rng)
         check.run(f"a row of {n}", (x,), (number % 2,))
     width = host_dtype(check.name).itemsize
@@ -93,8 +93,10 @@ def test_search(case: Case, overload: Overload) -> None:
     for right, count in enumerate(sizes):
         wanted = rng.choice(_wanted(table, name, rng), count)
         check.run(f"{count} values", (table, wanted), (right % 2,), ("contiguous", "strided"))
+    many = rng.choice(_wanted(table, name, rng), _BEYOND)
+    check.run(f"{_BEYOND} values", (table, many), (1,))
     one_value(check, table)
-    long = _table(name, _LONG_TABLE, rng, 1)
+    long = _table(name, _BEYOND, rng, 1)
     check.run("a long table", (long, np.concatenate([long[::977], wanted])), (1,))
     case.finish()
 
