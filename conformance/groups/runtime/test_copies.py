@@ -110,6 +110,38 @@ def test_device_to_device(case: Case, span: tuple[int, int]) -> None:
         _check(_download(case, first), source, "the source of a copy")
 
 
+@pytest.mark.parametrize("span", _SPANS, ids=lambda s: f"{s[0]}+{s[1]}")
+def test_inside_of_a_block(case: Case, span: tuple[int, int]) -> None:
+    """Bytes go to the place just behind them, and just before them, of the same block."""
+    offset, size = span
+    data = case.rng().integers(0, 256, _ROOM, np.uint8)
+    size = min(size, (_ROOM - offset) // 2)
+    want = data.copy()
+    with _blocks(case, 1) as (handle,):
+        _upload(case, handle, data)
+        for to, at in ((offset + size, offset), (offset, offset + size)):
+            want[to : to + size] = want[at : at + size]
+            _move(case, _block(case, handle, to), _block(case, handle, at), size)
+            case.device.synchronize()
+            _check(_download(case, handle), want, f"{size} bytes from offset {at} to {to}")
+
+
+def test_from_another_device(case: Case) -> None:
+    """Slices of some and of many bytes go from and to another device of the driver."""
+    others = [d for d in px.devices(case.device.driver.name) if d is not case.device]
+    if not others:
+        pytest.skip("the driver has one device")
+    data = case.rng().integers(0, 256, (3 << 20) + 67, np.uint8)
+    for first, second in ((others[0], case.device), (case.device, others[0])):
+        there = px.asarray(data, device=first)
+        for part in (slice(None), slice(1001, None), slice(5, 70), slice(3, None, 7)):
+            for stream in (second.default_stream, px.Stream(second)):
+                with stream:
+                    here = there[part].to_device(second)
+                stream.synchronize()
+                _check(np.asarray(px.asnumpy(here)), data[part], f"{part} from {first}")
+
+
 #: Bytes of copies that are done in pieces, if anywhere: beyond 1 and 16 MiB, and no whole pages.
 _LARGE, _LARGE_QUICK = (33 << 20) + 67, (17 << 20) + 67
 

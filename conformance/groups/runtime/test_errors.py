@@ -139,6 +139,49 @@ def test_failure_is_told_once(case: Case) -> None:
         )
 
 
+def test_the_first_failure_is_told(case: Case) -> None:
+    """Of two wrong indices on a stream, the first is named."""
+    if not case.device.has_streams:
+        pytest.skip("the device has no streams of its own")
+    x = px.asarray(np.arange(10, dtype=np.float32))
+    indices = [px.asarray(places, dtype=px.int64) for places in ([0, 99], [77, 0], [55])]
+    px.synchronize(case.device)
+    stream = px.Stream(case.device)
+    with pytest.raises(IndexError, match="99"):
+        _take(x, indices, stream)
+    _works(case)
+
+
+def _take(x: px.Array, indices: list[px.Array], stream: px.Stream) -> None:
+    with stream:
+        taken = [px.take(x, index) for index in indices]
+    stream.synchronize()
+    del taken
+
+
+def test_the_end_of_a_stream_tells_its_failure(case: Case) -> None:
+    """To destroy a stream tells what failed on it, and the next one begins anew."""
+    device = case.device
+    if not device.has_streams:
+        pytest.skip("the device has no streams of its own")
+    x, bad = px.arange(10, dtype=px.float32), px.asarray([0, 99], dtype=px.int64)
+    px.synchronize(device)
+    stream = px.Stream(device)
+    with stream:
+        try:
+            taken = px.take(x, bad)
+        except IndexError:
+            return  # told at the call: nothing is left to tell
+    with pytest.raises(IndexError):
+        stream.close()
+    del taken
+    with px.Stream(device) as another:
+        y = x + 1.0
+    another.synchronize()
+    assert px.asnumpy(y).tolist() == list(range(1, 11))
+    _works(case)
+
+
 def test_a_wait_for_an_event_tells_a_failure(case: Case) -> None:
     """The driver's own wait for an event tells what failed before it, once."""
     device = case.device

@@ -90,6 +90,28 @@ def test_free_memory_follows(case: Case) -> None:
     pytest.fail(f"free memory of {total} shrank by {', '.join(found)}")
 
 
+def test_freed_memory_stays_free(case: Case) -> None:
+    """Blocks that are given back one after another take no memory."""
+    opened = case.device.ensure_open()
+    total = opened.memory_info()[1]
+    if total == 0:
+        pytest.skip("the driver does not tell how much memory is free")
+    size = max(1, min(8 << 20, case.device.info.max_allocation, total // 64))
+    lost = []
+    for _ in range(4):  # others may use the memory, too
+        before, _ = opened.memory_info()
+        for _ in range(40):
+            handle = opened.alloc(size)
+            _raw_fill(case, handle, size, 1)
+            opened.free(handle)
+        if Capability.TRIM in opened.capabilities:
+            opened.trim()
+        lost.append(before - opened.memory_info()[0])
+        if lost[-1] < 2 * size:
+            return
+    pytest.fail(f"free memory shrank by {min(lost)} when 40 blocks of {size} were given back")
+
+
 def test_free_memory_after_a_failure(case: Case) -> None:
     """What was refused takes no memory."""
     opened = case.device.ensure_open()
