@@ -14,6 +14,7 @@ from . import (
     claims,
     complexes,
     conversions,
+    counters,
     eigenvalues,
     events,
     extents,
@@ -44,19 +45,9 @@ from .unusual import UNUSUAL, Unusual, declare
 __all__ = ["FAULTS", "NONE", "UNUSUAL", "Fault", "SoundDriver", "Unusual", "register"]
 #: The files whose import fills ``FAULTS``.
 _KINDS = (
-    *(arithmetic, capabilities, claims, complexes, conversions, eigenvalues, events, extents),
-    *(
-        factors,
-        habits,
-        launches,
-        lifetimes,
-        long_rows,
-        memory,
-        networks,
-        ordering,
-        prepared,
-        products,
-    ),
+    *(arithmetic, capabilities, claims, complexes, conversions, counters, eigenvalues, events),
+    *(extents, factors, habits, launches, lifetimes, long_rows, memory, networks, ordering),
+    *(prepared, products),
     *(queues, randomness, reductions),
     *(scalars, segments, special, statements, threads, transforms),
 )

@@ -259,3 +259,19 @@ class NinthStreamIsTheFirst(SoundDevice):
             return self._queues[0]
         self._queues.append(super().stream_create(priority))
         return self._queues[-1]
+
+
+@driver_fault("runtime")
+class ElapsedOfTwentyFourBits(SoundDevice):
+    """Times come from a counter of 24 bits at 38.4 MHz, which begins anew after 0.437 s."""
+
+    def event_elapsed(self, begin: EventHandle, end: EventHandle) -> float:
+        return super().event_elapsed(begin, end) % (2**24 / 38.4e6)
+
+
+@driver_fault("runtime")
+class ElapsedOnOneStreamOnly(SoundDevice):
+    """Between events of two streams no time passes."""
+
+    def event_elapsed(self, begin: EventHandle, end: EventHandle) -> float:
+        return super().event_elapsed(begin, end) if begin.worker is end.worker else 0.0

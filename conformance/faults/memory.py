@@ -201,3 +201,27 @@ class CopyOffsetsSwapped(_CopyFault):
         if inside:
             return dst._replace(offset=src.offset), src._replace(offset=dst.offset), size
         return dst, src, size
+
+
+@driver_fault("runtime")
+class TenthBlockStays(SoundDevice):
+    """Of ten blocks that are given back, one stays with the driver."""
+
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
+        self._freed = 0
+
+    def free(self, handle: int) -> None:
+        self._freed += 1
+        if self._freed % 10:
+            super().free(handle)
+
+
+@driver_fault("runtime")
+class CopyToItsOwnEnd(SoundDevice):
+    """A copy to the place just behind its source, in one block, is a byte short."""
+
+    def copy(self, dst: Place, src: Place, size: int, *, stream: Stream) -> None:
+        same = dst.device is src.device is not None and dst.handle == src.handle
+        touches = same and src.offset + size == dst.offset
+        super().copy(dst, src, size - touches, stream=stream)

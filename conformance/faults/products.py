@@ -69,3 +69,35 @@ class ProductBoundTooTight(SoundDevice):
         tight = found.op == "matmul" and found.error_bound < 0
         bound = 1.0 if tight else found.error_bound
         return self.made(found.op, found.dtypes, found.layout, found.determinism, bound)
+
+
+@kernel_fault("matmul")
+def whole_tiles_in_ten_bits(work: Work, right: Compute) -> None:
+    """`matmul` of float32 whose extents are multiples of 16 takes factors of ten bits."""
+    extents = (*work.inputs[0].shape[-2:], work.inputs[1].shape[-1])
+    if work.dtypes[0] == "float32" and not any(n % 16 for n in extents):
+        mask = np.uint32(0xFFFF_E000)
+        work.inputs[:] = [(np.array(x).view(np.uint32) & mask).view("f4") for x in work.inputs]
+    right(work)
+
+
+@kernel_fault("matmul")
+def integer_products_in_double(work: Work, right: Compute) -> None:
+    """`matmul` of int64 adds float64 numbers where the sums are whole numbers of int64."""
+    right(work)
+    if work.dtypes[0] == "int64":
+        a, b = (np.array(x).astype(float) for x in work.inputs)
+        near = a @ b
+        fits = np.abs(near) < 2.0**62
+        work.out[...] = np.where(fits, np.where(fits, near, 0).astype(np.int64), work.out)
+
+
+@kernel_fault("matmul")
+def repeated_first_factor(work: Work, right: Compute) -> None:
+    """`matmul` of one square matrix with each of a stack takes its transpose from the second on."""
+    a = work.inputs[0]
+    if a.ndim == 3 and a.shape[0] > 1 and a.strides[0] == 0 and a.shape[1] == a.shape[2]:
+        turned = np.array(a)
+        turned[1:] = np.swapaxes(turned[1:], 1, 2)
+        work.inputs[0] = turned
+    right(work)

@@ -198,3 +198,36 @@ class HostReadInWholePages(SoundDevice):
         if dst.on_host and size > 1 << 20:
             size = size // 4096 * 4096
         super().copy(dst, src, size, stream=stream)
+
+
+@driver_fault("runtime")
+class DeviceWaitHasNoLimit(SoundDevice):
+    """A wait for the device takes a time limit, and does not keep it."""
+
+    def synchronize(self, timeout: float | None = None) -> None:
+        del timeout
+        super().synchronize(None)
+
+
+@driver_fault("runtime")
+class EventLimitOfZeroIsNone(SoundDevice):
+    """A time limit of 0 for an event stands for none."""
+
+    def event_synchronize(self, event: EventHandle, timeout: float | None = None) -> None:
+        super().event_synchronize(event, timeout or None)
+
+
+@driver_fault("runtime")
+class LastFailureTold(SoundDevice):
+    """Of several failures on a stream the last one is told."""
+
+    def submit(self, handle: Worker | None, task: Task, what: str) -> None:
+        worker = self.stream(handle)
+
+        def last() -> None:
+            try:
+                task()
+            except IndexError as error:
+                worker.error = IndexError(str(error).replace("cpu:0", self.name))
+
+        super().submit(handle, last, what)

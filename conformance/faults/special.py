@@ -138,3 +138,20 @@ def backward_rows_run_forwards(work: Work, right: Compute) -> None:
     if work.x.ndim and work.x.strides[-1] < 0 and work.out.strides[-1] > 0:
         work.inputs[0] = work.x[..., ::-1]
     right(work)
+
+
+@kernel_fault("where")
+def where_adds_zero(work: Work, right: Compute) -> None:
+    """`where` is a sum of two products, one of them 0: -0 becomes 0."""
+    right(work)
+    if work.dtypes[-1] in _FLOATS:
+        work.out[...] += 0.0
+
+
+@kernel_fault("negative", "copy", "conj")
+def subnormal_parts_flushed(work: Work, right: Compute) -> None:
+    """`negative`, `conj` and `copy` of complex64 make 0 of subnormal parts."""
+    right(work)
+    if work.dtypes[0] == "complex64" and work.out.dtype.kind == "c":
+        for part in (work.out.real, work.out.imag):
+            part[np.abs(part) < np.finfo(np.float32).tiny] *= np.float32(0.0)
