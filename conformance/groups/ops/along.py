@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from phalanx._warm import view
 from phalanx.conformance.groups.ops.structured_check import NAMES, Check
+from phalanx.conformance.layouts import place
+from phalanx.conformance.reference.structured import expected
 from phalanx.conformance.reference.values import HostArray
 
 #: Rows of many blocks: whole ones, a row of more than a task takes, and beyond 16 bits.
@@ -66,6 +69,7 @@ class Along:
         self.wide()
         self.layouts()
         self.broadcasts()
+        self.windows()
         self.nothing(min_length)
 
     def lengths(self) -> None:
@@ -132,6 +136,20 @@ class Along:
         for number, (shape, target) in enumerate(cases):
             params = self.params[number % len(self.params)]
             self.check.run_broadcast(self.rows(*shape), target, params, self.others(target[-1]))
+
+    def windows(self) -> None:
+        """Rows that share elements, as those of pooling do."""
+        x = self.rows(1, 300).ravel()
+        overload, device = self.check.overload, self.check.case.device
+        array = place(device, x, self.check.name, "contiguous").array
+        for n, step, apart in ((1, 2, 5), (40, 2, 5), (7, 1, 1)):
+            args = (x[np.add.outer(step * np.arange(5), apart * np.arange(n))], *self.others(n))
+            arrays = [view(array, (5, n), (step, apart))]
+            for other, name in zip(args[1:], overload.inputs[1:], strict=True):
+                arrays.append(place(device, other, name, "contiguous").array)
+            want = expected(overload.op, args, self.check.to, self.params[0])
+            label = f"windows of {n}"
+            self.check.run_arrays(label, arrays, args, self.params[0], "contiguous", want)
 
     def nothing(self, min_length: int) -> None:
         """No rows; rows of no elements."""

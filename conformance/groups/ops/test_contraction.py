@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from phalanx._warm import view
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.ops.structured_check import NAMES, Check
 from phalanx.conformance.layouts import broadcast, place
@@ -56,6 +57,7 @@ def test_contraction(case: Case, overload: Overload) -> None:
     stacks(check, rng)
     exact(check, rng)
     dots(check, rng)
+    windows(check, rng)
     if check.name in FORMATS:
         specials(check, rng)
         cancelling(check)
@@ -117,6 +119,17 @@ def layouts(check: Check, rng: np.random.Generator) -> None:
             _run(check, (), 34, 65, 33, rng, name)
             _run(check, (2,), 5, 19, 6, rng, name, others[2], others[1])
             _run(check, (), 1, 70, 20, rng, name, others[1])
+
+
+def windows(check: Check, rng: np.random.Generator) -> None:
+    """Rows that begin one element behind another, in either factor."""
+    line, other = _operand(check.name, (15,), rng), _operand(check.name, (8, 8), rng)
+    moved = line[np.add.outer(np.arange(8), np.arange(8))]
+    seen = view(place(check.case.device, line, check.name, "offset").array, (8, 8), (1, 1))
+    beside = place(check.case.device, other, check.name, "contiguous").array
+    for arrays, args in (([seen, beside], (moved, other)), ([beside, seen], (other, moved))):
+        want = expected("matmul", args, check.to)
+        check.run_arrays("moving windows", arrays, args, (), "contiguous", want)
 
 
 def stacks(check: Check, rng: np.random.Generator) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import phalanx as px
 import pytest
+from phalanx._warm import view
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.ops.elementwise_check import Check
 from phalanx.conformance.groups.ops.elementwise_data import data_of
@@ -43,6 +45,7 @@ def test_elementwise(case: Case, overload: Overload) -> None:
         long_axes,
         broadcast_operands,
         middle_axis,
+        windows,
         one_element_operands,
         in_place,
         same_array_twice,
@@ -173,6 +176,18 @@ def middle_axis(check: Check, rng: np.random.Generator) -> None:
             check.run(label, inputs, places, layout)
 
 
+def windows(check: Check, rng: np.random.Generator) -> None:
+    """Rows that begin one element behind another, as those of a moving window do."""
+    shape = (9, 70)
+    line = check.places((sum(shape) - 1,), int(rng.integers(check.data.size)))
+    places = line[np.add.outer(*map(np.arange, shape))]
+    inputs = [
+        view(check.operand(i, line, "offset").array, shape, (1, 1))
+        for i in range(len(check.overload.inputs))
+    ]
+    check.run("moving windows", inputs, places, "contiguous")
+
+
 def one_element_operands(check: Check, rng: np.random.Generator) -> None:
     """One operand is an array of no axes, the others have one; the last of them is strided, too."""
     for number in range(len(check.overload.inputs)):
@@ -247,14 +262,27 @@ def public_function(check: Check, rng: np.random.Generator) -> None:
     places = check.places((check.data.size,))[:211]
     arrays = [p.array for p in check.all_operands(places, ("contiguous",))]
     check.run_public("public function", arrays, places)
-    first = 1 if len(check.overload.inputs) == 3 else 0
-    for number in range(first, len(check.overload.inputs)):
+    count = len(check.overload.inputs)
+    first = 1 if count == 3 else 0
+    if count == 3:
+        two_numbers(check)
+    for number in range(first, count):
         line = line_of_table(check, number)
         if line.ndim == 0:
             continue
         args = [p.array for p in check.all_operands(line, ("contiguous",))]
         args[number] = check.number(number, int(line[0]))
         check.run_public(f"public function, operand {number} a Python number", args, line)
+
+
+def two_numbers(check: Check) -> None:
+    """The public function of an array and two Python numbers."""
+    line = check.data.table[:, 0, 1]
+    array = check.operand(0, line, "contiguous").array
+    numbers_ = [check.number(number, int(line[0])) for number in (1, 2)]
+    if array.dtype is px.bool and px.asarray(numbers_[0]).dtype.name != check.to:
+        return  # numbers alone have the default dtype
+    check.run_public("public function of two numbers", [array, *numbers_], line)
 
 
 def numbers(check: Check, rng: np.random.Generator) -> None:

@@ -43,7 +43,6 @@ def test_reduction(case: Case, overload: Overload) -> None:
     if overload.op in ("max", "min", "argmax", "argmin"):
         far_extreme(check)
     two_apart(check, along)
-    windows(check, along)
     for n in (6, 16):
         check.run(f"many short rows of {n}", (along.rows(1100, n),))
     if overload.op in _TERMS:
@@ -99,17 +98,6 @@ def two_apart(check: Check, along: Along) -> None:
         row, apart = x[number], view(array, (300,), (2,), 600 * number)
         want = expected(check.overload.op, (row,), check.to)
         check.run_arrays("two apart", [apart], (row,), (), "contiguous", want)
-
-
-def windows(check: Check, along: Along) -> None:
-    """Rows that share elements, as those of pooling do: steps as long as there are rows."""
-    x = along.rows(1, 300).ravel()
-    array = place(check.case.device, x, check.name, "contiguous").array
-    for n in (1, 40):
-        row = x[np.add.outer(2 * np.arange(5), 5 * np.arange(n))]
-        want = expected(check.overload.op, (row,), check.to)
-        seen = view(array, (5, n), (2, 5))
-        check.run_arrays(f"windows of {n}", [seen], (row,), (), "contiguous", want)
 
 
 def narrow_terms(check: Check) -> None:

@@ -25,6 +25,8 @@ def test_row(case: Case, overload: Overload) -> None:
     along = Along(check, _rows, along_params(overload))
     along.everything()
     specials(check, along)
+    if overload.op == "layer_norm":
+        small_epsilons(check, along)
     if check.name == "float32" or not case.quick:
         along.large(MANY_BLOCKS)
         many = case.rng("many").standard_normal(MANY_BLOCKS)  # no block counts less than another
@@ -44,6 +46,16 @@ def _rows(_op: str, name: str, count: int, n: int, rng: np.random.Generator) -> 
     if n:
         x[np.arange(count), rng.integers(0, n, count)] += 5
     return x.astype(host_dtype(name))
+
+
+def small_epsilons(check: Check, along: Along) -> None:
+    """No epsilon, and one far below that of programs, beside variances that are as small."""
+    rows = (2.0**-12 * check.case.rng("small").standard_normal((5, 33))).astype(
+        host_dtype(check.name)
+    )
+    for epsilon in (0.0, 1e-12):
+        params = (int(np.float64(epsilon).view(np.int64)),)
+        check.run(f"epsilon {epsilon}", (rows, *along.others(33)), params)
 
 
 def specials(check: Check, along: Along) -> None:

@@ -7,6 +7,7 @@ import pytest
 from phalanx.conformance.calls import segment_operands
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.ops.structured_check import NAMES, Check
+from phalanx.conformance.layouts import broadcast, place
 from phalanx.conformance.overloads import Overload, overloads
 from phalanx.conformance.reference.structured import expected
 from phalanx.conformance.reference.values import HostArray, special_values
@@ -34,7 +35,25 @@ def test_segment(case: Case, overload: Overload) -> None:
         _special(check, edges[1:-1])
         _close_edges(check)
     _many_targets(check, rng)
+    _one_for_all(check, rng)
     case.finish()
+
+
+def _one_for_all(check: Check, rng: np.random.Generator) -> None:
+    """Numbers, or elements to count, that are one in memory, by a stride of 0."""
+    m, at = 70, 0 if check.overload.op == "histogram" else -1
+    operands = list(segment_operands(check.overload, rng, m, 3, 2))
+    value = operands[at][:1]
+    operands[at] = np.broadcast_to(value, (m,)).copy()
+    device = check.case.device
+    arrays = [
+        place(device, x, name, "contiguous").array
+        for x, name in zip(operands, check.overload.inputs, strict=True)
+    ]
+    arrays[at] = broadcast(device, value, (m,), check.overload.inputs[at])
+    found = len(operands[1]) - 1 if check.overload.op == "histogram" else 3
+    want = expected(check.overload.op, tuple(operands), check.to, (found,))
+    check.run_arrays("one number for all", arrays, tuple(operands), (), "contiguous", want)
 
 
 def _many_targets(check: Check, rng: np.random.Generator) -> None:

@@ -313,9 +313,14 @@ def test_driver_streams(case: Case) -> None:
     opened = case.device.ensure_open()
     if Capability.STREAMS not in opened.capabilities:
         pytest.skip("the device has no streams of its own")
-    handle = opened.stream_create(0)
+    handle, other = opened.stream_create(0), opened.stream_create(0)
     opened.stream_synchronize(handle, 60.0)
     assert opened.stream_query(handle) is True
+    default = case.device.default_stream.handle
+    known = [opened.stream_number(one) for one in (default, handle, other)]
+    known = [number for number in known if number is not None]
+    assert len(set(known)) == len(known), f"streams have the same numbers: {known}"
+    opened.stream_destroy(other)
     opened.stream_destroy(handle)
 
 

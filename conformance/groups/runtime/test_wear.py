@@ -63,6 +63,18 @@ def test_events_leave_nothing(case: Case) -> None:
     assert lost < _LOST, f"each event leaves {lost:.0f} bytes behind"
 
 
+def test_events_are_not_used_up(case: Case) -> None:
+    """However many events were destroyed, there are others."""
+    if not case.device.has_streams:
+        pytest.skip("the device has no streams of its own")
+    opened = case.device.ensure_open()
+    for number in range(20_000):
+        event = opened.event_create(timed=False)
+        if number % 100 == 0:
+            opened.event_record(event, case.device.default_stream.handle)
+        opened.event_destroy(event)
+
+
 def test_streams_leave_nothing(case: Case) -> None:
     """Streams that have worked, and for whose events others have waited, are gone."""
     device = case.device
