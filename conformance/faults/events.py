@@ -275,3 +275,27 @@ class ElapsedOnOneStreamOnly(SoundDevice):
 
     def event_elapsed(self, begin: EventHandle, end: EventHandle) -> float:
         return super().event_elapsed(begin, end) if begin.worker is end.worker else 0.0
+
+
+@driver_fault("runtime")
+class EventsAreUsedUp(SoundDevice):
+    """There are 8,192 events, and none that is destroyed comes back."""
+
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
+        self._left = 8192
+
+    def event_create(self, timed: bool) -> EventHandle:
+        self._left -= 1
+        if self._left < 0:
+            raise LaunchError("no event is left")
+        return super().event_create(timed)
+
+
+@driver_fault("runtime")
+class StreamNumberShared(SoundDevice):
+    """All streams have the number of the default one for other libraries."""
+
+    def stream_number(self, handle: Worker | None) -> int | None:
+        del handle
+        return 1

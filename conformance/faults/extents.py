@@ -129,3 +129,21 @@ def stack_ends_at_256(work: Work, right: Compute) -> None:
         _keeping(work, right, slice(256, None))
     else:
         right(work)
+
+
+@kernel_fault("add", "maximum", "copy")
+def windows_read_as_one_row(work: Work, right: Compute) -> None:
+    """`add`, `maximum` and `copy` of rows that begin one element apart read the first for all."""
+    for number, x in enumerate(work.inputs):
+        if x.ndim == 2 and x.strides == (x.itemsize, x.itemsize):
+            work.inputs[number] = np.broadcast_to(x[:1], x.shape)
+    right(work)
+
+
+@kernel_fault("sum", "max", "argmax", "cumulative_sum")
+def windows_reduced_as_one_row(work: Work, right: Compute) -> None:
+    """Reductions and scans of rows that share elements give the result of the first for all."""
+    x = work.x
+    if x.ndim == 2 and 0 < x.strides[0] < x.shape[1] * x.strides[1]:
+        work.inputs[0] = np.broadcast_to(x[:1], x.shape)
+    right(work)

@@ -231,3 +231,17 @@ class LastFailureTold(SoundDevice):
                 worker.error = IndexError(str(error).replace("cpu:0", self.name))
 
         super().submit(handle, last, what)
+
+
+@driver_fault("runtime")
+class CommandsOfSixteenBits(SoundDevice):
+    """Of 65,536 commands of a queue the last one is lost."""
+
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
+        self._commands: dict[Worker, int] = {}
+
+    def submit(self, handle: Worker | None, task: Task, what: str) -> None:
+        worker = self.stream(handle)
+        self._commands[worker] = number = self._commands.get(worker, 0) + 1
+        super().submit(handle, (lambda: None) if number % 65_536 == 0 else task, what)

@@ -330,3 +330,11 @@ def gather_of_four_bytes(work: Work, right: Compute) -> None:
         halves = np.ascontiguousarray(work.out).view(np.uint32)
         halves[..., 1::2] = 0
         work.out[...] = halves.view(work.out.dtype)
+
+
+@kernel_fault("layer_norm")
+def epsilon_of_at_least_1e8(work: Work, right: Compute) -> None:
+    """`layer_norm` takes an epsilon of less than 1e-8 for 1e-8."""
+    epsilon = np.array(work.params, np.int64).view(float)
+    work.params = tuple(np.maximum(epsilon, 1e-8).view(np.int64).tolist())
+    right(work)

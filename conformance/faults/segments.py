@@ -161,3 +161,14 @@ def rows_without_gaps(work: Work, right: Compute) -> None:
         dense = (x.shape[1] * x.itemsize, x.itemsize)
         work.inputs[0] = np.lib.stride_tricks.as_strided(x, x.shape, dense)
     right(work)
+
+
+@kernel_fault("bincount", "segment_sum")
+def repeated_number_counts_once(work: Work, right: Compute) -> None:
+    """A number that stands for many by a stride of 0 is taken once."""
+    numbers = work.inputs[-1]
+    if numbers.size > 1 and numbers.strides[0] == 0:
+        once = np.full(numbers.shape, -1)
+        once[0] = numbers[0]
+        work.inputs[-1] = once
+    right(work)
