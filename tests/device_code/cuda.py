@@ -1,9 +1,9 @@
 """Kernel texts through CUDA's compiler, and what their PTX must not contain.
 
 ``python -m device_code.cuda`` from tests/ compiles every text on all cores, to the code of each of
-`CAPABILITIES`; `make test-all` does. ``--quick`` compiles every text to PTX for the oldest and the
-newest one, many at a time, which takes a third of the time each, and `chosen_texts` to the code of
-one of them, of both where the dialect has words that depend on it; `.ci/run` does.
+`CAPABILITIES`; `make test-all` does. ``--quick`` compiles every text to PTX for the oldest or the
+newest one in turn, many at a time, which takes a third of the time each, and `chosen_texts` to the
+code of one of them, of both where the dialect has words that depend on it; `.ci/run` does.
 """
 
 from __future__ import annotations
@@ -109,8 +109,8 @@ def tasks(*, quick: bool) -> Iterator[Task]:
         both = "PHX_ASYNC_COPY" in text.program.source
         for capability in _ENDS if both else (_ENDS[number % 2],):
             yield Task([text], capability, True)
-    for part in _parts(every):
-        yield from (Task(part, capability, False) for capability in _ENDS)
+    for number, part in enumerate(_parts(every)):
+        yield Task(part, _ENDS[number % 2], False)
 
 
 def _parts(texts: Iterable[Text]) -> Iterator[list[Text]]:

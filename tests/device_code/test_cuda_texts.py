@@ -99,11 +99,11 @@ def _is_elementwise(op: str) -> bool:
     return OPS[op].structure is Structure.ELEMENTWISE
 
 
-def test_every_run_compiles_every_text_for_the_oldest_and_the_newest() -> None:
+def test_every_run_compiles_every_text_for_the_oldest_or_the_newest() -> None:
     every, quick = {text.program.source for text in all_texts()}, list(tasks(quick=True))
-    for capability in (CAPABILITIES[0], CAPABILITIES[-1]):
-        found = [task.texts for task in quick if task.capability == capability]
-        assert {text.program.source for texts in found for text in texts} == every
+    assert {text.program.source for task in quick for text in task.texts} == every
+    ends = [task.capability for task in quick if not task.to_code]
+    assert abs(ends.count(CAPABILITIES[0]) - ends.count(CAPABILITIES[-1])) <= 1
     code = {task.texts[0].program.source for task in quick if task.to_code}
     assert code == {text.program.source for text in chosen_texts()}
 

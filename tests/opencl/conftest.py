@@ -35,18 +35,23 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave most of what runs with several sets of kernels to `make test-all`.
+    """Leave most of what runs with several sets of kernels, or runtimes, to `make test-all`.
 
     One runtime is enough for the kernels of GPUs, which the emulated devices run as well; of those
-    of processors, a third of each test's cases on each runtime: `.ci/run` certifies one besides.
+    of processors, a third of each test's cases on each runtime: `.ci/run` certifies one besides. Of
+    all other tests with several cases the second runtime has a third.
     """
     turns: Counter[tuple[str, int]] = Counter()
     for item in items:
         parameters = getattr(getattr(item, "callspec", None), "params", {})
-        if "where" not in parameters:
-            continue
-        device, where = parameters.get("device", 0), parameters["where"]
+        device, where = parameters.get("device", 0), parameters.get("where")
         turn = f"{item.path} {getattr(item, 'originalname', item.name)}", device
+        if where is None:
+            if device > 0 and len(parameters) > 1:
+                turns[turn] += 1
+                if turns[turn] % 3 != 1:
+                    item.add_marker(pytest.mark.exhaustive)
+            continue
         turns[turn] += where == "own"
         if turns[turn] % 3 != 1 if where == "own" else device > 0:
             item.add_marker(pytest.mark.exhaustive)
