@@ -26,6 +26,7 @@ from . import (
     memory,
     networks,
     ordering,
+    pages,
     prepared,
     products,
     queues,
@@ -47,7 +48,7 @@ __all__ = ["FAULTS", "NONE", "UNUSUAL", "Fault", "SoundDriver", "Unusual", "regi
 _KINDS = (
     *(arithmetic, capabilities, claims, complexes, conversions, counters, eigenvalues, events),
     *(extents, factors, habits, launches, lifetimes, long_rows, memory, networks, ordering),
-    *(prepared, products),
+    *(pages, prepared, products),
     *(queues, randomness, reductions),
     *(scalars, segments, special, statements, threads, transforms),
 )

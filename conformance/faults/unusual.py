@@ -19,6 +19,7 @@ from phalanx.testing import Work
 from phalanx.vendor import Device, Kernel
 
 from .device import NAME, SoundDevice, SoundDriver
+from .pages import PagedDriver
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,11 @@ class _Contiguous(SoundDevice):
         if layout is Layout.STRIDED and op != "copy":
             return Refusal("operands lie without gaps")
         return super().kernel(op, dtypes, layout)
+
+
+@_unusual(Level.BITWISE)
+class MemoryInPages(PagedDriver):
+    """Memory comes and goes behind addresses, in pages of 64 KiB."""
 
 
 @_unusual(Level.BITWISE)

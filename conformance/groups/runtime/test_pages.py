@@ -1,0 +1,120 @@
+"""Memory that comes and goes behind addresses, page by page: the driver's own calls."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import phalanx as px
+import pytest
+from phalanx.conformance.case import Case
+from phalanx.driver import Place, VirtualMemory
+
+Bytes = npt.NDArray[np.uint8]
+
+
+def _memory(case: Case) -> VirtualMemory:
+    opened = case.device.ensure_open()
+    memory = opened.virtual_memory()
+    if memory is None:
+        pytest.skip("the device has no virtual memory")
+    assert memory is opened.virtual_memory(), "virtual_memory() returns another object each time"
+    return memory
+
+
+def _move(case: Case, dst: Place, src: Place, size: int) -> None:
+    case.device.ensure_open().copy(dst, src, size, stream=case.device.default_stream)
+    case.device.synchronize()
+
+
+def _write(case: Case, handle: int, offset: int, data: Bytes) -> None:
+    block = Place(case.device.ensure_open(), handle, offset)
+    _move(case, block, Place(None, data.ctypes.data), data.size)
+
+
+def _read(case: Case, handle: int, offset: int, size: int) -> Bytes:
+    found = np.zeros(size, np.uint8)
+    block = Place(case.device.ensure_open(), handle, offset)
+    _move(case, Place(None, found.ctypes.data), block, size)
+    return found
+
+
+def test_pages_keep_what_is_written(case: Case) -> None:
+    """Pages of several calls are one memory; what comes and goes beside them changes nothing."""
+    memory, rng = _memory(case), case.rng()
+    page = memory.granularity
+    handle = memory.reserve(8 * page, page)
+    data = rng.integers(0, 256, 8 * page, np.uint8)
+
+    def pages(first: int, last: int) -> Bytes:
+        return data[first * page : last * page]
+
+    memory.map(handle, 2 * page, 2 * page)
+    memory.map(handle, 4 * page, 3 * page)
+    _write(case, handle, 2 * page, pages(2, 7))
+    memory.map(handle, page, page)
+    memory.map(handle, 7 * page, page)
+    assert np.array_equal(_read(case, handle, 2 * page, 5 * page), pages(2, 7)), "beside new pages"
+    memory.unmap(handle, 3 * page, 2 * page)
+    for first, last in ((2, 3), (5, 7)):
+        found = _read(case, handle, first * page, (last - first) * page)
+        assert np.array_equal(found, pages(first, last)), "beside pages that were taken away"
+    memory.map(handle, 3 * page, 2 * page)
+    _write(case, handle, 3 * page, pages(0, 2))
+    found = _read(case, handle, 2 * page, 5 * page)
+    want = np.concatenate([pages(2, 3), pages(0, 2), pages(5, 7)])
+    assert np.array_equal(found, want), "beside pages that came again"
+    memory.unmap(handle, page, 7 * page)
+    memory.release(handle)
+
+
+def test_ranges_are_apart(case: Case) -> None:
+    """What is written behind some addresses is not seen behind others, also of larger pages."""
+    memory = _memory(case)
+    pages = (memory.granularity, 2 * memory.granularity)
+    handles = [memory.reserve(4 * page, page) for page in pages]
+    for number, (handle, page) in enumerate(zip(handles, pages, strict=True)):
+        memory.map(handle, page, 2 * page)
+        _write(case, handle, page, np.full(2 * page, number + 1, np.uint8))
+    for number, (handle, page) in enumerate(zip(handles, pages, strict=True)):
+        assert (_read(case, handle, page, 2 * page) == number + 1).all(), "two ranges share memory"
+        memory.unmap(handle, page, 2 * page)
+        memory.release(handle)
+
+
+def test_free_memory_follows_pages(case: Case) -> None:
+    """Free memory is less by pages that are behind addresses, and no longer."""
+    memory, opened = _memory(case), case.device.ensure_open()
+    total = opened.memory_info()[1]
+    if total == 0:
+        pytest.skip("the driver does not tell how much memory is free")
+    page, found = memory.granularity, []
+    for attempt in range(6):  # others may use the memory, too: more pages outweigh them
+        size = min(total // 16, (64 << 20) << attempt // 2) // page * page or page
+        handle = memory.reserve(size, page)
+        before, _ = opened.memory_info()
+        memory.map(handle, 0, size)
+        held, _ = opened.memory_info()
+        memory.unmap(handle, 0, size)
+        shrunk, grown = before - held, opened.memory_info()[0] - held
+        memory.release(handle)
+        if size / 2 <= shrunk <= 2 * size and size / 2 <= grown <= 2 * size:
+            return
+        found.append(f"{shrunk} while {size} bytes were behind addresses, and grew by {grown}")
+    pytest.fail(f"free memory of {total} shrank by {', '.join(found)}")
+
+
+def test_refused_pages_have_no_memory(case: Case) -> None:
+    """More pages than there is memory are an OutOfMemoryError, and none of them has any."""
+    memory, opened = _memory(case), case.device.ensure_open()
+    page = memory.granularity
+    size = (max(opened.memory_info()[1], case.device.info.total_memory) // page + 2) * page
+    try:
+        handle = memory.reserve(size, page)
+    except px.OutOfMemoryError:
+        pytest.skip("the device has no such addresses")
+    with pytest.raises(px.OutOfMemoryError):
+        memory.map(handle, 0, size)
+    for offset in (0, size // page // 2 * page, size - page):
+        memory.map(handle, offset, page)
+        memory.unmap(handle, offset, page)
+    memory.release(handle)
