@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import struct
+import threading
 import weakref
 from collections.abc import Sequence
 from typing import Any
@@ -71,6 +72,8 @@ class CudaDevice(CudaStreams):
         self.launch_function = api.function("cuLaunchKernel")
         self.layout_function = api.optional("cuFuncGetParamInfo")
         self.libraries = Libraries()
+        self.streams: set[Queue] = set()
+        self.streams_lock = threading.Lock()
         self.memory: CudaMemory | None = None
         self._modules: list[Any] = []
         #: Other cards from which copies come.

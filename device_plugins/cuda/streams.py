@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import threading
+import time
 from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
 from phalanx.kernels_cuda.sessions import Libraries
-from phalanx.vendor import OpenDevice
+from phalanx.vendor import OpenDevice, check_timeout
 
 from .api import Api, Context, CudaError
 from .errors import is_loss
@@ -43,6 +45,9 @@ class CudaStreams(OpenDevice):
     libraries: Libraries
     #: Of the default stream.
     default: Queue
+    #: The others that are in use, and who changes or walks them holds the lock.
+    streams: set[Queue]
+    streams_lock: threading.Lock
 
     @property
     @abstractmethod
@@ -80,19 +85,49 @@ class CudaStreams(OpenDevice):
             queue.finish(timeout)
 
     def synchronize(self, timeout: float | None = None) -> None:
-        """Wait for the default stream, which is the one that the core does not count."""
-        self.stream_synchronize(None, timeout)
+        """Wait for all streams; tell the failures of the default one, as nobody else waits for it.
+
+        The others keep theirs for whoever waits for them.
+        """
+        self.check()
+        check_timeout(timeout)
+        end = None if timeout is None else time.monotonic() + timeout
+        with self._ends() as events:
+            for event in events:
+                with self.translated("waiting for work", event.queue):
+                    what = f"the work of a stream of {self.name}"
+                    settle(self.context, "cuEvent", event.raw, _left(end), what)
+        self.stream_synchronize(None, _left(end))
+
+    @contextlib.contextmanager
+    def _ends(self) -> Iterator[list[CudaEvent]]:
+        """Give events behind the work of all streams but the default one: streams may go."""
+        events = []
+        try:
+            with self.streams_lock:
+                for queue in self.streams:
+                    events.append(self.event_create(timed=False))
+                    self.event_record(events[-1], queue)
+            yield events
+        finally:
+            for event in events:
+                self.event_destroy(event)
 
     def stream_create(self, priority: int) -> Queue:
         """Return a new stream; a lower ``priority`` is more urgent."""
         self.check()
         with self.translated("making a stream"):
-            return Queue.create(self.context, self.name, priority)
+            queue = Queue.create(self.context, self.name, priority)
+        with self.streams_lock:
+            self.streams.add(queue)
+        return queue
 
     def stream_destroy(self, handle: Queue) -> None:
         """Finish the work and destroy the stream; one of a device that is gone went with it."""
         if self.is_usable:
             self.finish(handle, None)
+            with self.streams_lock:
+                self.streams.discard(handle)
             with self.translated("destroying a stream"):
                 with self.context.current():
                     self.libraries.forget(handle.number)
@@ -163,3 +198,8 @@ class CudaStreams(OpenDevice):
         with self.translated("reading the time of an event"):
             milliseconds = self.context.get("cuEventElapsedTime", "float", begin.raw, end.raw)
         return float(milliseconds) * 1e-3
+
+
+def _left(end: float | None) -> float | None:
+    """Return the seconds until a time of the clock that only goes on."""
+    return None if end is None else max(0.0, end - time.monotonic())

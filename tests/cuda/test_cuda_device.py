@@ -201,6 +201,24 @@ class TestStreams:
         card.library.faults.clear()
         stream.synchronize()
 
+    def test_a_wait_for_the_device_is_for_all_its_streams(self, card: Card) -> None:
+        opened = card.device.ensure_open()
+        streams = [px.Stream(card.device) for _ in range(2)]
+        for limit in (60.0, None):
+            for stream in streams:
+                with stream:
+                    px.ones(10, device=card.device) + 1
+            opened.synchronize(limit)
+            assert all(opened.stream_query(stream.handle) for stream in streams)
+        streams[1].close()
+        with streams[0]:
+            px.ones(10, device=card.device) + 1
+        card.library.faults["cuEventQuery"] = 600
+        with pytest.raises(TimeoutError):
+            opened.synchronize(0.01)
+        card.library.faults.clear()
+        opened.synchronize(60.0)
+
     def test_another_context_of_the_thread_is_left_alone(self, card: Card) -> None:
         card.device.ensure_open()
         other = FFI.cast("CUcontext", 77)

@@ -45,7 +45,6 @@ class _Stream:
     #: How many commands were enqueued, and how many of them are done.
     put: int = 0
     done: int = 0
-    destroyed: bool = False
 
 
 @dataclass
@@ -55,7 +54,6 @@ class _Event:
     number: int = 0
     timed: bool = True
     time: float = 0.0
-    destroyed: bool = False
 
 
 class FakeCuda(FakeRanges):
@@ -102,6 +100,7 @@ class FakeCuda(FakeRanges):
         self._sticky = codes.SUCCESS
         legacy = _Stream()  # which goes by two names; 2 is the default stream of each thread
         self._objects: dict[int, Any] = {0: legacy, 1: legacy, 2: _Stream()}
+        self._last = max(self._objects)
         self._texts: dict[str, Any] = {}
         self._compiled: dict[str, Any] = {}
 
@@ -228,13 +227,15 @@ class FakeCuda(FakeRanges):
     # Streams and events
 
     def _new(self, kind: str, thing: Any, out: Any) -> None:
-        number = max(self._objects) + 16
-        self._objects[number] = thing
-        out[0] = FFI.cast(kind, number)
+        self._last += 16  # no number comes again
+        self._objects[self._last] = thing
+        out[0] = FFI.cast(kind, self._last)
 
     def _known(self, handle: Any) -> Any:
-        thing = self._objects.get(int(FFI.cast("uintptr_t", handle)))
-        return None if thing is None or getattr(thing, "destroyed", False) else thing
+        return self._objects.get(int(FFI.cast("uintptr_t", handle)))
+
+    def _forget(self, handle: Any) -> None:
+        del self._objects[int(FFI.cast("uintptr_t", handle))]
 
     def _break(self, code: int, why: str) -> None:
         """The context fails: every later call in it returns the same error."""
@@ -247,7 +248,7 @@ class FakeCuda(FakeRanges):
     def _enqueue_number(self, number: int | None, work: Callable[[], None]) -> int:
         """Put work into the stream at an address, as libraries know it."""
         stream = self._objects.get(number)
-        if not isinstance(stream, _Stream) or stream.destroyed:
+        if not isinstance(stream, _Stream):
             return codes.INVALID_HANDLE
         stream.work.append(work)
         stream.put += 1
@@ -274,7 +275,7 @@ class FakeCuda(FakeRanges):
         if not isinstance(stream, _Stream) or stream is self._objects[0]:
             return codes.INVALID_HANDLE
         self._drain(stream, stream.put)
-        stream.destroyed = True
+        self._forget(handle)
         return codes.SUCCESS
 
     def _cuStreamQuery(self, handle: Any) -> int:
@@ -308,7 +309,7 @@ class FakeCuda(FakeRanges):
         event = self._known(handle)
         if not isinstance(event, _Event):
             return codes.INVALID_HANDLE
-        event.destroyed = True
+        self._forget(handle)
         return codes.SUCCESS
 
     def _cuEventRecord(self, handle: Any, where: Any) -> int:
