@@ -105,7 +105,7 @@ class Along:
             self._run(x, self._chance("contiguous", "transposed"), "contiguous", self.params[-1])
 
     def wide(self) -> None:
-        """More rows side by side than a tile has columns, with more elements than it has rows."""
+        """More rows side by side than a tile has columns, of more elements; also into columns."""
         shape = WIDE
         if self.check.case.quick:
             shape = WIDE_COSTLY if self.check.name in _SUMMED else WIDE_QUICK

@@ -5,26 +5,15 @@ from __future__ import annotations
 import numpy as np
 import phalanx as px
 import pytest
+from phalanx.conformance.blocks import read_block, write_block
 from phalanx.conformance.case import Case
-from phalanx.driver import Capability, Feature, Place
+from phalanx.driver import Capability, Feature
 
 _SIZES = (1, 2, 3, 63, 64, 65, 4095, 4096, 4097, 1 << 20, (1 << 20) + 1)
 
 
 def _raw_fill(case: Case, handle: int, size: int, value: int) -> None:
-    source = np.full(size, value, np.uint8)
-    _copy(case, Place(case.device.ensure_open(), handle), Place(None, source.ctypes.data), size)
-
-
-def _raw_read(case: Case, handle: int, size: int) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
-    target = np.zeros(size, np.uint8)
-    _copy(case, Place(None, target.ctypes.data), Place(case.device.ensure_open(), handle), size)
-    return target
-
-
-def _copy(case: Case, dst: Place, src: Place, size: int) -> None:
-    case.device.ensure_open().copy(dst, src, size, stream=case.device.default_stream)
-    case.device.synchronize()
+    write_block(case, handle, np.full(size, value, np.uint8))
 
 
 def test_sizes(case: Case) -> None:
@@ -41,7 +30,7 @@ def test_sizes(case: Case) -> None:
         for number, (handle, size) in enumerate(zip(handles, _SIZES, strict=True)):
             _raw_fill(case, handle, size, number + 1)
         for number, (handle, size) in enumerate(zip(handles, _SIZES, strict=True)):
-            found = _raw_read(case, handle, size)
+            found = read_block(case, handle, size)
             assert (found == number + 1).all(), f"a block of {size} bytes was overwritten"
     finally:
         for handle in handles:

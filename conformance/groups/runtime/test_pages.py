@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import phalanx as px
 import pytest
+from phalanx.conformance.blocks import Bytes, read_block, write_block
 from phalanx.conformance.case import Case
-from phalanx.driver import Place, VirtualMemory
-
-Bytes = npt.NDArray[np.uint8]
+from phalanx.driver import VirtualMemory
 
 
 def _memory(case: Case) -> VirtualMemory:
@@ -19,23 +17,6 @@ def _memory(case: Case) -> VirtualMemory:
         pytest.skip("the device has no virtual memory")
     assert memory is opened.virtual_memory(), "virtual_memory() returns another object each time"
     return memory
-
-
-def _move(case: Case, dst: Place, src: Place, size: int) -> None:
-    case.device.ensure_open().copy(dst, src, size, stream=case.device.default_stream)
-    case.device.synchronize()
-
-
-def _write(case: Case, handle: int, offset: int, data: Bytes) -> None:
-    block = Place(case.device.ensure_open(), handle, offset)
-    _move(case, block, Place(None, data.ctypes.data), data.size)
-
-
-def _read(case: Case, handle: int, offset: int, size: int) -> Bytes:
-    found = np.zeros(size, np.uint8)
-    block = Place(case.device.ensure_open(), handle, offset)
-    _move(case, Place(None, found.ctypes.data), block, size)
-    return found
 
 
 def test_pages_keep_what_is_written(case: Case) -> None:
@@ -50,17 +31,19 @@ def test_pages_keep_what_is_written(case: Case) -> None:
 
     memory.map(handle, 2 * page, 2 * page)
     memory.map(handle, 4 * page, 3 * page)
-    _write(case, handle, 2 * page, pages(2, 7))
+    write_block(case, handle, pages(2, 7), 2 * page)
     memory.map(handle, page, page)
     memory.map(handle, 7 * page, page)
-    assert np.array_equal(_read(case, handle, 2 * page, 5 * page), pages(2, 7)), "beside new pages"
+    assert np.array_equal(read_block(case, handle, 5 * page, 2 * page), pages(2, 7)), (
+        "beside new pages"
+    )
     memory.unmap(handle, 3 * page, 2 * page)
     for first, last in ((2, 3), (5, 7)):
-        found = _read(case, handle, first * page, (last - first) * page)
+        found = read_block(case, handle, (last - first) * page, first * page)
         assert np.array_equal(found, pages(first, last)), "beside pages that were taken away"
     memory.map(handle, 3 * page, 2 * page)
-    _write(case, handle, 3 * page, pages(0, 2))
-    found = _read(case, handle, 2 * page, 5 * page)
+    write_block(case, handle, pages(0, 2), 3 * page)
+    found = read_block(case, handle, 5 * page, 2 * page)
     want = np.concatenate([pages(2, 3), pages(0, 2), pages(5, 7)])
     assert np.array_equal(found, want), "beside pages that came again"
     memory.unmap(handle, page, 7 * page)
@@ -74,9 +57,11 @@ def test_ranges_are_apart(case: Case) -> None:
     handles = [memory.reserve(4 * page, page) for page in pages]
     for number, (handle, page) in enumerate(zip(handles, pages, strict=True)):
         memory.map(handle, page, 2 * page)
-        _write(case, handle, page, np.full(2 * page, number + 1, np.uint8))
+        write_block(case, handle, np.full(2 * page, number + 1, np.uint8), page)
     for number, (handle, page) in enumerate(zip(handles, pages, strict=True)):
-        assert (_read(case, handle, page, 2 * page) == number + 1).all(), "two ranges share memory"
+        assert (read_block(case, handle, 2 * page, page) == number + 1).all(), (
+            "two ranges share memory"
+        )
         memory.unmap(handle, page, 2 * page)
         memory.release(handle)
 
