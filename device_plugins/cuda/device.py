@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import struct
-import threading
 import weakref
 from collections.abc import Sequence
 from typing import Any
@@ -28,6 +27,7 @@ from phalanx.vendor import (
     LEAST_STAGED,
     Array,
     Capability,
+    ForkSafeLock,
     Kernel,
     Layout,
     OpenDevice,
@@ -73,7 +73,8 @@ class CudaDevice(CudaStreams):
         self.layout_function = api.optional("cuFuncGetParamInfo")
         self.libraries = Libraries()
         self.streams: set[Queue] = set()
-        self.streams_lock = threading.Lock()
+        self.streams_lock = ForkSafeLock()
+        self.leaving: list[Queue] | None = None
         self.memory: CudaMemory | None = None
         self._modules: list[Any] = []
         #: Other cards from which copies come.

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
 from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
 from phalanx.kernels_cuda.sessions import Libraries
-from phalanx.vendor import OpenDevice, check_timeout
+from phalanx.vendor import ForkSafeLock, OpenDevice, check_timeout
 
 from .api import Api, Context, CudaError
 from .errors import is_loss
@@ -47,7 +46,9 @@ class CudaStreams(OpenDevice):
     default: Queue
     #: The others that are in use, and who changes or walks them holds the lock.
     streams: set[Queue]
-    streams_lock: threading.Lock
+    streams_lock: ForkSafeLock
+    #: Those that a destructor gave back during a walk, which destroys them at its end.
+    leaving: list[Queue] | None
 
     @property
     @abstractmethod
@@ -104,14 +105,27 @@ class CudaStreams(OpenDevice):
         """Give events behind the work of all streams but the default one: streams may go."""
         events = []
         try:
-            with self.streams_lock:
-                for queue in self.streams:
+            with self._walked() as queues:
+                for queue in queues:
                     events.append(self.event_create(timed=False))
                     self.event_record(events[-1], queue)
             yield events
         finally:
             for event in events:
                 self.event_destroy(event)
+
+    @contextlib.contextmanager
+    def _walked(self) -> Iterator[tuple[Queue, ...]]:
+        """Give all streams but the default one, which stay until the end of the block."""
+        with self.streams_lock:
+            leaving: list[Queue] = []
+            self.leaving = leaving
+            try:
+                yield tuple(self.streams)
+            finally:
+                self.leaving = None
+                for queue in leaving:
+                    self._destroy(queue)
 
     def stream_create(self, priority: int) -> Queue:
         """Return a new stream; a lower ``priority`` is more urgent."""
@@ -128,10 +142,16 @@ class CudaStreams(OpenDevice):
             self.finish(handle, None)
             with self.streams_lock:
                 self.streams.discard(handle)
-            with self.translated("destroying a stream"):
-                with self.context.current():
-                    self.libraries.forget(handle.number)
-                handle.destroy()
+                if self.leaving is None:
+                    self._destroy(handle)
+                else:
+                    self.leaving.append(handle)
+
+    def _destroy(self, queue: Queue) -> None:
+        with self.translated("destroying a stream"):
+            with self.context.current():
+                self.libraries.forget(queue.number)
+            queue.destroy()
 
     def stream_query(self, handle: Queue | int | None) -> bool:
         """Return whether a stream is idle."""

@@ -219,6 +219,27 @@ class TestStreams:
         card.library.faults.clear()
         opened.synchronize(60.0)
 
+    def test_a_stream_that_is_collected_during_such_a_wait_goes_behind_it(
+        self, card: Card, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        opened = card.device.ensure_open()
+        handles = [opened.stream_create(0) for _ in range(3)]
+        record, collected = type(opened).event_record, []
+
+        def and_collect(self: object, event: object, queue: object) -> None:
+            if not collected:
+                collected.extend(handles)
+                for handle in handles:
+                    opened.stream_destroy(handle)
+            record(self, event, queue)
+
+        monkeypatch.setattr(type(opened), "event_record", and_collect)
+        before = opened.streams - set(handles)
+        opened.synchronize(60.0)
+        assert collected == handles
+        assert opened.streams == before
+        assert card.library.said == ""
+
     def test_another_context_of_the_thread_is_left_alone(self, card: Card) -> None:
         card.device.ensure_open()
         other = FFI.cast("CUcontext", 77)
