@@ -212,6 +212,7 @@ class TestSafetensors:
 
 _FULL = """
 import resource, signal, sys
+sys.dont_write_bytecode = True  # it would be cut short, too
 import phalanx as px
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
