@@ -321,12 +321,29 @@ def test_several_chains(lib: Any, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["f32", "f16", "c128", "u8"])
 def test_several_chains_of_large_products(lib: Any, name: str) -> None:
-    """The tree is walked from its root; then with more rows than are computed at a time."""
+    """Threads share a block, or the blocks; then with more rows than are computed at a time."""
     rng = np.random.default_rng(9)
-    for m, n, k in [(33, 34, 3 * 4096 + 5), (2100, 1, 5000)]:
+    for m, n, k in [(33, 34, 3 * 4096 + 5), (33, 34, 9 * 4096 + 5), (2100, 1, 5000)]:
         a, b = _random(rng, name, (m, k)), _random(rng, name, (k, n))
         _check(lib, name, a, b)
         _check(lib, name, _laid_out(a, "column"), b, "part")
+
+
+def test_several_chains_of_which_some_are_computed_at_a_time(lib: Any) -> None:
+    """The sums of 17 blocks do not fit, those of the tree's branches do."""
+    rng = np.random.default_rng(10)
+    blocks, side = 17, 362
+    k = (blocks - 1) * 4096 + 9
+    a = rng.standard_normal((side, k), np.float32)
+    b = rng.standard_normal((k, side), np.float32)
+    got = np.empty((side, side), np.float32)
+    _call(lib, "f32_plain", a, b, got)
+    parts = np.empty((blocks, side, side), np.float32)
+    for i, part in enumerate(parts):  # one chain each, which the other tests hold
+        _call(lib, "f32_plain", a[:, 4096 * i :][:, :4096], b[4096 * i :][:4096], part)
+    for half in (16, 8, 4, 2, 1):
+        parts[: min(half, blocks - half)] += parts[half : 2 * half]
+    assert np.array_equal(got, parts[0])
 
 
 @pytest.mark.parametrize("name", DTYPES)

@@ -3,20 +3,23 @@
  * smallest power of two that is not below the number of blocks, block i < half takes in block i + half if
  * there is one.
  *
- * Of few elements all blocks are computed at once, and the threads share them. Else the tree is walked from
- * its root, all threads working on one block at a time, so that the sums of few blocks are in memory.
+ * The tree is walked from its root, so that the sums of few blocks are in memory. Where the sums of a whole
+ * branch fit, each thread takes blocks of its own, which never wait for each other; else all threads work on one
+ * block at a time.
  */
 #ifndef PHX_GEMM_JOIN_H
 #define PHX_GEMM_JOIN_H
 
 #include "gemm/gemm_blocks.h"
 
+#define GEMM_TOGETHER (1 << 20) /* sums of a branch whose blocks the threads share */
 #define GEMM_TALL (GEMM_BLOCK_SUMS * (int64_t)GEMM_BLOCK_SUMS) /* elements of C whose sums are kept at a time */
 
 typedef struct {
     const gemm_problem *q;
     char *sums; /* (blocks, m, n), or what the tree needs of it */
     int64_t area, blocks;
+    int64_t together; /* blocks of a branch that the threads share; 1: they share each block */
     atomic_bool no_memory;
 } gemm_join;
 
@@ -38,8 +41,15 @@ static char *gemm_sums(const gemm_join *join, int64_t place) {
     return join->sums + place * join->area * join->q->type->packed;
 }
 
+/* Some blocks of the tree, `count` of them from `first`, `step` apart, with sums from `place`. */
+typedef struct {
+    gemm_join *join;
+    int64_t first, step, place;
+} gemm_branch;
+
 static void gemm_blocks_task(void *ctx, int64_t begin, int64_t end) {
-    gemm_join *join = ctx;
+    const gemm_branch *branch = ctx;
+    gemm_join *join = branch->join;
     const gemm_problem *q = join->q;
     if (join->area == 1) {
         const int64_t p = begin * GEMM_CHAIN, size = q->type->size;
@@ -47,19 +57,21 @@ static void gemm_blocks_task(void *ctx, int64_t begin, int64_t end) {
                       q->a.data + p * q->a.cs * size, q->a.cs, q->b.data + p * q->b.rs * size, q->b.rs);
         return;
     }
-    for (int64_t block = begin; block < end; block++)
-        if (gemm_block(join, block, gemm_sums(join, block)) != 0) atomic_store(&join->no_memory, true);
+    for (int64_t i = begin; i < end; i++)
+        if (gemm_block(join, branch->first + i * branch->step, gemm_sums(join, branch->place + i)) != 0)
+            atomic_store(&join->no_memory, true);
 }
 
-/* All blocks at once; the result is in the first. */
-static int gemm_join_flat(gemm_join *join) {
+/* A branch of `count` blocks at once, each by one thread; the result is in its first place. */
+static int gemm_join_flat(const gemm_branch *branch, int64_t count) {
+    gemm_join *join = branch->join;
     int64_t half = 1;
-    phx_parallel_for(join->blocks, 1 + 64 / join->area, gemm_blocks_task, join);
+    phx_parallel_for(count, 1 + 64 / join->area, gemm_blocks_task, (void *)branch);
     if (atomic_load(&join->no_memory)) return -1;
-    while (half < join->blocks) half *= 2;
+    while (half < count) half *= 2;
     while (half /= 2)
-        join->q->type->add(join->sums, gemm_sums(join, half),
-                           gemm_min(half, join->blocks - half) * join->area);
+        join->q->type->add(gemm_sums(join, branch->place), gemm_sums(join, branch->place + half),
+                           gemm_min(half, count - half) * join->area);
     return 0;
 }
 
@@ -75,9 +87,11 @@ static void gemm_add_task(void *ctx, int64_t begin, int64_t end) {
     a->type->add(a->to + at, a->from + at, end - begin);
 }
 
-/* The blocks first, first + step, first + 2 step, ... joined, into sums at `place`. */
+/* The blocks first, first + step, first + 2 step, ... joined, into sums at `place`; what is behind them is free. */
 static int gemm_join_deep(gemm_join *join, int64_t first, int64_t step, int64_t place) {
-    if (step >= join->blocks) return gemm_block(join, first, gemm_sums(join, place));
+    const int64_t count = gemm_ceil(join->blocks - first, step);
+    if (count == 1) return gemm_block(join, first, gemm_sums(join, place));
+    if (count <= join->together) return gemm_join_flat(&(gemm_branch){join, first, step, place}, count);
     if (gemm_join_deep(join, first, 2 * step, place) != 0) return -1;
     if (first + step >= join->blocks) return 0;
     if (gemm_join_deep(join, first + step, 2 * step, place + 1) != 0) return -1;
@@ -94,16 +108,21 @@ static void gemm_store_task(void *ctx, int64_t begin, int64_t end) {
                        join->sums + i * q->n * q->type->packed, q->n);
 }
 
+static int64_t gemm_together(const gemm_join *join) {
+    const int64_t fit = gemm_min(GEMM_TOGETHER / join->area, join->blocks);
+    if (join->area * GEMM_CHAIN < GEMM_SERIAL) return join->blocks; /* one does not pay to be shared */
+    return fit < 4 * (int64_t)phx_num_threads() ? 1 : fit;
+}
+
 /* C of at most GEMM_TALL elements. */
 static int gemm_joined(const gemm_problem *q) {
     gemm_join join = {.q = q, .area = q->m * q->n, .blocks = gemm_ceil(q->k, GEMM_CHAIN)};
-    const bool flat = join.area * GEMM_CHAIN < GEMM_SERIAL;
-    int64_t places = join.blocks, failed;
-    if (!flat)
-        for (places = 1; (int64_t)1 << (places - 1) < join.blocks;) places++;
+    join.together = gemm_together(&join);
+    int64_t places = join.together, failed;
+    for (int64_t rest = join.blocks; rest > join.together; rest = gemm_ceil(rest, 2)) places++;
     join.sums = malloc((size_t)(places * join.area * q->type->packed));
     if (!join.sums) return -1;
-    failed = flat ? gemm_join_flat(&join) : gemm_join_deep(&join, 0, 1, 0);
+    failed = gemm_join_deep(&join, 0, 1, 0);
     if (!failed) phx_parallel_for(q->m, 1 + GEMM_COPY / q->n, gemm_store_task, &join);
     free(join.sums);
     return failed ? -1 : 0;

@@ -48,9 +48,10 @@ GEMM_INLINE void X_(tile_body)(const int mr, const int nv, const bool masked, in
     for (; p + unroll <= k; p += unroll) {
 #pragma GCC unroll 4
         for (int u = 0; u < unroll; u++) {
-            if (!masked) { /* packed: what comes next is near */
-                __builtin_prefetch(b + 12 * NR);
-                __builtin_prefetch(b + 13 * NR - 1);
+            if (!masked) { /* what comes next of B, one line or two */
+                __builtin_prefetch(b + 12 * b_rs);
+                if (NR * sizeof(T) > 64)
+                    __builtin_prefetch(b + 12 * b_rs + NR - 1);
             }
             X_(tile_step)(mr, nv, masked, acc, quad, a_rs, b, last);
 #pragma GCC unroll 4
@@ -91,9 +92,11 @@ __attribute__((noinline)) static void X_(tile_full)(int64_t k, const T *a, const
 
 #define TILE(MR_)                                                                          \
     __attribute__((noinline)) static void X_(tile_##MR_)(                                  \
-        int nv, X_(m) last, int64_t k, const T *a, int64_t a_rs, int64_t a_cs, const T *b, \
+        int nr, X_(m) last, int64_t k, const T *a, int64_t a_rs, int64_t a_cs, const T *b, \
         int64_t b_rs, T *c, int64_t c_rs, bool acc) {                                      \
-        if (nv == 2)                                                                       \
+        if (nr == NR)                                                                      \
+            X_(tile_body)(MR_, 2, false, k, a, a_rs, a_cs, b, b_rs, c, c_rs, last, acc);   \
+        else if (nr > LEN)                                                                 \
             X_(tile_body)(MR_, 2, true, k, a, a_rs, a_cs, b, b_rs, c, c_rs, last, acc);    \
         else                                                                               \
             X_(tile_body)(MR_, 1, true, k, a, a_rs, a_cs, b, b_rs, c, c_rs, last, acc);    \
@@ -122,12 +125,11 @@ static void X_(tile)(const gemm_tile *t) {
         X_(tile_full)(t->k, a, b, c, t->c_rs, t->accumulate);
         return;
     }
-    const int nv = t->nr > LEN ? 2 : 1;
-    const X_(m) last = X_(mask)(t->nr - (nv - 1) * LEN);
-#define TILE(MR_)                                                                   \
-    case MR_:                                                                       \
-        X_(tile_##MR_)(nv, last, t->k, a, t->a_rs, t->a_cs, b, t->b_rs, c, t->c_rs, \
-                       t->accumulate);                                              \
+    const X_(m) last = X_(mask)(t->nr > LEN ? t->nr - LEN : t->nr);
+#define TILE(MR_)                                                                      \
+    case MR_:                                                                          \
+        X_(tile_##MR_)(t->nr, last, t->k, a, t->a_rs, t->a_cs, b, t->b_rs, c, t->c_rs, \
+                       t->accumulate);                                                 \
         break;
     switch (t->mr) {
         TILES
