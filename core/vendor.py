@@ -44,7 +44,7 @@ from .driver import (
 )
 from .runtime.locks import ForkSafeLock
 from .runtime.staging import LEAST_STAGED, SLOT_SIZE, Slot, Staging
-from .runtime.waiting import check_timeout, wait_until
+from .runtime.waiting import Deadline, check_timeout, wait_until
 from .steps import Status, Step
 
 __all__ = [
@@ -54,6 +54,7 @@ __all__ = [
     "Buffer",
     "Capability",
     "DType",
+    "Deadline",
     "Declarations",
     "Device",
     "DeviceInfo",

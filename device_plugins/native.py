@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -36,6 +35,7 @@ from phalanx.vendor import (
     Step,
     Stream,
     alignment_problem,
+    check_timeout,
 )
 
 _FOREVER = 2**64 - 1
@@ -60,10 +60,9 @@ def load_library(path: str | os.PathLike[str]) -> NativeDriver:
 
 
 def _nanoseconds(timeout: float | None) -> int:
+    check_timeout(timeout)
     if timeout is None:
         return _FOREVER
-    if math.isnan(timeout) or timeout < 0:
-        raise ValueError(f"a timeout is a number of seconds from 0 up or None, not {timeout!r}")
     return int(min(timeout * 1e9, _FOREVER))
 
 

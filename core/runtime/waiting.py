@@ -19,6 +19,24 @@ def check_timeout(timeout: float | None) -> None:
         raise ValueError(f"a timeout is a number of seconds from 0 up or None, not {timeout!r}")
 
 
+class Deadline:
+    """The end of a wait of several steps that may take ``timeout`` seconds together.
+
+    Raises:
+        TypeError, ValueError: as `check_timeout`.
+    """
+
+    __slots__ = ("_end",)
+
+    def __init__(self, timeout: float | None) -> None:
+        check_timeout(timeout)
+        self._end = None if timeout is None else time.monotonic() + timeout
+
+    def left(self) -> float | None:
+        """Return the seconds that are left, 0 after the end; None if there is no limit."""
+        return None if self._end is None else max(0.0, self._end - time.monotonic())
+
+
 def wait_until(
     is_done: Callable[[], bool], timeout: float | None, what: str, *, spin: float = 0.0
 ) -> None:

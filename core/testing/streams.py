@@ -9,6 +9,7 @@ from collections.abc import Callable
 from queue import Empty, SimpleQueue
 
 from phalanx.runtime.locks import ForkSafeLock
+from phalanx.runtime.waiting import check_timeout
 
 Task = Callable[[], None]
 
@@ -31,10 +32,9 @@ class Marker:
         """Block until the stream has come here; ``timeout`` in seconds, then ``TimeoutError``.
 
         Raises:
-            ValueError: a timeout that is negative or NaN.
+            TypeError, ValueError: what is not a time to wait.
         """
-        if timeout is not None and not timeout >= 0:
-            raise ValueError(f"a timeout is a number of seconds from 0 up or None, not {timeout!r}")
+        check_timeout(timeout)
         if not self.passed.wait(timeout):
             raise TimeoutError(f"{what} is not done after {timeout} s")
 

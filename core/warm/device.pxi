@@ -125,14 +125,12 @@ cdef class Device:
                 and the failures of other streams are notes of the error.
         """
         cdef Timeline t
-        from time import monotonic
-
         self.ensure_open()
-        end = None if timeout is None else monotonic() + timeout
+        deadline = Deadline(timeout)
         failure = None
         for t in self.timelines():
             try:
-                t.finish(None if end is None else max(0.0, end - monotonic()))
+                t.finish(deadline.left())
             except TimeoutError as late:
                 raise late from failure
             except Exception as error:  # whatever a driver raises for work that failed

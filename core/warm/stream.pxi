@@ -177,6 +177,7 @@ cdef class Stream:
         Raises:
             LaunchError: an asynchronous launch failed; the message names it.
         """
+        check_timeout(timeout)
         self.opened().finish(timeout)
 
     def close(self):
@@ -298,6 +299,7 @@ cdef class Event:
         """Wait until the stream has passed the event; ``timeout`` in seconds, then ``TimeoutError``."""
         cdef Mark m = self.recorded()
         cdef Timeline t = self.timeline
+        check_timeout(timeout)
         if m.handle is not None:
             t.wait_for(m, timeout)
         t.pass_mark(m)

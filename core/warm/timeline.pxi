@@ -246,8 +246,7 @@ cdef class Timeline:
             else:
                 wait_sliced(self.device.calls().synchronize, (), timeout)
         except Exception as error:  # whatever a driver raises for work that failed
-            if timeout is None or timeout >= 0:
-                self.doubt(error, self.seq + self.launching)
+            self.doubt(error, self.seq + self.launching)
             raise
         delay()
         return 0
@@ -257,8 +256,7 @@ cdef class Timeline:
         try:
             m.synchronize(timeout)
         except Exception as error:  # whatever a driver raises for work that failed
-            if timeout is None or timeout >= 0:
-                self.doubt(error, self.seq + self.launching)
+            self.doubt(error, self.seq + self.launching)
             raise
         return 0
 

@@ -21,6 +21,7 @@ from contextvars import ContextVar
 from . import errors
 from .driver import Capability, Feature, Layout, OpenDevice, Place
 from .runtime.locks import ForkSafeLock
+from .runtime.waiting import Deadline, check_timeout
 from .optable import DTYPES as SCALAR_TYPES
 from .optable import OPS
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
 from phalanx.kernels_cuda.sessions import Libraries
-from phalanx.vendor import ForkSafeLock, OpenDevice, check_timeout
+from phalanx.vendor import Deadline, ForkSafeLock, OpenDevice
 
 from .api import Api, Context, CudaError
 from .errors import is_loss
@@ -91,14 +90,13 @@ class CudaStreams(OpenDevice):
         The others keep theirs for whoever waits for them.
         """
         self.check()
-        check_timeout(timeout)
-        end = None if timeout is None else time.monotonic() + timeout
+        deadline = Deadline(timeout)
         with self._ends() as events:
             for event in events:
                 with self.translated("waiting for work", event.queue):
                     what = f"the work of a stream of {self.name}"
-                    settle(self.context, "cuEvent", event.raw, _left(end), what)
-        self.stream_synchronize(None, _left(end))
+                    settle(self.context, "cuEvent", event.raw, deadline.left(), what)
+        self.stream_synchronize(None, deadline.left())
 
     @contextlib.contextmanager
     def _ends(self) -> Iterator[list[CudaEvent]]:
@@ -218,8 +216,3 @@ class CudaStreams(OpenDevice):
         with self.translated("reading the time of an event"):
             milliseconds = self.context.get("cuEventElapsedTime", "float", begin.raw, end.raw)
         return float(milliseconds) * 1e-3
-
-
-def _left(end: float | None) -> float | None:
-    """Return the seconds until a time of the clock that only goes on."""
-    return None if end is None else max(0.0, end - time.monotonic())

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from abc import abstractmethod
 from collections.abc import Iterator
 from types import ModuleType
 
 from phalanx.errors import DeviceLostError
-from phalanx.vendor import OpenDevice, check_timeout
+from phalanx.vendor import Deadline, OpenDevice, check_timeout
 
 from .queue import Marker, Queue
 
@@ -76,11 +75,11 @@ class OpenCLStreams(OpenDevice):
         The others keep theirs for whoever waits for them.
         """
         self.check()
-        end = None if timeout is None else time.monotonic() + timeout
+        deadline = Deadline(timeout)
         for queue in self.queues():
             if queue is not self.queue:
-                queue.settle(None if end is None else max(0.0, end - time.monotonic()))
-        self.stream_synchronize(None, None if end is None else max(0.0, end - time.monotonic()))
+                queue.settle(deadline.left())
+        self.stream_synchronize(None, deadline.left())
 
     def stream_create(self, priority: int) -> Queue:
         """Return a new in-order queue; its priority is a hint that few runtimes take."""
