@@ -26,6 +26,7 @@
 #define GEMM_BLOCK_SUMS 2048      /* the same where C cannot hold the sums */
 #define GEMM_SERIAL (1 << 22) /* multiply-adds below which threads cost more than they bring */
 #define GEMM_FEW_ROWS 28        /* rows of A for which packing B does not pay */
+#define GEMM_FEW_STRIPS 4       /* strips of B for which packing the rows of a tall A does not pay */
 #define GEMM_GROUP_MIN (1 << 19) /* multiply-adds per item, at least */
 #define GEMM_GROUP_MAX (1 << 24) /* and at most */
 #define GEMM_GROUP_ROWS 112   /* rows of A that share a strip of B: their strips fill a part of the second cache */
@@ -306,12 +307,14 @@ static int gemm_make_plan(gemm_plan *plan, gemm_memory *memory, const gemm_probl
     const gemm_type *t = q->type;
     const int64_t area = q->m * q->n, work = area < GEMM_SERIAL ? area * q->k : area;
     const bool small = work < GEMM_UNPACKED;
-    const bool pack_a = !t->direct || !(small || q->n <= t->nr);
+    /* Strips of B whose rows of A, where they are, stay in the first cache: packing would cost more. */
+    const int64_t narrow = q->a.cs == 1 && q->m >= q->k ? GEMM_FEW_STRIPS * t->nr : t->nr;
+    const bool pack_a = !t->direct || !(small || q->n <= narrow);
     const bool pack_b = !t->direct || q->b.cs != 1 || !(small || q->m <= GEMM_FEW_ROWS);
     const bool in_place = q->wide || (t->size == t->packed && q->c_cs == 1);
     const int64_t block = in_place ? GEMM_BLOCK : GEMM_BLOCK_SUMS;
     *plan = (gemm_plan){.q = *q, .nr = t->nr};
-    plan->block_m = gemm_min(q->m, block / t->mr * t->mr);
+    plan->block_m = in_place && !pack_a ? q->m : gemm_min(q->m, block / t->mr * t->mr);
     plan->block_n = gemm_min(q->n, block / t->nr * t->nr);
     plan->mr = (int)gemm_even(plan->block_m, t->mr);
     plan->kc = gemm_even(q->k, t->kc);
