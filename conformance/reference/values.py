@@ -90,6 +90,7 @@ def _integer_corners(name: str) -> HostArray:
 def _floating_corners(name: str) -> HostArray:
     limits = [2.0**bits for bits in (7, 8, 15, 16, 31, 32, 63, 64, 127, 128)]
     sizes = [v + d for v in limits for d in (-1.0, -0.5, 0.0, 0.5, 1.0)]
+    sizes += [v * part for v in limits for part in (0.75, 1 - 2.0**-24, 1 - 2.0**-53)]
     for digits, least, greatest in FORMATS.values():
         eps = 2.0 ** (1 - digits)
         ties = [1.0 + eps / 2, 1.0 + 1.5 * eps]

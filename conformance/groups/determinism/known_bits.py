@@ -123,11 +123,17 @@ def _rows(overload: Overload, quick: bool) -> Calls:
 
 
 def _products(overload: Overload, quick: bool) -> Calls:
-    sizes = ((33, 65, 17), (3, 4200, 5)) if quick else ((33, 65, 17), (3, 4200, 5), (130, 300, 129))
-    for m, k, n in sizes:
+    sizes = ((33, 65, 17), (3, 4200, 5), (30, 200, 1), (1, 200, 30))
+    for m, k, n in sizes if quick else (*sizes, (130, 300, 129)):
         name = overload.inputs[0]
         a, b = plain(name, m * k, 0, 4).reshape(m, k), plain(name, k * n, 4, 4).reshape(k, n)
         yield Call(overload, (a, b), (m, n))
+
+
+def _numbers(overload: Overload, quick: bool) -> Calls:
+    del quick
+    ends = plain(overload.inputs[0], 2, 0, 4)
+    yield Call(overload, (ends[0].reshape(()), ends[1].reshape(())), (1000,))
 
 
 def _roots(turns: list[int], n: int, name: str) -> HostArray:
@@ -236,6 +242,7 @@ _BY_STRUCTURE: dict[Structure, Callable[[Overload, bool], Calls]] = {
     Structure.SCAN: _rows,
     Structure.ROW: _rows,
     Structure.CONTRACTION: _products,
+    Structure.GENERATION: _numbers,
     Structure.FOURIER: _fourier,
     Structure.RANDOM: _random,
     Structure.FACTORIZATION: _factors,

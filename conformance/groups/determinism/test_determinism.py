@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import phalanx as px
 import pytest
+from phalanx._warm import launch
 from phalanx.conformance.calls import Call, calls
 from phalanx.conformance.case import Case
-from phalanx.conformance.layouts import HostArray
+from phalanx.conformance.layouts import HostArray, broadcast, room
 from phalanx.conformance.outcome import Mistake
 from phalanx.conformance.overloads import Overload, overloads
+from phalanx.conformance.reference.values import ordinary_values
 from phalanx.optable import Structure
 
 _PROMISES = ("bitwise", "reproducible")
@@ -72,7 +74,20 @@ def test_layouts(case: Case, overload: Overload) -> None:
         for layout in layouts:
             _same(case, call, first, call.prepare(case.device, layout)(), layout)
             case.checks += 1
+    if overload.row.structure is Structure.REDUCTION:
+        _rows_of_one(case, overload)
     case.finish()
+
+
+def _rows_of_one(case: Case, overload: Overload) -> None:
+    """Rows of equal elements, in memory and by a stride of 0, are reduced in the same order."""
+    name = overload.inputs[0]
+    column = ordinary_values(name, 5, case.rng("rows of one")).reshape(5, 1)
+    call = Call(overload, (np.repeat(column, 300, axis=1),), (5,))
+    out = room(case.device, call.shape, overload.outputs[0], "contiguous")
+    launch(overload.op, (broadcast(case.device, column, (5, 300), name),), (out.array,), ())
+    _same(case, call, call.prepare(case.device)(), out.read(), "one element for a row")
+    case.checks += 1
 
 
 @pytest.mark.parametrize("op", ["sum", "cumulative_sum", "matmul", "softmax", "exp", "sort"])

@@ -75,6 +75,7 @@ def data_of(overload: Overload, rng: np.random.Generator, quick: bool, flush: bo
     if overload.op in ("multiply", "divide") and _is_costly(overload):
         sections.append(_mixed(overload, rng, 300 if quick else 1200))
         sections.append(_beside_infinity(overload))
+        sections.append(_large_squares(overload))
     if overload.op == "pow" and _is_costly(overload):
         sections.append(_whole_powers(overload, rng))
     if overload.inputs[0] in FORMATS and overload.op == "divide":
@@ -141,8 +142,10 @@ def _equal(overload: Overload, rng: np.random.Generator) -> list[HostArray]:
     count = 16 if _is_costly(overload) else 33
     kind = ordinary_values if _is_costly(overload) else wild_values
     shared = kind(overload.inputs[-1], count, rng)
+    if not _is_costly(overload):
+        shared = np.concatenate([shared, special_values(overload.inputs[-1])])
     return [
-        shared if name == overload.inputs[-1] else kind(name, count, rng)
+        shared if name == overload.inputs[-1] else kind(name, shared.size, rng)
         for name in overload.inputs
     ]
 
@@ -178,6 +181,16 @@ def _beside_infinity(overload: Overload) -> list[HostArray]:
     second = np.array(seconds, dtype)
     one, other = combined([first[np.isinf(first)], second])
     return [np.concatenate([one, other]), np.concatenate([other, one])]
+
+
+def _large_squares(overload: Overload) -> list[HostArray]:
+    """Return numbers whose parts have squares near the ends of the format: alone and together."""
+    info = np.finfo(host_dtype(overload.inputs[0]))
+    parts = np.sqrt(float(info.max)) * np.array([0.5, 0.72, 0.9, 0.99, 1.1])
+    small = np.sqrt(float(info.tiny)) * np.array([0.5, 0.72, 0.99, 1.1])
+    values = np.concatenate([pairs(x, x, overload.inputs[0]) for x in (parts, small)])
+    other = (0.75 + 0.5j) * values[::-1] if overload.op == "divide" else values[::-1] * 0 + (2 - 1j)
+    return [other.astype(values.dtype), values]
 
 
 def _whole_powers(overload: Overload, rng: np.random.Generator) -> list[HostArray]:

@@ -30,6 +30,8 @@ _THIN = (
 #: Extents without a rest in tiles of 16, for which a device may have other units.
 _WHOLE = ((16, 32, 48), (64, 128, 64))
 _EMPTY = ((0, 3, 4), (3, 4, 0), (3, 0, 4), (0, 0, 0))
+#: One more than whole tiles of every power of two up to 256, both ways.
+_CORNERS = (257, 3, 257)
 #: Products of small integers, which are exact in every order, so their reference is cheap.
 _LARGE = (
     (65, 129, 66),
@@ -58,6 +60,7 @@ def test_contraction(case: Case, overload: Overload) -> None:
     exact(check, rng)
     dots(check, rng)
     windows(check, rng)
+    twice(check, rng)
     if check.name in FORMATS:
         specials(check, rng)
         cancelling(check)
@@ -108,6 +111,10 @@ def whole_numbers(check: Check, rng: np.random.Generator) -> None:
     half = 2 ** (np.iinfo(kind).bits // 2 - 2)
     a, b = (rng.integers(half // 2, half, shape).astype(kind) for shape in ((5, 3), (3, 4)))
     check.run("factors of half the bits", (a, b))
+    for end in (np.iinfo(kind).min, np.iinfo(kind).max):
+        for k in (8, 33):
+            a, b = np.full((3, k), end, kind), np.full((k, 5), end, kind)
+            check.run(f"{k} squares of {end}", (a, b))
 
 
 def layouts(check: Check, rng: np.random.Generator) -> None:
@@ -130,6 +137,16 @@ def windows(check: Check, rng: np.random.Generator) -> None:
     for arrays, args in (([seen, beside], (moved, other)), ([beside, seen], (other, moved))):
         want = expected("matmul", args, check.to)
         check.run_arrays("moving windows", arrays, args, (), "contiguous", want)
+
+
+def twice(check: Check, rng: np.random.Generator) -> None:
+    """One array is both factors, in itself and in its transpose."""
+    for n in (5, 19):
+        x = _operand(check.name, (n, n), rng)
+        one = place(check.case.device, x, check.name, "contiguous").array
+        for label, other, value in (("itself", one, x), ("its transpose", one.T, x.T)):
+            want = expected("matmul", (x, value), check.to)
+            check.run_arrays(f"times {label}", [one, other], (x, value), (), "contiguous", want)
 
 
 def stacks(check: Check, rng: np.random.Generator) -> None:
@@ -174,7 +191,7 @@ def exact(check: Check, rng: np.random.Generator) -> None:
     large = [_LARGE[0], _LARGE[int(rng.integers(1, len(_LARGE)))]] if check.case.quick else _LARGE
     if not check.case.quick and check.name in ("float32", "float64", "int8", "complex128"):
         large = (*large, (513, 515, 514), (1025, 70, 1027))
-    for number, (m, k, n) in enumerate((*large, _DEEP, *_BLOCKS)):
+    for number, (m, k, n) in enumerate((*large, _CORNERS, _DEEP, *_BLOCKS)):
         a, b = _integers(check.name, (m, k), rng), _integers(check.name, (k, n), rng)
         want = _exactly(check.name, _wide(a) @ _wide(b))
         names = ("contiguous", "transposed") if number % 2 else ("contiguous",)
@@ -223,7 +240,12 @@ def specials(check: Check, rng: np.random.Generator) -> None:
     a, b = _operand(check.name, (6, 20), rng), _operand(check.name, (20, 7), rng)
     a[1, 19], a[2, 0], a[3, 7], b[5, 2], b[19, 4] = np.nan, np.inf, -np.inf, np.nan, np.inf
     a[4, 3], b[3, 6] = 0.0, -np.inf
+    a[5], b[:, 0] = 0.0, 0.0  # nothing but zeros, and yet their products with those are NaN
     check.run("infinities and NaN", (a, b))
+    for k in (33, 257):  # what is behind a row is none of its
+        a, b = _operand(check.name, (3, k), rng), _operand(check.name, (k, 4), rng)
+        a[1:, 0] = np.inf, np.nan
+        check.run(f"infinity and NaN behind a row of {k}", (a, b))
     digits, low, _ = FORMATS[check.name]
     a = np.full((3, 5), 2.0 ** (low - digits + 1)).astype(a.dtype)
     b = np.ones((5, 4), a.dtype)

@@ -33,10 +33,11 @@ LONG_AXES_QUICK = 0.3
 
 @pytest.mark.parametrize("overload", overloads(Structure.ELEMENTWISE), ids=str)
 def test_elementwise(case: Case, overload: Overload) -> None:
-    """All values contiguous and strided, then some in other arrangements of memory."""
+    """All values contiguous and strided, and some twice; then other arrangements of memory."""
     rng = case.rng()
     check = Check(case, overload, data_of(overload, rng, case.quick, case.flushes))
     all_values(check)
+    same_array_twice(check)
     arrangements = (
         layouts,
         many_axes,
@@ -45,10 +46,10 @@ def test_elementwise(case: Case, overload: Overload) -> None:
         long_axes,
         broadcast_operands,
         middle_axis,
+        columns_and_rows,
         windows,
         one_element_operands,
         in_place,
-        same_array_twice,
         public_function,
         numbers,
         large,
@@ -176,6 +177,20 @@ def middle_axis(check: Check, rng: np.random.Generator) -> None:
             check.run(label, inputs, places, layout)
 
 
+def columns_and_rows(check: Check, rng: np.random.Generator) -> None:
+    """Each operand in turn is a column, then a row, of a matrix that the others fill."""
+    for number, name in enumerate(check.overload.inputs):
+        table = np.moveaxis(check.data.table, number, 0)
+        for places in (table.reshape(len(table), -1), table.reshape(len(table), -1).T):
+            inputs = [p.array for p in check.all_operands(places, ("contiguous", "padded"))]
+            line = places[:, :1] if len(places) == len(table) else places[:1]
+            values = check.data.operands[number][line]
+            inputs[number] = broadcast(check.case.device, values, places.shape, name)
+            for layout in ("contiguous", "padded"):
+                label = f"operand {number} {line.shape} of {places.shape} to {layout}"
+                check.run(label, inputs, places, layout)
+
+
 def windows(check: Check, rng: np.random.Generator) -> None:
     """Rows that begin one element behind another, as those of a moving window do."""
     shape = (9, 70)
@@ -241,7 +256,7 @@ def in_place(check: Check, rng: np.random.Generator) -> None:
             break
 
 
-def same_array_twice(check: Check, rng: np.random.Generator) -> None:
+def same_array_twice(check: Check) -> None:
     """All operands of one dtype are one array, which in place takes the result as well."""
     if len(check.overload.inputs) == 1:
         return

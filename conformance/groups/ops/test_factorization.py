@@ -82,6 +82,11 @@ def test_special_factorization(case: Case, overload: Overload) -> None:
         ones = tuple(np.ones_like(x) for x in factor_operands(overload, rng, shape))
         check.run(f"ones {shape}", ones, params)
     check.run("minus one", tuple(-np.ones_like(x) for x in zeros), params)
+    if overload.op == "householder" and zeros[0].dtype.kind == "c":
+        for shape in ((1, 3, 2), (1, 4, 1)):  # nothing is to be done but to make the number real
+            heads = np.zeros(shape, zeros[0].dtype)
+            heads[0, 0] = 1 + 2j
+            check.run(f"complex heads of zeros {shape}", (heads,), params)
     graded = tuple(_graded(x) for x in factor_operands(overload, rng, (1, 6, 6)))
     check.run("graded", graded, params)
     if overload.op in _TURNED:
@@ -142,11 +147,20 @@ def _sizes(check: Check, rng: np.random.Generator, params: tuple[int, ...]) -> N
 def _not_read(check: Check, rng: np.random.Generator) -> None:
     """Elements above the diagonal, a diagonal that stands for ones, and its imaginary part."""
     op = check.overload.op
-    args = factor_operands(check.overload, rng, (2, 5, 5))
-    above = np.triu(np.ones((5, 5), bool), 1)
-    diagonal = np.eye(5, dtype=bool)
     if op not in ("cholesky", "triangular_solve", "eigh"):
         return
+    for n in (5,) if op == "eigh" and check.case.quick else (5, 21):
+        _not_read_of(check, rng, n)
+
+
+def _not_read_of(check: Check, rng: np.random.Generator, n: int) -> None:
+    op = check.overload.op
+    args = factor_operands(check.overload, rng, (2, n, n))
+    above = np.triu(np.ones((n, n), bool), 1)
+    diagonal = np.eye(n, dtype=bool)
+    args[0][:, above] = 3.0
+    if op != "triangular_solve":
+        check.run(f"others above the diagonal, {n}", args, ())
     args[0][:, above] = np.nan
     if op == "triangular_solve":
         check.run("NaN above the diagonal", args, (0,))
@@ -156,7 +170,7 @@ def _not_read(check: Check, rng: np.random.Generator) -> None:
         check.run("an infinite diagonal for ones", args, (1,))
         return
     if args[0].dtype.kind == "c":
-        args[0].imag[:, diagonal] = rng.integers(-9, 9, (2, 5)) * 8
+        args[0].imag[:, diagonal] = rng.integers(-9, 9, (2, n)) * 8
     check.run("NaN above the diagonal, which has imaginary parts", args, ())
 
 

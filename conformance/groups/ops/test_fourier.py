@@ -96,6 +96,8 @@ def test_transform(case: Case, overload: Overload) -> None:
         roots = place(case.device, args[1], check.overload.inputs[1], "contiguous").array
         want = expected("fft", args, check.to, params)
         check.run_arrays(f"columns {axes}", [between, roots], args, params, "contiguous", want)
+    for radices, shorter in (((8, 8), 10), ((4, 8, 8), 3), ((5, 3), 2)):  # mostly zeros
+        _run(check, rng, radices, shorter, 0, (3, 2))
     _run(check, rng, (4, 4), 0, 0)
     _run(check, rng, (3,), 0, 1, (0,))
     case.finish()

@@ -81,11 +81,14 @@ def blocks(check: Check, along: Along) -> None:
 
 
 def far_extreme(check: Check) -> None:
-    """The extreme element behind more others than 16 bits count, and in the row before, first."""
+    """The extreme element behind more others than 16 bits count, and first; then equal ones."""
     others, extreme = (1, 0) if check.overload.op.endswith("min") else (0, 1)
     x = np.full((2, _ODD_BLOCKS[1]), others, host_dtype(check.name))
     x[0, 0] = x[1, -1] = extreme
     check.run("an extreme element at the end", (x,))
+    x[...] = others
+    x[:, 4095::4095] = extreme  # the later, the lower in a block of a power of two
+    check.run("equal extremes in many blocks", (x,))
 
 
 def two_apart(check: Check, along: Along) -> None:

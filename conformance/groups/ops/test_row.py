@@ -16,6 +16,8 @@ from phalanx.optable import Structure
 
 #: Elements of a column that is longer than the buffer in which a kernel may keep several, a MiB.
 _TALL = (1 << 18) + 101
+#: Elements of three blocks of the order of evaluation and a rest (docs/ops.md: 4096).
+_BLOCKS = 3 * 4096 + 77
 
 
 @pytest.mark.parametrize("overload", overloads(Structure.ROW), ids=str)
@@ -25,6 +27,8 @@ def test_row(case: Case, overload: Overload) -> None:
     along = Along(check, _rows, along_params(overload))
     along.everything()
     specials(check, along)
+    if check.name == "float32" or not case.quick:
+        late_maximum(check, along)
     if overload.op == "layer_norm":
         small_epsilons(check, along)
     if check.name == "float32" or not case.quick:
@@ -46,6 +50,14 @@ def _rows(_op: str, name: str, count: int, n: int, rng: np.random.Generator) -> 
     if n:
         x[np.arange(count), rng.integers(0, n, count)] += 5
     return x.astype(host_dtype(name))
+
+
+def late_maximum(check: Check, along: Along) -> None:
+    """Rows of several blocks whose largest number, in the last or the second one, is far above."""
+    x = np.zeros((2, _BLOCKS))
+    x[0, -1], x[1, _BLOCKS // 2] = 200.0, 300.0
+    args = (x.astype(host_dtype(check.name)), *along.others(_BLOCKS))
+    check.run("a late maximum", args, along.params[0])
 
 
 def small_epsilons(check: Check, along: Along) -> None:

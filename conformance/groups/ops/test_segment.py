@@ -66,6 +66,7 @@ def _many_targets(check: Check, rng: np.random.Generator) -> None:
     if op == "segment_sum":
         for width in (9, 31, 259):
             _run(check, rng, 33, 3, width, 0)
+        _run(check, rng, 7, 3, 1100, 0)
         _launch(check, "one of many", (*_rows(check, rng, 600, 5), np.full(600, 4321)), 5000)
         if check.overload.inputs[0] not in INTEGER:
             kind = special_values(check.name).dtype

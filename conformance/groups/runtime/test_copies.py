@@ -13,8 +13,11 @@ import pytest
 from phalanx.conformance.case import Case
 from phalanx.driver import Place
 
-_SPANS = ((0, 1), (1, 1), (3, 5), (0, 63), (1, 64), (7, 65), (64, 4096), (61, 4099), (0, 9000))
-_ROOM = 10_000
+_SPANS = (
+    *((0, 1), (1, 1), (3, 5), (0, 63), (1, 64), (7, 65), (64, 4096), (61, 4099), (0, 9000)),
+    (101, 70_001),
+)
+_ROOM = 150_000
 Bytes = npt.NDArray[np.uint8]
 
 

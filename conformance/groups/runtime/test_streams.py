@@ -131,7 +131,8 @@ def test_driver_counts_waits(case: Case) -> None:
     opened.event_destroy(behind)
 
 
-def test_many_waits(case: Case) -> None:
+@pytest.mark.parametrize("longest", ["last", "first"])
+def test_many_waits(case: Case, longest: str) -> None:
     """A stream waits for hundreds of events before it goes on, for the last as for the first."""
     first, second, reader = (px.Stream(case.device) for _ in range(3))
     with px.hazards("manual"):
@@ -139,13 +140,16 @@ def test_many_waits(case: Case) -> None:
             x = _slow(px.zeros(_SIZE, dtype=px.float32))
         with second:
             y = _slow(px.zeros(_SIZE, dtype=px.float32), 4 * _STEPS)
+        if longest == "first":
+            reader.wait(second.record())
         for _ in range(300):
             reader.wait(first.record())
-        reader.wait(second.record())
+        if longest == "last":
+            reader.wait(second.record())
         with reader:
             z = y + 0.0
         reader.synchronize()
-    _all_are(z, 4 * _STEPS, "work behind the last of 301 waits")
+    _all_are(z, 4 * _STEPS, f"work behind 301 waits, the {longest} of which is the longest")
     _all_are(x, _STEPS, "work before 300 events")
     second.synchronize()
 
@@ -194,6 +198,25 @@ def test_workspaces_are_apart(case: Case) -> None:
             assert all(same), (
                 f"stream {number} of 4: {same} of sum, scan, sums, sort, max are right"
             )
+
+
+def test_every_stream_waits(case: Case) -> None:
+    """Dozens of streams, of every priority, wait for one event."""
+    first = px.Stream(case.device)
+    others = [px.Stream(case.device, priority=number % 3 - 1) for number in range(40)]
+    with px.hazards("manual"):
+        with first:
+            x = _slow(px.zeros(_SIZE, dtype=px.float32), 12 * _STEPS)
+        event, found = first.record(), []
+        for stream in others:
+            stream.wait(event)
+            with stream:
+                found.append(x[:9] + 0.0)
+        for stream in others:
+            stream.synchronize()
+    for number, y in enumerate(found):
+        _all_are(y, 12 * _STEPS, f"work of stream {number} of 40 behind an event of another")
+    first.synchronize()
 
 
 def test_wait_holds_later_work_only(case: Case) -> None:

@@ -8,6 +8,7 @@ from contextvars import copy_context
 
 import numpy as np
 import phalanx as px
+import pytest
 from phalanx.conformance.case import Case
 from phalanx.conformance.layouts import HostArray
 
@@ -100,6 +101,72 @@ def test_allocation(case: Case) -> None:
                 _check(x + y, np.full(size, value * 2, np.int32), f"thread {number}")
 
     _together(work)
+
+
+def test_small_copies(case: Case) -> None:
+    """Threads copy some bytes each, in and out, on streams of their own."""
+
+    def work(number: int) -> None:
+        with px.device(case.device), px.Stream(case.device):
+            for step in range(60 if case.quick else 400):
+                host = np.full(37 * (number + 1), 1000 * number + step, np.int32)
+                _check(px.asarray(host), host, f"a copy of thread {number}")
+
+    _together(work)
+
+
+def test_long_reductions(case: Case) -> None:
+    """Threads reduce long rows at once, on streams of their own, each with partial results."""
+    rows = [np.arange(number, 20_000 + number, dtype=np.int64) for number in range(_THREADS)]
+
+    def work(number: int) -> None:
+        with px.device(case.device), px.Stream(case.device):
+            x = px.asarray(rows[number])
+            for _ in range(10 if case.quick else 60):
+                _check(px.sum(x), rows[number].sum(), f"sum of thread {number}")
+                _check(px.max(x), rows[number].max(), f"max of thread {number}")
+
+    _together(work)
+
+
+def test_subnormal_numbers(case: Case) -> None:
+    """The floating-point mode is the same in every thread and on every stream."""
+    if case.flushes:
+        pytest.skip("the device takes subnormal numbers for zero, and says so")
+    least = np.finfo(np.float32).smallest_subnormal
+    host = np.arange(1, 300, dtype=np.float32) * least
+
+    def work(number: int) -> None:
+        with px.device(case.device), px.Stream(case.device):
+            x = px.asarray(host)
+            _check(x + x, host + host, f"sums of thread {number}")
+            _check(x * 0.5, host * np.float32(0.5), f"halves of thread {number}")
+            _check(x - x[:1], host - host[:1], f"differences of thread {number}")
+
+    _together(work)
+
+
+def test_the_driver_waits_for_streams_of_others(case: Case) -> None:
+    """A wait for the device is one for all its streams, whichever thread made them."""
+    device, found = case.device, []
+    if not device.has_streams:
+        pytest.skip("the device has no streams of its own")
+    stream = px.Stream(device)
+    with stream:
+        x = px.zeros(1 << 18, dtype=px.float32)
+        for _ in range(24):
+            x = x + 1.0
+
+    def wait() -> None:
+        opened = device.ensure_open()
+        opened.synchronize(60.0)
+        found.append(opened.stream_query(stream.handle))
+
+    thread = threading.Thread(target=copy_context().run, args=(wait,))
+    thread.start()
+    thread.join(60)
+    assert found == [True], "a stream of another thread is busy after a wait for the device"
+    stream.synchronize()
 
 
 def test_mixed_ops(case: Case) -> None:

@@ -68,11 +68,20 @@ def test_events_are_not_used_up(case: Case) -> None:
     if not case.device.has_streams:
         pytest.skip("the device has no streams of its own")
     opened = case.device.ensure_open()
-    for number in range(20_000):
+    for number in range(66_000):
         event = opened.event_create(timed=False)
         if number % 100 == 0:
             opened.event_record(event, case.device.default_stream.handle)
         opened.event_destroy(event)
+
+
+def test_streams_are_not_used_up(case: Case) -> None:
+    """However many streams were destroyed, there are others."""
+    if not case.device.has_streams:
+        pytest.skip("the device has no streams of its own")
+    opened = case.device.ensure_open()
+    for _ in range(2_100 if case.quick else 4_200):
+        opened.stream_destroy(opened.stream_create(0))
 
 
 def test_streams_leave_nothing(case: Case) -> None:
