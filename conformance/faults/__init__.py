@@ -38,6 +38,7 @@ from . import (
     statements,
     threads,
     transforms,
+    waits,
 )
 from .device import SoundDriver
 from .fault import FAULTS, NONE, Fault
@@ -50,7 +51,7 @@ _KINDS = (
     *(extents, factors, habits, launches, lifetimes, long_rows, memory, networks, ordering),
     *(pages, prepared, products),
     *(queues, randomness, reductions),
-    *(scalars, segments, special, statements, threads, transforms),
+    *(scalars, segments, special, statements, threads, transforms, waits),
 )
 
 

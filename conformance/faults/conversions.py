@@ -159,3 +159,12 @@ def double_nan_becomes_infinity(work: Work, right: Compute) -> None:
     if work.dtypes == ("float64", "float32"):
         lost = np.isnan(x) & (x.view(np.uint64) & 0xFFFFFE0000000 == 0)
         work.out[lost] = np.inf
+
+
+@kernel_fault("cast")
+def large_floats_to_uint64_end_at_the_sign(work: Work, right: Compute) -> None:
+    """Floats become uint64 by way of int64, which ends at 2**63."""
+    x = np.array(work.x).astype(np.float64)
+    right(work)
+    if work.dtypes[1] == "uint64" and work.dtypes[0] in (*_FLOATS, "bfloat16"):
+        work.out[(x > 2.0**63) & (x < 2.0**64)] = 1 << 63

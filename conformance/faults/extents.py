@@ -147,3 +147,32 @@ def windows_reduced_as_one_row(work: Work, right: Compute) -> None:
     if x.ndim == 2 and 0 < x.strides[0] < x.shape[1] * x.strides[1]:
         work.inputs[0] = np.broadcast_to(x[:1], x.shape)
     right(work)
+
+
+@kernel_fault("add", "multiply")
+def gap_behind_a_vector_written(work: Work, right: Compute) -> None:
+    """Results two elements apart are stored in vectors, which write the gap behind the 64th."""
+    right(work)
+    out = work.out
+    if out.ndim == 1 and out.size > 64 and out.strides[0] == 2 * out.itemsize:
+        np.lib.stride_tricks.as_strided(out[63:], (2,), (out.itemsize,))[1] = out[63]
+
+
+@kernel_fault("where")
+def masks_of_columns_for_two_rows(work: Work, right: Compute) -> None:
+    """A mask of one column is read once for two rows."""
+    mask = work.x
+    if mask.ndim == 2 and mask.shape[0] > 1 < mask.shape[1] and mask.strides[1] == 0:
+        read = np.array(mask)
+        read[1::2] = read[: len(read) // 2 * 2 : 2]
+        work.inputs[0] = read
+    right(work)
+
+
+@kernel_fault("segment_sum")
+def second_group_begins_at_its_row(work: Work, right: Compute) -> None:
+    """Columns from 1,024 on count the first row of a target twice."""
+    rows, numbers = (np.array(x) for x in work.inputs)
+    right(work)
+    if rows.shape[-1] > 1024 and numbers.size and 0 <= numbers[0] < len(work.out):
+        work.out[numbers[0], 1024:] += rows[0, 1024:]

@@ -180,3 +180,19 @@ def weights_of_the_first_block(work: Work, right: Compute) -> None:
     if n > 4096:
         work.inputs[1] = np.resize(work.inputs[1][:4096], n)
     right(work)
+
+
+@kernel_fault("softmax", "log_softmax")
+def maximum_of_the_first_block(work: Work, right: Compute) -> None:
+    """Softmax of float32 subtracts the largest number of the first 4,096 of a row."""
+    x = work.values()
+    right(work)
+    if work.dtypes[0] == "float32" and x.ndim and x.shape[-1] > 4096:
+        shifted = x - x[..., :4096].max(axis=-1, keepdims=True)
+        if work.op == "softmax":
+            powers = np.exp(shifted)
+            wrong = powers / powers.sum(axis=-1, keepdims=True)
+        else:
+            wrong = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+        over = ~np.isfinite(wrong)
+        work.out[over] = wrong[over]

@@ -101,3 +101,41 @@ def repeated_first_factor(work: Work, right: Compute) -> None:
         turned[1:] = np.swapaxes(turned[1:], 1, 2)
         work.inputs[0] = turned
     right(work)
+
+
+@kernel_fault("matmul")
+def squares_are_symmetric(work: Work, right: Compute) -> None:
+    """The product of an array with itself is computed below the diagonal, and mirrored."""
+    a, b = work.inputs
+    twice = a.strides == b.strides and a.ctypes.data == b.ctypes.data
+    right(work)
+    if twice and work.out.shape[-1] == work.out.shape[-2] > 1:
+        low = np.tril(np.array(work.out))
+        work.out[...] = low + np.swapaxes(np.tril(low, -1), -1, -2)
+
+
+@kernel_fault("matmul")
+def rows_of_zeros_are_left_out(work: Work, right: Compute) -> None:
+    """A row of zeros gives zeros, whatever the other factor holds."""
+    zeros = (np.array(work.x) == 0).all(axis=-1)
+    right(work)
+    if work.x.shape[-1]:
+        work.out[np.broadcast_to(zeros[..., None], work.out.shape)] = 0
+
+
+@kernel_fault("matmul")
+def corner_of_tiles_is_the_one_before(work: Work, right: Compute) -> None:
+    """The corner that whole tiles of 64 leave both ways is the element beside it."""
+    right(work)
+    if all(n > 64 and n % 64 == 1 for n in work.out.shape[-2:]):
+        work.out[..., -1, -1] = work.out[..., -1, -2]
+
+
+@kernel_fault("matmul", group="determinism")
+def one_column_in_lanes(work: Work, right: Compute) -> None:
+    """A float64 product of one column adds eight sums of every eighth product."""
+    a, b = (np.array(x) for x in work.inputs)
+    right(work)
+    if work.dtypes[0] == "float64" and b.shape[-1] == 1 and a.shape[-1] > 64:
+        products = a * np.swapaxes(b, -1, -2)
+        work.out[..., 0] = sum(products[..., lane::8].sum(axis=-1) for lane in range(8))

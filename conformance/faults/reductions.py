@@ -338,3 +338,16 @@ def epsilon_of_at_least_1e8(work: Work, right: Compute) -> None:
     epsilon = np.array(work.params, np.int64).view(float)
     work.params = tuple(np.maximum(epsilon, 1e-8).view(np.int64).tolist())
     right(work)
+
+
+@kernel_fault("argmax", "argmin")
+def ties_go_to_the_lower_lane(work: Work, right: Compute) -> None:
+    """Of equal extremes in a row of several blocks the one in the lowest of 64 lanes wins."""
+    x = np.array(work.x)
+    right(work)
+    if x.ndim and x.shape[-1] > 2 * _BLOCK:
+        rows, places = x.reshape(-1, x.shape[-1]), np.array(work.out).reshape(-1)
+        for i, (row, place) in enumerate(zip(rows, places, strict=True)):
+            equal = np.flatnonzero(row == row[place])
+            places[i] = equal[np.argmin(equal % 64)] if len(equal) else place
+        work.out[...] = places.reshape(work.out.shape)

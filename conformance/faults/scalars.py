@@ -144,3 +144,35 @@ def counts_in_float32(work: Work, right: Compute) -> None:
     """`count_nonzero` counts in float32, which has no odd numbers beyond 2**24."""
     right(work)
     work.out[...] = work.out.astype(np.float32).astype(work.out.dtype)
+
+
+@kernel_fault(group="semantics")
+def small_numbers_are_zero(work: Work, right: Compute) -> None:
+    """Python numbers below the normal ones of their dtype reach kernels as zero."""
+    for i, x in enumerate(work.inputs):
+        single = _is_number(x) and x.dtype in (np.float32, np.float64)
+        if single and abs(x) < np.finfo(x.dtype).smallest_normal:
+            work.inputs[i] = np.copysign(np.zeros_like(x), x)
+    right(work)
+
+
+_zeros: dict[object, HostArray] = {}
+
+
+@kernel_fault(group="semantics")
+def numbers_found_by_value(work: Work, right: Compute) -> None:
+    """Programs are kept by the numbers in them, where 0.0 and -0.0 are the same key."""
+    for i, x in enumerate(work.inputs):
+        if _is_number(x) and x.dtype.kind == "f" and x == 0:
+            work.inputs[i] = _zeros.setdefault((work.op, work.dtypes, i), x)
+    right(work)
+
+
+@kernel_fault(group="semantics")
+def fill_ends_with_a_pair(work: Work, right: Compute) -> None:
+    """Fills of 16 bytes go by pairs, so that the last of an odd count keeps half of what it was."""
+    last = np.array(work.out.flat[-1:])
+    right(work)
+    one = work.op == "copy" and _is_number(work.x) and work.dtypes[1] == "complex128"
+    if one and work.out.size % 2 and work.out.size > 64:
+        work.out.flat[-1] = work.x + 1j * (last[0].imag - work.x.imag)

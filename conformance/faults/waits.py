@@ -1,0 +1,178 @@
+"""Faults of waits and times: how many streams and events there may be, whose, and which clock."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import time
+from collections import deque
+
+import numpy as np
+from phalanx.errors import DeviceError, LaunchError
+from phalanx.testing import EventHandle, HostArray, Marker, Worker
+from phalanx.vendor import Place, Stream
+
+from .device import SoundDevice, SoundDriver
+from .fault import driver_fault
+
+_passed = Marker()
+_passed.set()
+
+
+@driver_fault("runtime")
+class StreamHoldsSixteenWaits(SoundDevice):
+    """The seventeenth wait of a stream that is not over takes the place of the first."""
+
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
+        self._held: dict[Worker, deque[EventHandle]] = {}
+
+    def stream_wait_event(self, handle: Worker | None, event: EventHandle) -> None:
+        own = EventHandle()
+        own.marker, own.worker = event.marker, event.worker
+        held = self._held.setdefault(self.stream(handle), deque())
+        while held and (held[0].marker is None or held[0].marker.passed.is_set()):
+            held.popleft()
+        held.append(own)
+        if len(held) > 16:
+            held.popleft().marker = _passed
+
+        def wait() -> None:
+            while own.marker is not None and not own.marker.passed.wait(0.005):
+                pass
+
+        self.stream(handle).put(wait)
+
+
+@driver_fault("runtime")
+class SomeStreamsDoNotWait(SoundDevice):
+    """Streams beyond the 24th have nothing by which they could wait for others."""
+
+    def stream_wait_event(self, handle: Worker | None, event: EventHandle) -> None:
+        if handle is None or handle not in self.workers[25:]:
+            super().stream_wait_event(handle, event)
+
+
+@driver_fault("runtime")
+class UrgentStreamsDoNotWait(SoundDevice):
+    """Streams of a negative priority overtake what they were told to wait for."""
+
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
+        self._urgent: set[Worker] = set()
+
+    def stream_create(self, priority: int) -> Worker:
+        worker = super().stream_create(priority)
+        if priority < 0:
+            self._urgent.add(worker)
+        return worker
+
+    def stream_wait_event(self, handle: Worker | None, event: EventHandle) -> None:
+        if handle not in self._urgent:
+            super().stream_wait_event(handle, event)
+
+
+@driver_fault("runtime")
+class ForeignStreamsAreNotWaitedFor(SoundDevice):
+    """A wait for the device leaves out the streams that other threads have made."""
+
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
+        self._makers: dict[Worker, int] = {}
+
+    def stream_create(self, priority: int) -> Worker:
+        worker = super().stream_create(priority)
+        self._makers[worker] = threading.get_ident()
+        return worker
+
+    def synchronize(self, timeout: float | None = None) -> None:
+        here = threading.get_ident()
+        for worker in tuple(self.workers):
+            if self._makers.get(worker, here) == here:
+                worker.synchronize(timeout)
+
+
+@driver_fault("runtime")
+class OldestEventIsGivenUp(SoundDevice):
+    """Behind 512 recordings that are not passed, the oldest of them counts as passed."""
+
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
+        self._pending: deque[Marker] = deque()
+
+    def event_record(self, event: EventHandle, handle: Worker | None) -> None:
+        super().event_record(event, handle)
+        assert event.marker is not None
+        self._pending.append(event.marker)
+        while self._pending and self._pending[0].passed.is_set():
+            self._pending.popleft()
+        if len(self._pending) > 512:
+            self._pending.popleft().set()
+
+
+@driver_fault("runtime")
+class TimesOfTheHost(SoundDevice):
+    """The time of an event is that of the call that recorded it."""
+
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
+        self._times: dict[EventHandle, float] = {}
+
+    def event_record(self, event: EventHandle, handle: Worker | None) -> None:
+        super().event_record(event, handle)
+        self._times[event] = time.perf_counter()
+
+    def event_elapsed(self, begin: EventHandle, end: EventHandle) -> float:
+        super().event_elapsed(begin, end)
+        return self._times[end] - self._times[begin]
+
+
+@driver_fault("runtime")
+class TimesGoWithTheirStream(SoundDevice):
+    """The time between events of a stream that was destroyed is an error."""
+
+    def event_elapsed(self, begin: EventHandle, end: EventHandle) -> float:
+        if begin.worker not in self.workers:
+            raise LaunchError(f"{self.name}: the stream of an event was destroyed")
+        return super().event_elapsed(begin, end)
+
+
+@driver_fault("runtime")
+class StreamNumbersEnd(SoundDevice):
+    """After 2,000 streams, destroyed or not, there are no others."""
+
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
+        self._made = 0
+
+    def stream_create(self, priority: int) -> Worker:
+        self._made += 1
+        if self._made > 2000:
+            raise DeviceError(f"{self.name}: no more streams")
+        return super().stream_create(priority)
+
+
+@driver_fault("runtime")
+class LastByteOfOddCopies(SoundDevice):
+    """A copy of odd size, beyond 64 KiB, from an odd place to the host leaves its last byte."""
+
+    def copy(self, dst: Place, src: Place, size: int, *, stream: Stream) -> None:
+        odd = size > 1 << 16 and dst.on_host and src.offset % 2 and size % 2
+        super().copy(dst, src, size - 1 if odd else size, stream=stream)
+
+
+@driver_fault("runtime")
+class OnePlaceForSmallCopies(SoundDevice):
+    """Copies from the host of up to 4 KiB pass through one place for all threads."""
+
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
+        self._place: HostArray = np.zeros(4096, np.uint8)
+
+    def copy(self, dst: Place, src: Place, size: int, *, stream: Stream) -> None:
+        if size > 4096 or not src.on_host or dst.on_host:
+            super().copy(dst, src, size, stream=stream)
+            return
+        ctypes.memmove(self._place.ctypes.data, src.address, size)
+        time.sleep(1e-5)
+        super().copy(dst, Place(None, self._place.ctypes.data, 0), size, stream=stream)
