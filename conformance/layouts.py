@@ -55,7 +55,8 @@ def _contiguous(shape: tuple[int, ...]) -> Steps:
 
 
 def _offset(shape: tuple[int, ...]) -> Steps:
-    return _from_strides(shape, _dense(shape, reversed(range(len(shape)))))
+    """Neighbours that begin at any place, which the shape decides."""
+    return _from_strides(shape, _dense(shape, reversed(range(len(shape)))), math.prod(shape) % 16)
 
 
 def _strided(shape: tuple[int, ...]) -> Steps:

@@ -41,7 +41,9 @@ def special_values(name: str) -> HostArray:
     info = np.iinfo(dtype)
     values = {0, 1, 2, 3, 7, info.bits - 1, info.bits, info.max // 2, info.max - 1, info.max}
     values |= {-1, -2, -7, info.min, info.min + 1} if info.min else set()
-    return np.array(sorted(values), dtype)
+    half = info.bits // 2  # low halves whose highest bit is no sign, beside equal high halves
+    values |= {(1 << half - 1) + 5, (1 << half) + 5, 3 * (1 << half - 1) + 5}
+    return np.array(sorted(v for v in values if v <= info.max), dtype)
 
 
 def few_special_values(name: str) -> HostArray:

@@ -90,6 +90,27 @@ def _rows_of_one(case: Case, overload: Overload) -> None:
     case.checks += 1
 
 
+@pytest.mark.parametrize("mode", _PROMISES)
+def test_kernels_of_a_mode(case: Case, mode: str) -> None:
+    """What serves under a mode computes the same: whole numbers, whose sums are exact."""
+    rng = case.rng()
+    a, b = (rng.integers(-9, 10, shape).astype(np.float32) for shape in ((3, 4099), (4099, 5)))
+    former = px.use_deterministic_algorithms(mode)
+    try:
+        for k in (1, 2, 7, 64, 333, 4099):
+            x, y = px.asarray(a[:, :k]), px.asarray(b[:k])
+            try:
+                found = (x @ y, px.sum(x, axis=1), px.sum(x, axis=0), px.cumulative_sum(x, axis=1))
+            except px.UnsupportedOpError as error:
+                pytest.skip(f"no kernel for the mode: {error}")
+            left, right = a[:, :k], b[:k]
+            want = (left @ right, left.sum(1), left.sum(0), np.cumsum(left, 1))
+            for name, got, exact in zip(("matmul", "sum", "sum", "scan"), found, want, strict=True):
+                assert (px.asnumpy(got) == exact).all(), f"{name} of {k} steps under {mode!r}"
+    finally:
+        px.use_deterministic_algorithms(former)
+
+
 @pytest.mark.parametrize("op", ["sum", "cumulative_sum", "matmul", "softmax", "exp", "sort"])
 def test_busy_device(case: Case, op: str) -> None:
     """Other work on the device at the same time changes nothing."""

@@ -16,7 +16,7 @@ LONG_ROWS = (8192, 12_289, 16_384, 20_001, 32_769, 65_536)
 #: Elements of a row of more blocks than a reduction has lanes (docs/ops.md: 64 blocks of 4096).
 MANY_BLOCKS = 300_001
 #: Where a number of 16 bits for a row ends.
-MANY_ROWS = (65_535, 65_536, 65_537)
+MANY_ROWS = (65_535, 65_536, 65_537, 131_075)
 #: The part of the overloads that have so many rows in a quick run.
 _MANY_ROWS_QUICK = 0.1
 #: Rows side by side and their elements: beyond tiles of 512 columns and 256 rows.
@@ -120,6 +120,7 @@ class Along:
         one would still meet each row once.
         """
         shapes: tuple[tuple[int, ...], ...] = ((5, 67), (2, 4, 35), (131,), (3, 300))
+        self._run(self.rows(2, 3, 2, 2, 9), "mixed", "mixed", self.params[0])
         for number, name in enumerate(NAMES):
             others = (NAMES[(number + 1) % len(NAMES)], name, NAMES[(number + 3) % len(NAMES)])
             for i, shape in enumerate(shapes):

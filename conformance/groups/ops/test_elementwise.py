@@ -17,9 +17,11 @@ NAMES = tuple(LAYOUTS)
 #: Around the widths of vectors and the sizes of work-groups.
 SIZES = (
     *(1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257),
-    *(511, 513, 1023, 1024, 1025, 4095, 4097, 65_535, 65_536, 65_537),
+    *(47, 95, 511, 513, 1023, 1024, 1025, 4095, 4097, 65_535, 65_536, 65_537),
 )
 LARGE, LARGE_QUICK = 2**20 + 3, 70_001
+#: Those that are tried with more elements than float32 has whole numbers.
+HUGE = (("add", "float32"), ("copy", "uint8"))
 
 
 #: How many arrangements each overload meets in a quick run: a fault that many kernels share is met
@@ -47,6 +49,7 @@ def test_elementwise(case: Case, overload: Overload) -> None:
         broadcast_operands,
         middle_axis,
         columns_and_rows,
+        columns,
         windows,
         one_element_operands,
         in_place,
@@ -191,6 +194,19 @@ def columns_and_rows(check: Check, rng: np.random.Generator) -> None:
                 check.run(label, inputs, places, layout)
 
 
+def columns(check: Check, rng: np.random.Generator) -> None:
+    """All operands are columns, so that rows of the result are one element each."""
+    for width in (6, 33):
+        line = check.places((11, 1), int(rng.integers(check.data.size)))
+        places = np.repeat(line, width, axis=1)
+        inputs = [
+            broadcast(check.case.device, check.data.operands[i][line], places.shape, name)
+            for i, name in enumerate(check.overload.inputs)
+        ]
+        for layout in ("contiguous", "padded"):
+            check.run(f"columns to {layout} {places.shape}", inputs, places, layout)
+
+
 def windows(check: Check, rng: np.random.Generator) -> None:
     """Rows that begin one element behind another, as those of a moving window do."""
     shape = (9, 70)
@@ -252,6 +268,10 @@ def in_place(check: Check, rng: np.random.Generator) -> None:
             inputs = check.all_operands(places, (layout, "contiguous", layout))
             label = f"in place of operand {number}, {layout}"
             check.run_into(label, [p.array for p in inputs], inputs[number], places)
+        places = check.places((9001,), int(rng.integers(check.data.size)))
+        inputs = check.all_operands(places, ("contiguous",))
+        label = f"in place of operand {number}, {places.shape}"
+        check.run_into(label, [p.array for p in inputs], inputs[number], places)
         if check.case.quick:
             break
 
@@ -328,6 +348,8 @@ def is_refused(overload: Overload) -> bool:
 def large(check: Check, rng: np.random.Generator) -> None:
     """More elements than one round of threads or work-groups takes."""
     size = LARGE_QUICK if check.case.quick else LARGE
+    if not check.case.quick and (check.overload.op, check.to) in HUGE:
+        size = 2**24 + 5
     places = check.places((size,), int(rng.integers(check.data.size)))
     inputs = [p.array for p in check.all_operands(places, ("contiguous",))]
     check.run(f"contiguous {places.shape}", inputs, places, "contiguous")

@@ -98,6 +98,13 @@ def test_transform(case: Case, overload: Overload) -> None:
         check.run_arrays(f"columns {axes}", [between, roots], args, params, "contiguous", want)
     for radices, shorter in (((8, 8), 10), ((4, 8, 8), 3), ((5, 3), 2)):  # mostly zeros
         _run(check, rng, radices, shorter, 0, (3, 2))
+    args, params = _operands(check, rng, (4, 4), 16, 0, (3, 1))
+    equal = np.broadcast_to(args[0][..., :1], (*args[0].shape[:-1], 16))
+    row = broadcast(case.device, args[0][..., :1], equal.shape, check.name)
+    arrays = [row, place(case.device, args[1], check.overload.inputs[1], "contiguous").array]
+    args = (equal.copy(), args[1])
+    want = expected("fft", args, check.to, params)
+    check.run_arrays("equal elements by a stride of 0", arrays, args, params, "contiguous", want)
     _run(check, rng, (4, 4), 0, 0)
     _run(check, rng, (3,), 0, 1, (0,))
     case.finish()

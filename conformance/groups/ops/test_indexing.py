@@ -26,6 +26,8 @@ _BY_OP = {
 }
 _LARGE = ("float32", "bool", "complex128")
 _INNER: tuple[Shape, ...] = ((), (5,), (1,), (3, 4), (2, 3, 2), (70,), (0,))
+#: More axes than a kernel may have by itself, and slices of whole vectors that begin between two.
+_MORE_INNER: tuple[tuple[Shape, str], ...] = (((2, 3, 2, 2), "strided"), ((16,), "offset"))
 
 
 @pytest.mark.parametrize("overload", _BY_OP["wrap_index"], ids=str)
@@ -109,6 +111,8 @@ def test_gather(case: Case, overload: Overload) -> None:
     for count in (0, 1, 257, 4097, *_beyond(check)):
         _gather(check, 5, (3,), count, "mixed", rng)
     _gather_one_element(check, rng)
+    for inner, layout in _MORE_INNER:
+        _gather(check, 9, inner, 20, layout, rng)
     for inner, layout in (((), "strided"), ((5,), "negative"), ((3, 4), "transposed")):
         for count, share in ((1, 1.0), (66, 0.5), (4097, 0.1)):
             _gather(check, 11, inner, count, layout, rng, lost=share)

@@ -42,6 +42,8 @@ def test_reduction(case: Case, overload: Overload) -> None:
         blocks(check, along)
     if overload.op in ("max", "min", "argmax", "argmin"):
         far_extreme(check)
+    if overload.op in ("any", "all", "count_nonzero"):
+        one_decides(check)
     two_apart(check, along)
     for n in (6, 16):
         check.run(f"many short rows of {n}", (along.rows(1100, n),))
@@ -89,6 +91,17 @@ def far_extreme(check: Check) -> None:
     x[...] = others
     x[:, 4095::4095] = extreme  # the later, the lower in a block of a power of two
     check.run("equal extremes in many blocks", (x,))
+
+
+def one_decides(check: Check) -> None:
+    """One element is not as the others: the first, the last, and those beside whole words."""
+    others = 1 if check.overload.op == "all" else 0
+    for n in (101, 150, 333):
+        x = np.full((6, n), others, host_dtype(check.name))
+        x[range(6), (0, 1, 7, 63, n - 2, n - 1)] = 1 - others
+        check.run(f"one of {n} decides", (x,), (), ("offset",))
+        for row in x:
+            check.run(f"one of {n} decides alone", (row,), (), ("offset",))
 
 
 def two_apart(check: Check, along: Along) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.ops.along import Along
@@ -30,6 +31,10 @@ def test_scan(case: Case, overload: Overload) -> None:
         check.run("special values, each alone", (special_values(name)[:, None],))
     if op == "cumulative_sum" and (name in FORMATS or name in PARTS):
         check.run("special sums", (special_sums(name),))
+    if op == "cumulative_sum" and name in FORMATS:
+        x = along.rows(2, 9001)
+        x[0, 100], x[1, 4096] = np.inf, -np.inf
+        check.run("infinite sums in early blocks", (x,))
     if op == "cumulative_prod" and name in FORMATS:
         check.run("special products", (special_products(name),))
     if (op, name) in _LARGE or (op == "cumulative_sum" and name in INTEGER):

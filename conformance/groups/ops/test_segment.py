@@ -96,6 +96,11 @@ def _launch(check: Check, label: str, operands: tuple[HostArray, ...], count: in
 def _close_edges(check: Check) -> None:
     """Intervals of no width, and of the least; both zeros."""
     dtype = special_values(check.name).dtype
+    if dtype.kind == "f":  # their differences are not equal, as they are rounded
+        for n in (7, 10, 49):
+            edges = np.linspace(0, 1, n + 1).astype(dtype)
+            x = np.concatenate([edges, np.nextafter(edges, dtype.type(-1))])
+            _launch(check, f"{n} even intervals", (x, edges), n)
     edges = np.array([-1, 0, 0, 1, 1, 1, 2]).astype(dtype)
     x = np.array([-1, -0.0, 0, 0, 1, 1, 1, 2, 2]).astype(dtype)
     _launch(check, "empty intervals", (x, edges), len(edges) - 1)

@@ -50,6 +50,11 @@ def _taken(x: Any, y: Any) -> Any:
     return x[[2, 0, -1]] + y[[2, 0, -1]]
 
 
+def _chosen(x: Any, y: Any) -> Any:
+    xp = px if isinstance(x, px.Array) else np
+    return xp.where(x > y, x, y[::-1])
+
+
 _F32 = "float32"
 _PRODUCT = ("multiply", (_F32, _F32, _F32))
 #: What is computed, and the kernels that it needs.
@@ -59,6 +64,7 @@ _FORMS: dict[str, tuple[_Function, tuple[str, tuple[str, ...]]]] = {
     "number": (_with_number, _PRODUCT),
     "product": (_product, ("matmul", (_F32, _F32, _F32))),
     "sum": (_sums, ("sum", (_F32, _F32))),
+    "three operands": (_chosen, ("where", ("bool", _F32, _F32, _F32))),
     "take": (_taken, ("gather", (_F32, "int64", _F32))),
 }
 
@@ -110,6 +116,24 @@ def test_other_offsets(case: Case) -> None:
         px.multiply(x[i, :], x[7 - i, :])
         y[i, :] = x[i, :] * x[7 - i, :]
     assert (px.asnumpy(y) == host * host[::-1]).all(), "an offset was not taken over"
+
+
+def test_far_offsets(case: Case) -> None:
+    """Only the offset differs, beyond 16 MiB, in each of three operands."""
+    _need(case, ("where", ("bool", _F32, _F32, _F32)))
+    x = px.zeros((5 << 20) + 64, dtype=px.float32, device=case.device)
+    mask = px.zeros((17 << 20) + 64, dtype=px.bool, device=case.device)
+    places = (0, 13, (1 << 22) + 3, (5 << 20) + 11)
+    for number, at in enumerate(places):
+        x[at : at + 9] = float(number + 1)
+        mask[3 * at : 3 * at + 9] = True
+    for turn in range(3):
+        for number, at in enumerate(places):
+            other = places[number - 1]
+            chosen = mask[3 * at : 3 * at + 9] if turn % 2 else mask[3 * at + 20 : 3 * at + 29]
+            got = px.asnumpy(px.where(chosen, x[at : at + 9], x[other : other + 9]))
+            want = number + 1 if turn % 2 else (number or len(places))
+            assert (got == want).all(), f"an offset was not taken over: {got} instead of {want}"
 
 
 def test_memory_given_back(case: Case) -> None:
