@@ -17,7 +17,7 @@ NAMES = tuple(LAYOUTS)
 #: Around the widths of vectors and the sizes of work-groups.
 SIZES = (
     *(1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257),
-    *(47, 95, 511, 513, 1023, 1024, 1025, 4095, 4097, 65_535, 65_536, 65_537),
+    *(47, 75, 95, 300, 511, 513, 1023, 1024, 1025, 4095, 4097, 65_535, 65_536, 65_537),
 )
 LARGE, LARGE_QUICK = 2**20 + 3, 70_001
 #: Those that are tried with more elements than float32 has whole numbers.
