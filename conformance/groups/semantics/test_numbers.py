@@ -19,7 +19,7 @@ def _parts(x: Any) -> HostArray:
     return whole.view(whole.real.dtype).reshape(-1) if whole.dtype.kind == "c" else whole
 
 
-def _results(xp: Any, x: Any, mask: Any, number: complex) -> dict[str, Any]:
+def _results(xp: Any, x: Any, mask: Any, number: Any) -> dict[str, Any]:
     """Return what comes of an array and a number without any rounding."""
     found = {
         "x + n": x + number,
