@@ -281,7 +281,7 @@ def same_array_twice(check: Check) -> None:
     if len(check.overload.inputs) == 1:
         return
     places, name = check.data.equal, check.overload.inputs[-1]
-    for layout in ("contiguous", "strided"):
+    for layout in ("contiguous",) if check.case.quick else ("contiguous", "strided"):
         inputs = check.all_operands(places, (layout,))
         pairs = zip(inputs, check.overload.inputs, strict=True)
         arrays = [inputs[-1].array if n == name else p.array for p, n in pairs]

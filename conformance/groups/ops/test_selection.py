@@ -32,7 +32,7 @@ def test_selection(case: Case, overload: Overload) -> None:
             _run(check, mask, width, _LAYOUTS[(number + i) % 2], rng)
     for width in (0, 1, 5, 131, 1031):
         _run(check, rng.random(33) < 0.5, width, "offset", rng)
-    for n in MANY_ROWS[-1:] if case.quick else MANY_ROWS:
+    for n in MANY_ROWS[2:3] if case.quick else MANY_ROWS:
         _run(check, rng.random(n) < 0.5, 1, "offset", rng)
     _run(check, rng.random(_LONG) < 0.9, 1, "contiguous", rng)
     sparse = np.zeros(_LONG, bool)
