@@ -76,9 +76,8 @@ class SecondWaiterReturnsAtOnce(SoundDevice):
             self._waited_for.discard(event)
 
 
-@driver_fault("programs")
-class StreamsOfThreadsTakenForOne(SoundDevice):
-    """A stream does not wait for one that another thread made, as for one that is the same."""
+class _KnowsMakers(SoundDevice):
+    """A device that knows which thread made each of its streams."""
 
     def __init__(self, driver: SoundDriver, index: int) -> None:
         super().__init__(driver, index)
@@ -88,6 +87,22 @@ class StreamsOfThreadsTakenForOne(SoundDevice):
         worker = super().stream_create(priority)
         self._makers[worker] = threading.get_ident()
         return worker
+
+
+@driver_fault("runtime")
+class ForeignStreamsAreNotWaitedFor(_KnowsMakers):
+    """A wait for the device leaves out the streams that other threads have made."""
+
+    def synchronize(self, timeout: float | None = None) -> None:
+        here = threading.get_ident()
+        for worker in tuple(self.workers):
+            if self._makers.get(worker, here) == here:
+                worker.synchronize(timeout)
+
+
+@driver_fault("programs")
+class StreamsOfThreadsTakenForOne(_KnowsMakers):
+    """A stream does not wait for one that another thread made, as for one that is the same."""
 
     def stream_wait_event(self, handle: Worker | None, event: EventHandle) -> None:
         mine = self._makers.get(self.stream(handle))

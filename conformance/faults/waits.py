@@ -1,9 +1,8 @@
-"""Faults of waits and times: how many streams and events there may be, whose, and which clock."""
+"""Faults of waits and times: how many streams and events there may be, and which clock."""
 
 from __future__ import annotations
 
 import ctypes
-import threading
 import time
 from collections import deque
 
@@ -70,26 +69,6 @@ class UrgentStreamsDoNotWait(SoundDevice):
     def stream_wait_event(self, handle: Worker | None, event: EventHandle) -> None:
         if handle not in self._urgent:
             super().stream_wait_event(handle, event)
-
-
-@driver_fault("runtime")
-class ForeignStreamsAreNotWaitedFor(SoundDevice):
-    """A wait for the device leaves out the streams that other threads have made."""
-
-    def __init__(self, driver: SoundDriver, index: int) -> None:
-        super().__init__(driver, index)
-        self._makers: dict[Worker, int] = {}
-
-    def stream_create(self, priority: int) -> Worker:
-        worker = super().stream_create(priority)
-        self._makers[worker] = threading.get_ident()
-        return worker
-
-    def synchronize(self, timeout: float | None = None) -> None:
-        here = threading.get_ident()
-        for worker in tuple(self.workers):
-            if self._makers.get(worker, here) == here:
-                worker.synchronize(timeout)
 
 
 @driver_fault("runtime")

@@ -93,7 +93,6 @@ static int gemm_join_deep(gemm_join *join, int64_t first, int64_t step, int64_t 
     if (count == 1) return gemm_block(join, first, gemm_sums(join, place));
     if (count <= join->together) return gemm_join_flat(&(gemm_branch){join, first, step, place}, count);
     if (gemm_join_deep(join, first, 2 * step, place) != 0) return -1;
-    if (first + step >= join->blocks) return 0;
     if (gemm_join_deep(join, first + step, 2 * step, place + 1) != 0) return -1;
     gemm_addition add = {join->q->type, gemm_sums(join, place), gemm_sums(join, place + 1)};
     phx_parallel_for(join->area, GEMM_COPY, gemm_add_task, &add);
