@@ -25,7 +25,7 @@ _STDOUT = Path("-")
 
 _EPILOG = """\b
 Examples:
-  phalanx conformance --device opencl:0 --quick      under a minute on a CPU
+  phalanx conformance --device cpu:0 --quick         a minute; other devices compile first
   phalanx conformance -d acme:0 --html report.html --certificate acme.json
   phalanx conformance -d acme:0 --op exp --dtype float32
   phalanx conformance -d acme:0 --group runtime --group programs

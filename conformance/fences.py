@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,7 +27,7 @@ def can_fence(device: Device) -> bool:
         px.asarray(np.zeros(8, np.int32), device=device, copy=False)
     except (BufferError, ValueError):
         return False
-    return hasattr(ctypes.CDLL(None), "mprotect")
+    return hasattr(_libc(), "mprotect")
 
 
 class Fenced:
@@ -53,8 +54,13 @@ class Fenced:
         return np.array(px.asnumpy(self.array))
 
 
+@cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
 def _bar(address: int, size: int) -> None:
-    libc = ctypes.CDLL(None, use_errno=True)
+    libc = _libc()
     if libc.mprotect(ctypes.c_void_p(address), ctypes.c_size_t(size), _NO_ACCESS):
         raise OSError(ctypes.get_errno(), "mprotect")
 

@@ -141,9 +141,9 @@ class Placed:
 def _window(flat: HostArray, shape: tuple[int, ...], steps: Steps) -> HostArray:
     """Return the array as a view of the host's copy of its block."""
     size = flat.dtype.itemsize
-    return np.lib.stride_tricks.as_strided(
-        flat[steps.first :], shape, [s * size for s in steps.strides]
-    )
+    strides = tuple(s * size for s in steps.strides)
+    # bytes, as arrays of bfloat16 are no buffers
+    return np.ndarray(shape, flat.dtype, flat.view(np.uint8), steps.first * size, strides)
 
 
 def _poisoned(shape: tuple[int, ...], dtype: str, layout: str) -> tuple[HostArray, Steps]:

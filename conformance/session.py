@@ -6,6 +6,7 @@ travel as a property of each report.
 
 from __future__ import annotations
 
+import gc
 import json
 import shutil
 import tempfile
@@ -50,6 +51,7 @@ class Session:
         self._results = results
         self._watch: Watch | None = None
         self._traces: Path | None = None
+        self._frozen = False
         self._device: Device | None = None
         self._declared: Declarations | None = None
         self._served: dict[tuple[str, tuple[str, ...]], Support] | None = None
@@ -103,6 +105,8 @@ class Session:
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Tell the controller what was missing."""
+        if self._frozen:
+            gc.unfreeze()
         output = getattr(session.config, "workeroutput", None)
         if output is not None:
             output.update({_MISSING: self.missing, _LOST: self.lost})
@@ -183,6 +187,12 @@ class Session:
         if dropped:
             config.hook.pytest_deselected(items=dropped)
             items[:] = kept
+
+    def pytest_collection_finish(self) -> None:
+        """Keep thousands of cases out of the garbage collector, which cases call to see leaks."""
+        if not gc.get_freeze_count():
+            gc.freeze()
+            self._frozen = True
 
     def _level(self, item: pytest.Item) -> Level:
         """Return a case's level: its marker's, its group's, or higher if the op is not native."""

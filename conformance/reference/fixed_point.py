@@ -48,6 +48,12 @@ def _splits(values: list[int], exponent: int) -> tuple[HostArray, HostArray]:
 
 def exact_sum(x: HostArray) -> tuple[float, float]:
     """Return the sum of finite float64 numbers (n,), rounded once, and what that leaves."""
+    numbers = x.tolist()
+    try:
+        total = math.fsum(numbers)  # which rounds the exact sum once
+        return total, math.fsum([*numbers, -total])
+    except OverflowError:  # of a sum on the way
+        pass
     integers, exponent = fixed_point(x)
     return split(sum(integers), exponent)
 

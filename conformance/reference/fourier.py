@@ -10,6 +10,7 @@ numbers.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -39,6 +40,13 @@ def unit_roots(turns: HostArray, n: int) -> HostArray:
     """Return exp(-2 pi i t / n) for integers t, in long doubles."""
     angle = (turns % n).astype(WIDE) * (8 * np.arctan(WIDE(1))) / n
     return np.asarray(np.cos(angle) - 1j * np.sin(angle))
+
+
+@lru_cache(_DIRECT)
+def _matrix(rows: int, n: int) -> HostArray:
+    """Return the matrix (rows, n) of the transform of length n; nobody writes into it."""
+    turns = np.arange(rows)[:, None] * np.arange(n)
+    return np.asarray(unit_roots(np.arange(n), n)[turns % n])
 
 
 def table(radices: tuple[int, ...], name: str) -> HostArray:
@@ -89,7 +97,7 @@ def transform(args: tuple[HostArray, ...], to: str, params: tuple[int, ...]) -> 
     x = args[0].astype(np.clongdouble)
     exact: HostArray
     if n <= _DIRECT:
-        roots = unit_roots(np.arange(x.shape[-1])[:, None] * np.arange(n), n)
+        roots = _matrix(x.shape[-1], n)
         exact = x @ (roots.conj() if inverse else roots)
     else:
         exact = np.asarray(np.fft.ifft(x, n, norm="forward") if inverse else np.fft.fft(x, n))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from ctypes import c_float
+from collections.abc import Callable
+from ctypes import CDLL, c_double, c_float
+from functools import cache
 
 import numpy as np
 
@@ -49,8 +51,56 @@ def _odd_fma(a: float, b: float, c: float) -> float:
     return total
 
 
+def _python_fma(a: float, b: float, c: float) -> float:
+    if math.isfinite(a) and math.isfinite(b):
+        return _exact_fma(a, b, c) if math.isfinite(c) else c
+    return a * b + c
+
+
+def _python_fmaf(a: float, b: float, c: float) -> float:
+    if math.isfinite(a) and math.isfinite(b) and math.isfinite(c):
+        return c_float(_odd_fma(a, b, c)).value
+    return a * b + c
+
+
+#: Operands of float32 and of float64 whose fma is another if the product is rounded, if the sum is
+#: rounded twice, if a subnormal result is, or if the product overflows on the way.
+_TELLING = {
+    "float32": (
+        (1.0 + 2.0**-12, 1.0 - 2.0**-12, -1.0),
+        (2.0**-24 + 2.0**-47, 1.0 - 2.0**-23, 1.0 + 2.0**-23),
+        (3.0 * 2.0**-75, 2.0**-76, 5.0 * 2.0**-149),
+        (2.0**64, 2.0**64, -(2.0**127)),
+    ),
+    "float64": (
+        (1.0 + 2.0**-30, 1.0 - 2.0**-30, -1.0),
+        (2.0**-53 + 2.0**-105, 1.0 - 2.0**-52, 1.0 + 2.0**-52),
+        (3.0 * 2.0**-540, 2.0**-535, 5.0 * 2.0**-1074),
+        (2.0**512, 2.0**512, -(2.0**1023)),
+    ),
+}
+_Fma = Callable[[float, float, float], float]
+
+
+@cache
+def fma_of(dtype: str) -> _Fma:
+    """Return the fma of float32 or float64: the C library's, which is faster, if it rounds once."""
+    kind: type[c_float] | type[c_double] = c_float if dtype == "float32" else c_double
+    name, own = ("fmaf", _python_fmaf) if kind is c_float else ("fma", _python_fma)
+    try:
+        found = getattr(CDLL(None), name)
+    except (AttributeError, OSError):
+        return own
+    found.restype, found.argtypes = kind, (kind, kind, kind)
+    rounds_once = all(found(*numbers) == own(*numbers) for numbers in _TELLING[dtype])
+    return found if rounds_once else own
+
+
 class Steps:
-    """The arithmetic of float32 or float64, or of complex numbers of such parts."""
+    """The arithmetic of float32 or float64, or of complex numbers of such parts.
+
+    ``fma(a, b, c)`` is a b + c, rounded once.
+    """
 
     def __init__(self, dtype: str) -> None:
         self.part = np.dtype(PARTS.get(dtype, dtype))
@@ -58,16 +108,11 @@ class Steps:
         self.zero: Parts = (0.0, 0.0) if self.is_complex else (0.0,)
         self.one: Parts = (1.0, 0.0) if self.is_complex else (1.0,)
         self._single = self.part == np.float32
+        self.fma = fma_of(self.part.name)
 
     def near(self, x: float) -> float:
         """A float64 rounded to the dtype; it is exact, or rounded to odd."""
         return c_float(x).value if self._single else x
-
-    def fma(self, a: float, b: float, c: float) -> float:
-        """A product and a sum, rounded once."""
-        if not (math.isfinite(a) and math.isfinite(b) and math.isfinite(c)):
-            return a * b + c
-        return c_float(_odd_fma(a, b, c)).value if self._single else _exact_fma(a, b, c)
 
     # float64 has room for two of float32: no second rounding of a sum, product, quotient or root
     # shows (Figueroa, 1995).
@@ -150,10 +195,8 @@ class Steps:
         """The tree of the lanes' sums."""
         half = len(sums)
         while half := half // 2:
-            sums = [
-                tuple(self.add(p, q) for p, q in zip(sums[i], sums[i + half], strict=True))
-                for i in range(half)
-            ]
+            pairs = zip(sums[:half], sums[half:], strict=True)
+            sums = [tuple(map(self.add, p, q)) for p, q in pairs]
         return sums[0]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 from phalanx.optable.structured import NO_PLACE
@@ -79,12 +78,17 @@ def _segment_sum(args: Args, to: str, params: Params) -> Expectation:
     rows, numbers = args
     (count,) = params
     order_of, bounds = _by_target(numbers, count)
-    parts = [rows[order_of[first:end]] for first, end in pairwise(bounds)]
+    lengths = np.diff(bounds)
+    groups = []
+    for length in np.unique(lengths):
+        targets = np.flatnonzero(lengths == length)
+        groups.append((targets, order_of[bounds[targets, None] + np.arange(length)]))
     if _is_rounded(rows):
-        return sums.sums_of_rows(parts)
-    shape = (count, rows.shape[1])
-    whole = [order.modular(part).sum(axis=0) for part in parts]
-    return Only(order.wrapped(np.asarray(whole).reshape(shape), to))
+        return sums.sums_of_rows(rows, groups, count)
+    whole = np.zeros((count, rows.shape[1]), np.uint64)
+    for targets, places in groups:
+        whole[targets] = order.modular(rows)[places].sum(axis=1)
+    return Only(order.wrapped(whole, to))
 
 
 def _by_target(numbers: HostArray, count: int) -> tuple[HostArray, HostArray]:
@@ -102,10 +106,11 @@ def _bincount(args: Args, _to: str, params: Params) -> Expectation:
 def _histogram(args: Args, _to: str, params: Params) -> Expectation:
     x, edges = (a.astype(np.float64) for a in args)
     (count,) = params
-    found = [np.count_nonzero((a <= x) & (x < b)) for a, b in pairwise(edges)]
+    below = np.searchsorted(np.sort(x), edges)  # NaN comes last
+    found = np.diff(below)
     if count:
         found[-1] += np.count_nonzero(x == edges[-1])
-    return Only(np.array(found, np.int64))
+    return Only(found.astype(np.int64))
 
 
 def _matmul(args: Args, to: str, _: Params) -> Expectation:
@@ -197,7 +202,7 @@ def scattered(
     What has an offset that names no element is left out.
     """
     result = memory.copy()
-    for value, offset in zip(values, offsets.tolist(), strict=True):
-        if offset >= NO_PLACE // 2:
-            result[inner + offset] = value
+    there = offsets >= NO_PLACE // 2
+    # of values for one place, NumPy leaves the last there
+    result[np.add.outer(offsets[there], inner)] = values[there]
     return result

@@ -117,21 +117,20 @@ def running_sums(x: HostArray) -> Near:
     return near(parts[0], parts[1], name, rest=parts[2], signed=parts[3])
 
 
-def sums_of_rows(parts: list[HostArray]) -> Near:
-    """Return the sums (len(parts), k) of the rows of each part (n, k), added in runs.
+def sums_of_rows(rows: HostArray, groups: list[tuple[HostArray, HostArray]], count: int) -> Near:
+    """Return the sums (count, k) of rows (n, k), added in runs.
 
+    A group is of sums of as many rows: their places (m,), and those of the rows (m, length).
     A term goes through no more additions than the last element of a running sum does.
     """
-    is_complex = bool(parts) and parts[0].dtype.name in PARTS
-    shape = (len(parts), parts[0].shape[1] if parts else 0, *((2,) if is_complex else ()))
+    is_complex = rows.dtype.name in PARTS
+    shape = (count, rows.shape[1], *((2,) if is_complex else ()))
     values, radius, rest, signed = np.zeros((4, *shape))
     found = Near(values, radius, rest, signed.astype(bool), is_complex)
-    lengths = np.array([len(part) for part in parts])
-    for n in np.unique(lengths):
-        places = np.flatnonzero(lengths == n)
-        alike = _last_sums(np.stack([parts[place] for place in places]))
+    for targets, places in groups:
+        alike = _last_sums(rows[places])
         for field in ("values", "radius", "rest", "signed"):
-            getattr(found, field)[places] = getattr(alike, field)
+            getattr(found, field)[targets] = getattr(alike, field)
     return found
 
 

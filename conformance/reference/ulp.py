@@ -58,7 +58,7 @@ def comparable(x: HostArray) -> HostArray:
         return comparable(np.ascontiguousarray(x).reshape(x.shape)[..., None].view(part))
     if x.dtype.kind == "b":
         return x.view(np.uint8)  # a true that is not 1 shows
-    if x.dtype.name not in FORMATS:
+    if x.dtype.kind in "iu":
         return x
     bits = np.ascontiguousarray(x).view(f"u{x.dtype.itemsize}").reshape(x.shape).copy()
     with np.errstate(invalid="ignore"):  # ml_dtypes warns of signalling NaNs
