@@ -39,7 +39,8 @@ def first_failure(
         # -P: with -m alone, Python would import modules from the current directory first.
         command = [sys.executable, "-P", "-m", "pytest", "--pyargs", str(HERE / "groups" / group)]
         command += ["-c", str(HERE / "pytest.ini"), "-x", "-v", "--no-header", "--tb=no"]
-        command += ["-p", "phalanx.conformance.plugin", f"--phalanx-timeout={case_limit:g}"]
+        command += ["-p", "phalanx.conformance.plugin", "-p", "no:logging"]
+        command += [f"--phalanx-timeout={case_limit:g}"]
         command += [f"--phalanx-results={results}", *options]
         with log.open("wb") as file:
             try:

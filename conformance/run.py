@@ -160,6 +160,8 @@ def _arguments(
     for plugin in _PLUGINS:
         arguments += ["-p", plugin]
     arguments += ["-p", "no:terminal", f"--phalanx-timeout={limit:g}"]
+    if not tests:  # a vendor's may ask for caplog
+        arguments += ["-p", "no:logging"]
     if workers:
         arguments += [
             "-n",
