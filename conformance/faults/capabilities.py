@@ -91,7 +91,7 @@ class KernelThatCannotBeLaunched(SoundDevice):
         super().launch(kernel, inputs, outputs, params, stream=stream)
 
 
-@driver_fault("runtime", "atan2")
+@driver_fault("runtime")
 class AnswersOnKernelsChange(SoundDevice):
     """The device has a kernel for `atan2` at every other question for it."""
 
