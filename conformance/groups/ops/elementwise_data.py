@@ -25,6 +25,7 @@ from phalanx.conformance.reference.values import (
     wild_values,
 )
 from phalanx.conformance.subnormals import flushed
+from phalanx.optable import kind_of
 
 #: Extents of the table of all combinations of a few values, one for each operand; the broadcast
 #: layouts are cut from it.
@@ -33,6 +34,15 @@ _TABLE = {1: (21,), 2: (7, 5), 3: (3, 5, 7)}
 _LIMITS = np.array([1e-300, 1e-270, 0.125, 0.25, 0.5625, 28.0, 40.0, 2.0**53])
 #: Ops that round to another format or to whole numbers: they meet all corners in quick runs, too.
 _ROUNDING = ("cast", "ceil", "floor", "round", "trunc")
+
+#: Numbers that programs have beside arrays, by kind; implementations have shorter ways for some.
+_USUAL = {
+    "f": (0.0, -0.0, 0.5, -0.5, 2.0, 3.0, 7.0, 0.1),
+    "i": (1, -1, 2, 3, 7, 8),
+    "u": (1, 2, 3, 7, 8),
+}
+#: So many values beside each of them.
+_BESIDE = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +56,8 @@ class Data:
         equal: places where all operands of one dtype are the same.
         corners: places of all combinations of special values of two operands, one axis for each;
             ``None`` where there are not two, or not all combinations.
+        usual: places of the numbers that programs have beside arrays, (2, numbers, 24): each is
+            the first operand of 24, then the second; ``None`` where there are not two operands.
     """
 
     operands: tuple[HostArray, ...]
@@ -53,6 +65,7 @@ class Data:
     table: HostArray
     equal: HostArray
     corners: HostArray | None = None
+    usual: HostArray | None = None
 
     @property
     def size(self) -> int:
@@ -88,6 +101,11 @@ def data_of(overload: Overload, rng: np.random.Generator, quick: bool, flush: bo
             sections.append([every_interval(overload.inputs[0], rng)])
         if not quick and _is_small(overload.inputs[0]):
             sections.append([every_value(overload.inputs[0])])
+    usual = None
+    if _has_usual(overload):
+        first = sum(section[0].size for section in sections)
+        sections.append(_usual(overload, rng))
+        usual = first + np.arange(sections[-1][0].size).reshape(2, -1, _BESIDE)
     operands = tuple(np.concatenate(column) for column in zip(*sections, strict=True))
     if flush:
         operands = tuple(flushed(x) for x in operands)
@@ -100,7 +118,26 @@ def data_of(overload: Overload, rng: np.random.Generator, quick: bool, flush: bo
     if extents:
         first = table.size + equal.size
         corners = first + np.arange(sections[2][0].size).reshape(extents)
-    return Data(operands, result, table, equal, corners)
+    return Data(operands, result, table, equal, corners, usual)
+
+
+def _has_usual(overload: Overload) -> bool:
+    return len(overload.inputs) == 2 and not {*overload.inputs} & {"bool", *PARTS}
+
+
+def _usual(overload: Overload, rng: np.random.Generator) -> list[HostArray]:
+    """Return numbers of programs beside special and other values, on either side."""
+    columns: tuple[list[HostArray], list[HostArray]] = ([], [])
+    for side in range(2):
+        name, beside = overload.inputs[side], overload.inputs[1 - side]
+        numbers = np.array(_USUAL[kind_of(name)], host_dtype(name))
+        others = few_special_values(beside)
+        rest = _BESIDE - others.size
+        drawn = [any_bits(beside, rest // 2, rng), ordinary_values(beside, rest - rest // 2, rng)]
+        both = combined([numbers, np.concatenate([others, *drawn])])
+        columns[side].append(both[0])
+        columns[1 - side].append(both[1])
+    return [np.concatenate(column) for column in columns]
 
 
 def _corner_extents(overload: Overload) -> tuple[int, ...]:

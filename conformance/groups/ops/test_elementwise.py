@@ -40,6 +40,7 @@ def test_elementwise(case: Case, overload: Overload) -> None:
     check = Check(case, overload, data_of(overload, rng, case.quick, case.flushes))
     all_values(check)
     same_array_twice(check)
+    usual_numbers(check)
     arrangements = (
         layouts,
         many_axes,
@@ -337,6 +338,20 @@ def numbers(check: Check, rng: np.random.Generator) -> None:
             args = [p.array for p in check.all_operands(line, (layout,))]
             args[number] = check.number(number, int(line[0]))
             check.run_public(f"operand {number} is {args[number]}, {layout}", args, line)
+
+
+def usual_numbers(check: Check) -> None:
+    """A number that programs have, on either side of an array: contiguous, or of three axes."""
+    if check.data.usual is None:
+        return
+    for number, lines in enumerate(check.data.usual):
+        for at, line in enumerate(lines):
+            places = line.reshape(2, 3, 4) if (at + number) % 2 else line
+            layout = "mixed" if places.ndim > 1 else "contiguous"
+            args = [p.array for p in check.all_operands(places, (layout,))]
+            args[number] = check.number(number, int(line[0]))
+            label = f"operand {number} is {args[number]}, {layout} {places.shape}"
+            check.run_public(label, args, places)
 
 
 def is_refused(overload: Overload) -> bool:

@@ -171,6 +171,8 @@ def test_many_rows(case: Case, overload: Overload) -> None:
             args[0][row, row, rng.integers(n)] = complex(np.nan, np.nan)
         args[0][2] = 0
         check.run(f"NaN and zeros in rows of {n}", args, params)
+        args[0][1, 3, 0] = 1  # a row is none of its neighbours', whichever of the two is first
+        check.run(f"NaN in one row of {n}", (args[0][1], args[1]), params)
     case.finish()
 
 

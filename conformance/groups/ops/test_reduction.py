@@ -140,6 +140,10 @@ def specials(check: Check) -> None:
     op, name = check.overload.op, check.name
     if not (op == "prod" and name in PARTS):
         check.run("special values, each alone", (special_values(name)[:, None],))
+    if op in ("max", "min", "argmax", "argmin") and name in FORMATS:
+        ends = np.full((2, 70), np.inf, host_dtype(name))
+        ends[1] = -np.inf
+        check.run("nothing but infinities", (ends,))
     if op in ("sum", "mean") and (name in FORMATS or name in PARTS):
         table = special_sums(name)
         check.run("special sums", (table,))

@@ -29,6 +29,9 @@ def test_row(case: Case, overload: Overload) -> None:
     specials(check, along)
     if check.name == "float32" or not case.quick:
         late_maximum(check, along)
+        check.run("many rows", (along.rows(65_541, 3), *along.others(3)), along.params[0])
+    if overload.op != "layer_norm":
+        masked_beginnings(check)
     if overload.op == "layer_norm":
         small_epsilons(check, along)
     if check.name == "float32" or not case.quick:
@@ -54,10 +57,20 @@ def _rows(_op: str, name: str, count: int, n: int, rng: np.random.Generator) -> 
 
 def late_maximum(check: Check, along: Along) -> None:
     """Rows of several blocks whose largest number, in the last or the second one, is far above."""
-    x = np.zeros((2, _BLOCKS))
-    x[0, -1], x[1, _BLOCKS // 2] = 200.0, 300.0
-    args = (x.astype(host_dtype(check.name)), *along.others(_BLOCKS))
-    check.run("a late maximum", args, along.params[0])
+    for n, layout in ((_BLOCKS, "contiguous"), (1500, "transposed")):
+        x = np.zeros((2, n))
+        x[0, -1], x[1, n // 2] = 800.0, 900.0
+        args = (x.astype(host_dtype(check.name)), *along.others(n))
+        check.run(f"a late maximum, {layout}", args, along.params[0], (layout,))
+
+
+def masked_beginnings(check: Check) -> None:
+    """Rows that begin with infinities, as masked ones do: as many as a block or a group takes."""
+    x = check.case.rng("masked").standard_normal((6, 1100))
+    for row, masked in enumerate((1, 64, 128, 256, 512, 1024)):
+        x[row, :masked] = -np.inf
+    for n in (75, 1100):
+        check.run(f"masked beginnings of {n}", (x[:, :n].astype(host_dtype(check.name)),))
 
 
 def small_epsilons(check: Check, along: Along) -> None:

@@ -37,6 +37,9 @@ def test_scan(case: Case, overload: Overload) -> None:
         check.run("infinite sums in early blocks", (x,))
     if op == "cumulative_prod" and name in FORMATS:
         check.run("special products", (special_products(name),))
+        x = along.rows(2, 700)
+        x[0, 100], x[1, 0] = 0, -0.0
+        check.run("a zero early in a row", (np.sign(x),))
     if (op, name) in _LARGE or (op == "cumulative_sum" and name in INTEGER):
         along.large()
     case.finish()
