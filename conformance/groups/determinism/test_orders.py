@@ -19,6 +19,8 @@ _LENGTHS = {
     Structure.REDUCTION: (63, 129, BLOCK, BLOCK + 1, 3 * BLOCK - 7, 5 * BLOCK + 70, 70_001),
     Structure.SCAN: (SCAN_BLOCK, SCAN_BLOCK + 1, 3 * SCAN_BLOCK - 7, SCAN_BLOCK**2 + 300),
 }
+#: More blocks than a group, or a byte, counts.
+_MANY_BLOCKS = 257 * BLOCK + 33
 _LAYOUTS = ("contiguous", "transposed")
 _ORDERED = [
     overload
@@ -34,8 +36,11 @@ def test_orders(case: Case, overload: Overload) -> None:
     if promise != "bitwise":
         pytest.skip(f"the kernel's class is {promise or 'that of another device'}")
     rng = case.rng()
-    for n in _LENGTHS[overload.row.structure]:
-        x = rng.standard_normal((3, n))
+    shapes = [(3, n) for n in _LENGTHS[overload.row.structure]]
+    if overload.op in ("sum", "mean"):
+        shapes.append((1, _MANY_BLOCKS))
+    for shape in shapes:
+        x, n = rng.standard_normal(shape), shape[-1]
         if overload.op.endswith("prod"):  # products that stay near 1
             x = np.exp(x / n**0.5)
         x = x.astype(overload.inputs[0])
