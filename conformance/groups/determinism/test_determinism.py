@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import phalanx as px
 import pytest
 from phalanx._warm import launch
 from phalanx.conformance.calls import Call, calls
 from phalanx.conformance.case import Case
-from phalanx.conformance.layouts import HostArray, broadcast, room
+from phalanx.conformance.layouts import HostArray, broadcast, place, room
 from phalanx.conformance.outcome import Mistake
 from phalanx.conformance.overloads import Overload, overloads
 from phalanx.conformance.reference.values import ordinary_values
@@ -128,3 +131,42 @@ def test_busy_device(case: Case, op: str) -> None:
             load = load * 1.0
         _same(case, call, first, run(), "contiguous, beside other work")
     case.finish()
+
+
+@pytest.mark.parametrize("mode", ["reproducible", "bitwise"])
+@pytest.mark.parametrize("layout", ["contiguous", "padded", "transposed"])
+def test_modes(case: Case, mode: str, layout: str) -> None:
+    """Kernels that a mode chooses compute the same, in every layout: on whole numbers."""
+    if case.served["add", ("float32",) * 3].how != "native":
+        pytest.skip("the device has no float32 of its own")
+    a, b = (case.rng(i).integers(-9, 10, (5, 35)).astype(np.float32) for i in range(2))
+    x, y = (place(case.device, host, "float32", layout).array for host in (a, b))
+    before = px.use_deterministic_algorithms(mode)
+    try:
+        for name, function in _WHOLE.items():
+            try:
+                got = px.asnumpy(function(px, x, y))
+            except px.UnsupportedOpError:
+                continue  # the device has no kernel of this class
+            want = function(np, a, b)
+            assert got.shape == want.shape
+            assert (got == want).all(), f"{name} of {layout} operands in the mode {mode!r}"
+    finally:
+        px.use_deterministic_algorithms(before)
+
+
+#: Functions whose results are whole numbers, too.
+_WHOLE: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "add": lambda _, x, y: x + y,
+    "subtract of columns": lambda _, x, y: x[:, :2] - y[:, 1:3],
+    "multiply": lambda _, x, y: x * y,
+    "a row for all": lambda _, x, y: x + y[2],
+    "maximum": lambda xp, x, y: xp.maximum(x, y),
+    "where": lambda xp, x, y: xp.where(x > y, x, y),
+    "sum": lambda xp, x, _: xp.sum(x, axis=0),
+    "max": lambda xp, x, _: xp.max(x, axis=1),
+    "cumulative_sum": lambda xp, x, _: xp.cumulative_sum(x, axis=1),
+    "matmul": lambda _, x, y: x @ y.T,
+    "sort": lambda xp, x, _: xp.sort(x, axis=1),
+    "take": lambda _, x, __: x[:, [3, 0, -1]],
+}

@@ -38,7 +38,7 @@ def test_orders(case: Case, overload: Overload) -> None:
     rng = case.rng()
     shapes = [(3, n) for n in _LENGTHS[overload.row.structure]]
     if overload.op in ("sum", "mean"):
-        shapes.append((1, _MANY_BLOCKS))
+        shapes.append((_MANY_BLOCKS,))
     for shape in shapes:
         x, n = rng.standard_normal(shape), shape[-1]
         if overload.op.endswith("prod"):  # products that stay near 1

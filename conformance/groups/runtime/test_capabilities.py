@@ -139,7 +139,7 @@ def test_subnormals_feature(case: Case) -> None:
 
 def test_kernels_stay(case: Case) -> None:
     """The answer to a question for a kernel is that kernel or a refusal, at every time the same."""
-    for op in ("add", "exp", "atan2", "sum", "cumulative_sum", "matmul", "sort", "copy"):
+    for op in (*("add", "exp", "tanh", "atan2"), "sum", "cumulative_sum", "matmul", "sort", "copy"):
         for signature in OPS[op].signatures:
             for layout in layouts_of(op):
                 what = f"{op} {signature} {layout.name} on {case.device}"
@@ -154,3 +154,9 @@ def test_kernels_stay(case: Case) -> None:
                     == (second.layout, second.determinism, second.error_bound)
                 )
                 assert same, f"{what}: first {first}, then {second}"
+                served = case.served[op, signature.dtypes]
+                if layout == next(iter(layouts_of(op))) and served.how == "native":
+                    assert isinstance(first, px.Kernel)
+                    assert first.determinism == served.determinism, (
+                        f"{what}: class {served.determinism} at first, then {first.determinism}"
+                    )

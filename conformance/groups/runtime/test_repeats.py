@@ -92,6 +92,36 @@ def test_other_memory(case: Case, form: str) -> None:
         )
 
 
+@pytest.mark.parametrize("name", ["add", "multiply", "subtract"])
+def test_in_place_behind_others(case: Case, name: str) -> None:
+    """What was launched on three arrays goes into one of them later, behind work on it."""
+    _need(case, (name, (_F32, _F32, _F32)))
+    function = getattr(px, name)
+    hosts = [_numbers(case, i, 1 << 17) for i in range(2)]
+    with px.Stream(case.device):
+        x, y = (px.asarray(h, device=case.device) for h in hosts)
+        for _ in range(_ROUNDS):
+            function(x, y)
+        for _ in range(8):
+            x = x + 1.0
+        for _ in range(3):
+            x = _into_first(name, x, y)
+    want = hosts[0] + np.float32(8)
+    for _ in range(3):
+        want = getattr(np, name)(want, hosts[1])
+    assert (px.asnumpy(x) == want).all(), f"{name} in place read what it was before other work"
+
+
+def _into_first(name: str, x: px.Array, y: px.Array) -> px.Array:
+    if name == "add":
+        x += y
+    elif name == "multiply":
+        x *= y
+    else:
+        x -= y
+    return x
+
+
 @pytest.mark.parametrize("same_first", [True, False])
 def test_one_array_twice(case: Case, same_first: bool) -> None:
     """That both operands were one array, or were not, is no property of the shapes."""

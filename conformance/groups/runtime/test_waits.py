@@ -1,0 +1,174 @@
+"""Waits end with what they wait for, not with later work; calls that do not wait return at once."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import phalanx as px
+import pytest
+from phalanx.conformance.case import Case
+from phalanx.conformance.groups.runtime.test_promises import _busy
+from phalanx.driver import Capability
+
+_TRIES = 3
+
+
+def _need_streams(case: Case) -> None:
+    if not case.device.has_streams:
+        pytest.skip("the device has no streams of its own")
+
+
+def test_a_wait_for_an_event_ends_with_it(case: Case) -> None:
+    """Work behind an event is not waited for."""
+    _need_streams(case)
+    opened = case.device.ensure_open()
+    for _ in range(_TRIES):
+        stream, event = px.Stream(case.device), opened.event_create(timed=False)
+        opened.event_record(event, stream.handle)
+        other = _busy(case, 0.3, asks=False).record()
+        opened.stream_wait_event(stream.handle, other.handle)
+        opened.event_synchronize(event, 60.0)
+        busy = not other.query()
+        stream.synchronize()
+        opened.event_destroy(event)
+        if busy:
+            return
+    pytest.fail("a wait for an event ended when the work behind it was done, or the device is idle")
+
+
+def test_a_wait_for_a_stream_ends_with_its_work(case: Case) -> None:
+    """What others put on a stream while somebody waits for it is not waited for."""
+    _need_streams(case)
+    opened = case.device.ensure_open()
+    for _ in range(_TRIES):
+        stream = px.Stream(case.device)
+        opened.stream_wait_event(stream.handle, _busy(case, 0.2, asks=False).record().handle)
+        begun = threading.Event()
+
+        def wait(stream: px.Stream = stream, begun: threading.Event = begun) -> None:
+            begun.set()
+            opened.stream_synchronize(stream.handle, 60.0)
+
+        with ThreadPoolExecutor(1) as threads:
+            waiting = threads.submit(wait)
+            begun.wait()
+            time.sleep(0.05)
+            later = _busy(case, 0.6, asks=False).record()
+            opened.stream_wait_event(stream.handle, later.handle)
+            waiting.result()
+            busy = not later.query()
+        stream.synchronize()
+        if busy:
+            return
+    pytest.fail("a wait for a stream went on for work that came behind it")
+
+
+def test_destroying_an_event_does_not_wait(case: Case) -> None:
+    """An event that is not passed is destroyed at once."""
+    _need_streams(case)
+    opened = case.device.ensure_open()
+    took = []
+    for _ in range(_TRIES):
+        stream, event = _busy(case, 0.3, asks=False), opened.event_create(timed=False)
+        opened.event_record(event, stream.handle)
+        begin = time.perf_counter()
+        opened.event_destroy(event)
+        took.append(time.perf_counter() - begin)
+        stream.synchronize()
+        if took[-1] < 0.1:
+            return
+    pytest.fail(f"event_destroy took {min(took):.2g} s behind work of 0.3 s: it waits")
+
+
+def test_an_event_of_a_new_stream(case: Case) -> None:
+    """An event on a stream that had no work yet is passed."""
+    _need_streams(case)
+    opened = case.device.ensure_open()
+    stream, event = px.Stream(case.device), opened.event_create(timed=False)
+    opened.event_record(event, stream.handle)
+    end = time.monotonic() + 10.0
+    while not opened.event_query(event):
+        assert time.monotonic() < end, "an event on a new stream is not passed after 10 s"
+        time.sleep(1e-3)
+    opened.event_destroy(event)
+
+
+def _failing(case: Case, stream: px.Stream) -> bool:
+    """Put work on a stream and a wrong index behind it; tell whether that is still to be told."""
+    x, bad = px.arange(10, dtype=px.float32), px.asarray([0, 99], dtype=px.int64)
+    px.synchronize(case.device)
+    case.device.ensure_open().stream_wait_event(
+        stream.handle, _busy(case, 0.1, asks=False).record().handle
+    )
+    with stream:
+        try:
+            px.take(x, bad)
+        except IndexError:
+            return False
+    return True
+
+
+def test_one_of_two_is_told(case: Case) -> None:
+    """Of two threads that wait for a stream one is told what failed there."""
+    _need_streams(case)
+    opened = case.device.ensure_open()
+    stream = px.Stream(case.device)
+    if not _failing(case, stream):
+        return
+    with ThreadPoolExecutor(2) as threads:
+        waits = [threads.submit(opened.stream_synchronize, stream.handle, 60.0) for _ in range(2)]
+        told = [wait.exception() for wait in waits]
+    failures = [error for error in told if error is not None]
+    assert len(failures) == 1, f"two waits were told {told}"
+    assert isinstance(failures[0], IndexError)
+
+
+def test_trim_keeps_failures(case: Case) -> None:
+    """To give memory back tells no failure, and takes none."""
+    _need_streams(case)
+    opened = case.device.ensure_open()
+    if Capability.TRIM not in opened.capabilities:
+        pytest.skip("the driver keeps no memory")
+    stream = px.Stream(case.device)
+    if not _failing(case, stream):
+        return
+    end = time.monotonic() + 10.0
+    while not opened.stream_query(stream.handle) and time.monotonic() < end:
+        time.sleep(1e-3)
+    opened.trim()
+    with pytest.raises(IndexError):
+        opened.stream_synchronize(stream.handle, 60.0)
+
+
+def test_total_memory_stays(case: Case) -> None:
+    """The total does not follow what is allocated, nor who asks."""
+    opened = case.device.ensure_open()
+    total = opened.memory_info()[1]
+    block = opened.alloc(1 << 24)
+    later = opened.memory_info()[1]
+    with ThreadPoolExecutor(1) as threads:
+        elsewhere = threads.submit(opened.memory_info).result()[1]
+    opened.free(block)
+    assert total == later == elsewhere, f"of {total} bytes there were {later}, then {elsewhere}"
+
+
+def test_work_stays_on_its_device(case: Case) -> None:
+    """While one device of a driver is busy, another one computes, and knows when it is done."""
+    devices = px.devices(case.device.driver.name)
+    if len(devices) < 2:
+        pytest.skip("the driver has one device")
+    for busy, device in ((devices[0], devices[1]), (devices[1], devices[0])):
+        with px.device(busy):
+            x = px.zeros(1 << 18, dtype=px.float32)
+            for _ in range(40):
+                x = x + 1.0
+            moved = x.to_device(device)
+        with px.device(device):
+            y = px.ones(1 << 10, dtype=px.float32) + 1.0
+            y = y * 3.0
+            device.ensure_open().synchronize(60.0)
+            assert (px.asnumpy(y) == 6).all(), f"{device} computed something else beside {busy}"
+        assert (px.asnumpy(x) == 40).all(), f"{busy} lost work"
+        assert (px.asnumpy(moved) == 40).all(), f"{device} was given what {busy} had not yet made"
