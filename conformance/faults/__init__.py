@@ -38,6 +38,7 @@ from . import (
     statements,
     threads,
     transforms,
+    usual,
     waits,
 )
 from .device import SoundDriver
@@ -51,7 +52,7 @@ _KINDS = (
     *(extents, factors, habits, launches, lifetimes, long_rows, memory, networks, ordering),
     *(pages, prepared, products),
     *(queues, randomness, reductions),
-    *(scalars, segments, special, statements, threads, transforms, waits),
+    *(scalars, segments, special, statements, threads, transforms, usual, waits),
 )
 
 

@@ -8,21 +8,17 @@ import numpy as np
 from phalanx.testing import HostArray, Work
 
 from .fault import kernel_fault
+from .work import is_number
 
 Compute = Callable[[Work], None]
 _ARITHMETIC = ("add", "subtract", "multiply", "divide", "maximum", "minimum", "pow", "atan2")
-
-
-def _is_number(x: HostArray) -> bool:
-    """Tell whether an operand came by value."""
-    return x.ndim == 0 and x.base is None
 
 
 @kernel_fault(*_ARITHMETIC)
 def numbers_travel_as_float32(work: Work, right: Compute) -> None:
     """Python numbers reach kernels of float64 in float32."""
     for i, x in enumerate(work.inputs):
-        if _is_number(x) and x.dtype == np.float64:
+        if is_number(x) and x.dtype == np.float64:
             work.inputs[i] = x.astype(np.float32).astype(np.float64)
     right(work)
 
@@ -31,7 +27,7 @@ def numbers_travel_as_float32(work: Work, right: Compute) -> None:
 def number_zero_has_no_sign(work: Work, right: Compute) -> None:
     """A Python number -0.0 reaches kernels as 0.0."""
     for i, x in enumerate(work.inputs):
-        if _is_number(x) and x.dtype.kind == "f":
+        if is_number(x) and x.dtype.kind == "f":
             work.inputs[i] = x + x.dtype.type(0)
     right(work)
 
@@ -40,7 +36,7 @@ def number_zero_has_no_sign(work: Work, right: Compute) -> None:
 def whole_numbers_travel_as_doubles(work: Work, right: Compute) -> None:
     """Python ints reach kernels of 64-bit integers by way of float64."""
     for i, x in enumerate(work.inputs):
-        if _is_number(x) and x.dtype.kind in "iu" and x.itemsize == 8:
+        if is_number(x) and x.dtype.kind in "iu" and x.itemsize == 8:
             limits = np.iinfo(x.dtype)
             near = int(float(x))
             work.inputs[i] = np.array(min(max(near, limits.min), limits.max), x.dtype)
@@ -51,7 +47,7 @@ def whole_numbers_travel_as_doubles(work: Work, right: Compute) -> None:
 def complex_number_zero_has_no_sign(work: Work, right: Compute) -> None:
     """The imaginary part -0.0 of a Python number reaches kernels as 0.0."""
     for i, x in enumerate(work.inputs):
-        if _is_number(x) and x.dtype.kind == "c":
+        if is_number(x) and x.dtype.kind == "c":
             work.inputs[i] = np.array(complex(x.real, float(x.imag) + 0.0), x.dtype)
     right(work)
 
@@ -60,7 +56,7 @@ def complex_number_zero_has_no_sign(work: Work, right: Compute) -> None:
 def number_is_always_second(work: Work, right: Compute) -> None:
     """Strided kernels with a Python number take it for the second operand."""
     flat = all(x.flags.c_contiguous for x in (*work.inputs, work.out))
-    if not flat and len(work.inputs) == 2 and _is_number(work.inputs[0]):
+    if not flat and len(work.inputs) == 2 and is_number(work.inputs[0]):
         work.inputs.reverse()
     right(work)
 
@@ -150,7 +146,7 @@ def counts_in_float32(work: Work, right: Compute) -> None:
 def small_numbers_are_zero(work: Work, right: Compute) -> None:
     """Python numbers below the normal ones of their dtype reach kernels as zero."""
     for i, x in enumerate(work.inputs):
-        single = _is_number(x) and x.dtype in (np.float32, np.float64)
+        single = is_number(x) and x.dtype in (np.float32, np.float64)
         if single and abs(x) < np.finfo(x.dtype).smallest_normal:
             work.inputs[i] = np.copysign(np.zeros_like(x), x)
     right(work)
@@ -163,7 +159,7 @@ _zeros: dict[object, HostArray] = {}
 def numbers_found_by_value(work: Work, right: Compute) -> None:
     """Programs are kept by the numbers in them, where 0.0 and -0.0 are the same key."""
     for i, x in enumerate(work.inputs):
-        if _is_number(x) and x.dtype.kind == "f" and x == 0:
+        if is_number(x) and x.dtype.kind == "f" and x == 0:
             work.inputs[i] = _zeros.setdefault((work.op, work.dtypes, i), x)
     right(work)
 
@@ -173,6 +169,6 @@ def fill_ends_with_a_pair(work: Work, right: Compute) -> None:
     """Fills of 16 bytes go by pairs, so that the last of an odd count keeps half of what it was."""
     last = np.array(work.out.flat[-1:])
     right(work)
-    one = work.op == "copy" and _is_number(work.x) and work.dtypes[1] == "complex128"
+    one = work.op == "copy" and is_number(work.x) and work.dtypes[1] == "complex128"
     if one and work.out.size % 2 and work.out.size > 64:
         work.out.flat[-1] = work.x + 1j * (last[0].imag - work.x.imag)

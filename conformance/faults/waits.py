@@ -155,3 +155,72 @@ class OnePlaceForSmallCopies(SoundDevice):
         ctypes.memmove(self._place.ctypes.data, src.address, size)
         time.sleep(1e-5)
         super().copy(dst, Place(None, self._place.ctypes.data, 0), size, stream=stream)
+
+
+@driver_fault("runtime")
+class EightStreamsAreWaitedFor(SoundDevice):
+    """A wait for the device is one for its first eight streams."""
+
+    def synchronize(self, timeout: float | None = None) -> None:
+        self.check()
+        for worker in self.workers[:8]:
+            worker.synchronize(timeout)
+
+
+@driver_fault("runtime")
+class EventWaitsForItsStream(SoundDevice):
+    """A wait for an event is one for its stream, with the work behind the event."""
+
+    def event_synchronize(self, event: EventHandle, timeout: float | None = None) -> None:
+        if event.worker is not None:
+            end = Marker()
+            event.worker.put(end.set)
+            end.wait(timeout, "an event")
+        super().event_synchronize(event, timeout)
+
+
+@driver_fault("runtime")
+class StreamIsWaitedForUntilIdle(SoundDevice):
+    """A wait for a stream goes on while others put work there."""
+
+    def stream_synchronize(self, handle: Worker | None, timeout: float | None = None) -> None:
+        super().stream_synchronize(handle, timeout)
+        while not self.stream_query(handle):
+            time.sleep(1e-4)
+
+
+@driver_fault("runtime")
+class DestroyedEventIsWaitedFor(SoundDevice):
+    """To destroy an event waits until it is passed."""
+
+    def event_destroy(self, event: EventHandle) -> None:
+        if event.marker is not None:
+            event.marker.passed.wait(30)
+        super().event_destroy(event)
+
+
+@driver_fault("runtime")
+class ShortLimitsHaveNoEnd(SoundDevice):
+    """Time limits are whole milliseconds, and 0 of them is no limit."""
+
+    def stream_synchronize(self, handle: Worker | None, timeout: float | None = None) -> None:
+        short = timeout is not None and 0 < timeout < 1e-3
+        super().stream_synchronize(handle, None if short else timeout)
+
+
+@driver_fault("runtime")
+class TotalFollowsTheFree(SoundDevice):
+    """The total memory is what was free when memory was allocated last."""
+
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
+        self._total = 0
+
+    def alloc(self, size: int) -> int:
+        handle = super().alloc(size)
+        self._total = super().memory_info()[0]
+        return handle
+
+    def memory_info(self) -> tuple[int, int]:
+        free, total = super().memory_info()
+        return free, max(free, self._total or total)

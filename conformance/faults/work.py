@@ -11,6 +11,11 @@ from phalanx.testing import HostArray, Work
 REDUCTIONS = tuple(row.name for row in OPS.values() if row.structure is Structure.REDUCTION)
 
 
+def is_number(x: HostArray) -> bool:
+    """Tell whether an operand came by value."""
+    return x.ndim == 0 and x.base is None
+
+
 def compute(work: Work, cpu: Device) -> None:
     """Run a work's kernel of ``cpu:0`` in this thread."""
     count = len(work.inputs)

@@ -36,7 +36,7 @@ def test_orders(case: Case, overload: Overload) -> None:
     if promise != "bitwise":
         pytest.skip(f"the kernel's class is {promise or 'that of another device'}")
     rng = case.rng()
-    shapes = [(3, n) for n in _LENGTHS[overload.row.structure]]
+    shapes: list[tuple[int, ...]] = [(3, n) for n in _LENGTHS[overload.row.structure]]
     if overload.op in ("sum", "mean"):
         shapes.append((_MANY_BLOCKS,))
     for shape in shapes:

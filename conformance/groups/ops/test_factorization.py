@@ -90,10 +90,10 @@ def test_special_factorization(case: Case, overload: Overload) -> None:
     graded = tuple(_graded(x) for x in factor_operands(overload, rng, (1, 6, 6)))
     check.run("graded", graded, params)
     if overload.op in _TURNED:
-        for at in (0, 2):
+        for column in (0, 2):
             x = factor_operands(overload, rng, (1, 5, 5))[-1].copy()
-            x[..., at] = 0
-            check.run(f"column {at} of zeros", (x,), params)
+            x[..., column] = 0
+            check.run(f"column {column} of zeros", (x,), params)
         for n in (3, 4, 7):
             turn = np.roll(np.eye(n), 1, axis=0)[None].astype(zeros[0].dtype)
             check.run(f"turn of {n}", (turn,), params)
