@@ -408,9 +408,9 @@ class OpenDevice(ABC):
         raise NotImplementedError
 
     def stream_synchronize(self, handle: Any, timeout: float | None = None) -> None:
-        """Wait for the stream's work and raise what failed of it, once.
+        """Wait for the stream's work so far and raise what failed of it, once.
 
-        ``timeout`` in seconds, then TimeoutError.
+        What others enqueue meanwhile is not waited for. ``timeout`` in seconds, then TimeoutError.
         """
         raise NotImplementedError
 
@@ -430,7 +430,7 @@ class OpenDevice(ABC):
         raise NotImplementedError
 
     def event_destroy(self, event: Any) -> None:
-        """Destroy an event; a pending one stays in force for those that wait."""
+        """Destroy an event; a pending one stays in force for those that wait. Does not block."""
         raise NotImplementedError
 
     def event_record(self, event: Any, handle: Any) -> None:
@@ -445,7 +445,7 @@ class OpenDevice(ABC):
         raise NotImplementedError
 
     def event_synchronize(self, event: Any, timeout: float | None = None) -> None:
-        """Wait for the event; ``timeout`` in seconds, then TimeoutError.
+        """Wait for the event, not for work behind it; ``timeout`` in seconds, then TimeoutError.
 
         Work before it that failed is raised here, or else by the next ``stream_synchronize``.
         """
@@ -472,7 +472,7 @@ class OpenDevice(ABC):
     # Capability.TRIM
 
     def trim(self) -> None:
-        """Give memory that the driver keeps for itself back to the system."""
+        """Give memory that the driver keeps for itself back to the system; takes no failure."""
         raise NotImplementedError
 
     # Capability.THREADS

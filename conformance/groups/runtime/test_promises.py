@@ -10,14 +10,9 @@ import numpy as np
 import phalanx as px
 import pytest
 from phalanx.conformance.case import Case
+from phalanx.conformance.groups.runtime.busy import busy, chain
 from phalanx.driver import Capability, Place
-from phalanx.vendor import Array, begin_use
-
-
-def _chain(x: Array, length: int) -> Array:
-    for _ in range(length):
-        x = x + 1
-    return x
+from phalanx.vendor import begin_use
 
 
 def test_event_outlives_its_stream(case: Case) -> None:
@@ -61,7 +56,7 @@ def test_timeout_is_kept(case: Case, waits: str) -> None:
     for length in (50, 100, 200, 400, 800, 1600):
         stream = px.Stream(case.device)
         with stream:
-            x = _chain(px.zeros(1 << 16, dtype=px.float32), length)
+            x = chain(px.zeros(1 << 16, dtype=px.float32), length)
         event = stream.record()
         if not stream.query():
             was_busy += 1
@@ -87,20 +82,6 @@ def _wait(case: Case, waits: str, stream: px.Stream, event: px.Event, limit: flo
         opened.synchronize(limit)
 
 
-def _busy(case: Case, seconds: float, *, asks: bool = True) -> px.Stream:
-    """Return a stream with work for at least about so long; skips if the device is too fast."""
-    begin = time.perf_counter()
-    with px.Stream(case.device) as stream:
-        _chain(px.zeros(1 << 20, dtype=px.float32), 16)
-    stream.synchronize()
-    each = (time.perf_counter() - begin) / 16
-    with stream:
-        _chain(px.zeros(1 << 20, dtype=px.float32), min(5000, int(seconds / each) + 1))
-    if asks and stream.query():
-        pytest.skip("the device is too fast for this case")
-    return stream
-
-
 def test_a_stream_waits_without_the_host(case: Case) -> None:
     """To let a stream wait for an event does not block until the event is passed."""
     if not case.device.has_streams:
@@ -109,7 +90,7 @@ def test_a_stream_waits_without_the_host(case: Case) -> None:
     waiting = px.Stream(case.device)
     blocked = 0
     for seconds in (0.02, 0.02, 0.05, 0.1, 0.2):
-        event = _busy(case, seconds).record()
+        event = busy(case, seconds).record()
         if event.query():
             continue
         opened.stream_wait_event(waiting.handle, event.handle)
@@ -131,7 +112,7 @@ def test_timeout_is_in_seconds(case: Case, waits: str) -> None:
         pytest.skip("the device has no streams of its own")
     late = 0
     for _ in range(3):
-        stream = _busy(case, 0.5)
+        stream = busy(case, 0.5)
         event, raised = stream.record(), 0
         for limit in (0.0003, 0.01):
             begin = time.perf_counter()
@@ -162,7 +143,7 @@ def test_a_question_does_not_wait(case: Case, asked: str) -> None:
     opened = case.device.ensure_open()
     took = []
     for _ in range(3):
-        stream = _busy(case, 0.3, asks=False)
+        stream = busy(case, 0.3, asks=False)
         event = opened.event_create(timed=False)
         opened.event_record(event, stream.handle)
         begin = time.perf_counter()
@@ -194,7 +175,7 @@ def test_long_queue(case: Case) -> None:
         (stream, 9000 if case.quick else 70_001),
     ):
         with queue:
-            x = _chain(px.zeros(5, dtype=px.float32), length)
+            x = chain(px.zeros(5, dtype=px.float32), length)
             assert px.asnumpy(x).tolist() == [length] * 5
 
 
@@ -244,7 +225,7 @@ def test_device_copy_waits_for_kernels(case: Case) -> None:
     with stream:
         target = px.zeros(1 << 16, dtype=px.float32)
         for length in (1, 50):
-            source = _chain(px.zeros(1 << 16, dtype=px.float32), length)
+            source = chain(px.zeros(1 << 16, dtype=px.float32), length)
             begin_use(stream, source.buffer, target.buffer)
             opened.copy(
                 Place(opened, target.buffer.handle, target.offset),

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import phalanx as px
 import pytest
 from phalanx.conformance.case import Case
-from phalanx.conformance.groups.runtime.test_promises import _busy
+from phalanx.conformance.groups.runtime.busy import busy
 from phalanx.driver import Capability
 
 _TRIES = 3
@@ -27,13 +27,13 @@ def test_a_wait_for_an_event_ends_with_it(case: Case) -> None:
     for _ in range(_TRIES):
         stream, event = px.Stream(case.device), opened.event_create(timed=False)
         opened.event_record(event, stream.handle)
-        other = _busy(case, 0.3, asks=False).record()
+        other = busy(case, 0.3, asks=False).record()
         opened.stream_wait_event(stream.handle, other.handle)
         opened.event_synchronize(event, 60.0)
-        busy = not other.query()
+        is_busy = not other.query()
         stream.synchronize()
         opened.event_destroy(event)
-        if busy:
+        if is_busy:
             return
     pytest.fail("a wait for an event ended when the work behind it was done, or the device is idle")
 
@@ -44,7 +44,7 @@ def test_a_wait_for_a_stream_ends_with_its_work(case: Case) -> None:
     opened = case.device.ensure_open()
     for _ in range(_TRIES):
         stream = px.Stream(case.device)
-        opened.stream_wait_event(stream.handle, _busy(case, 0.2, asks=False).record().handle)
+        opened.stream_wait_event(stream.handle, busy(case, 0.2, asks=False).record().handle)
         begun = threading.Event()
 
         def wait(stream: px.Stream = stream, begun: threading.Event = begun) -> None:
@@ -55,12 +55,12 @@ def test_a_wait_for_a_stream_ends_with_its_work(case: Case) -> None:
             waiting = threads.submit(wait)
             begun.wait()
             time.sleep(0.05)
-            later = _busy(case, 0.6, asks=False).record()
+            later = busy(case, 0.6, asks=False).record()
             opened.stream_wait_event(stream.handle, later.handle)
             waiting.result()
-            busy = not later.query()
+            is_busy = not later.query()
         stream.synchronize()
-        if busy:
+        if is_busy:
             return
     pytest.fail("a wait for a stream went on for work that came behind it")
 
@@ -71,7 +71,7 @@ def test_destroying_an_event_does_not_wait(case: Case) -> None:
     opened = case.device.ensure_open()
     took = []
     for _ in range(_TRIES):
-        stream, event = _busy(case, 0.3, asks=False), opened.event_create(timed=False)
+        stream, event = busy(case, 0.3, asks=False), opened.event_create(timed=False)
         opened.event_record(event, stream.handle)
         begin = time.perf_counter()
         opened.event_destroy(event)
@@ -100,7 +100,7 @@ def _failing(case: Case, stream: px.Stream) -> bool:
     x, bad = px.arange(10, dtype=px.float32), px.asarray([0, 99], dtype=px.int64)
     px.synchronize(case.device)
     case.device.ensure_open().stream_wait_event(
-        stream.handle, _busy(case, 0.1, asks=False).record().handle
+        stream.handle, busy(case, 0.1, asks=False).record().handle
     )
     with stream:
         try:
@@ -159,8 +159,8 @@ def test_work_stays_on_its_device(case: Case) -> None:
     devices = px.devices(case.device.driver.name)
     if len(devices) < 2:
         pytest.skip("the driver has one device")
-    for busy, device in ((devices[0], devices[1]), (devices[1], devices[0])):
-        with px.device(busy):
+    for other, device in ((devices[0], devices[1]), (devices[1], devices[0])):
+        with px.device(other):
             x = px.zeros(1 << 18, dtype=px.float32)
             for _ in range(40):
                 x = x + 1.0
@@ -169,6 +169,6 @@ def test_work_stays_on_its_device(case: Case) -> None:
             y = px.ones(1 << 10, dtype=px.float32) + 1.0
             y = y * 3.0
             device.ensure_open().synchronize(60.0)
-            assert (px.asnumpy(y) == 6).all(), f"{device} computed something else beside {busy}"
-        assert (px.asnumpy(x) == 40).all(), f"{busy} lost work"
-        assert (px.asnumpy(moved) == 40).all(), f"{device} was given what {busy} had not yet made"
+            assert (px.asnumpy(y) == 6).all(), f"{device} computed something else beside {other}"
+        assert (px.asnumpy(x) == 40).all(), f"{other} lost work"
+        assert (px.asnumpy(moved) == 40).all(), f"{device} was given what {other} had not yet made"

@@ -222,6 +222,8 @@ def test_numbers_are_rounded_once(case: Case, dtype: str) -> None:
     part = PARTS.get(dtype, dtype)
     numbers = conversion_corners("float64")
     numbers = case.rng().permutation(numbers[~np.isnan(numbers)])
+    if case.flushes:
+        numbers = numbers[(numbers == 0) | (np.abs(numbers) >= np.finfo(np.float32).tiny)]
     if case.quick:
         numbers = numbers[:80]
     wanted = cast(numbers, part)
