@@ -20,28 +20,39 @@ def _need_streams(case: Case) -> None:
         pytest.skip("the device has no streams of its own")
 
 
+def _judge(late: int, what: str) -> None:
+    """Fail if that was so each time; a device that was never busy cannot tell."""
+    if late < _TRIES:
+        pytest.skip("the device is too fast for this case")
+    pytest.fail(f"{late} times {what}")
+
+
 def test_a_wait_for_an_event_ends_with_it(case: Case) -> None:
     """Work behind an event is not waited for."""
     _need_streams(case)
     opened = case.device.ensure_open()
+    late = 0
     for _ in range(_TRIES):
         stream, event = px.Stream(case.device), opened.event_create(timed=False)
         opened.event_record(event, stream.handle)
         other = busy(case, 0.3, asks=False).record()
         opened.stream_wait_event(stream.handle, other.handle)
+        was_busy = not other.query()
         opened.event_synchronize(event, 60.0)
         is_busy = not other.query()
         stream.synchronize()
         opened.event_destroy(event)
         if is_busy:
             return
-    pytest.fail("a wait for an event ended when the work behind it was done, or the device is idle")
+        late += was_busy
+    _judge(late, "a wait for an event ended when the work behind it was done")
 
 
 def test_a_wait_for_a_stream_ends_with_its_work(case: Case) -> None:
     """What others put on a stream while somebody waits for it is not waited for."""
     _need_streams(case)
     opened = case.device.ensure_open()
+    late = 0
     for _ in range(_TRIES):
         stream = px.Stream(case.device)
         opened.stream_wait_event(stream.handle, busy(case, 0.2, asks=False).record().handle)
@@ -57,12 +68,14 @@ def test_a_wait_for_a_stream_ends_with_its_work(case: Case) -> None:
             time.sleep(0.05)
             later = busy(case, 0.6, asks=False).record()
             opened.stream_wait_event(stream.handle, later.handle)
+            was_busy = not (later.query() or waiting.done())
             waiting.result()
             is_busy = not later.query()
         stream.synchronize()
         if is_busy:
             return
-    pytest.fail("a wait for a stream went on for work that came behind it")
+        late += was_busy
+    _judge(late, "a wait for a stream went on for work that came behind it")
 
 
 def test_destroying_an_event_does_not_wait(case: Case) -> None:
