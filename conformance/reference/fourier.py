@@ -22,6 +22,8 @@ from .values import HostArray
 _OWN = (1, 2, 3, 4, 5, 7, 8)
 #: The largest length whose sums are added one by one.
 _DIRECT = 600
+#: How many matrices of sums are kept, of up to 12 MB: cases take one length in many layouts.
+_KEPT = 4
 
 
 def packed(radices: tuple[int, ...]) -> tuple[int, ...]:
@@ -42,7 +44,7 @@ def unit_roots(turns: HostArray, n: int) -> HostArray:
     return np.asarray(np.cos(angle) - 1j * np.sin(angle))
 
 
-@lru_cache(_DIRECT)
+@lru_cache(_KEPT)
 def _matrix(rows: int, n: int) -> HostArray:
     """Return the matrix (rows, n) of the transform of length n; nobody writes into it."""
     turns = np.arange(rows)[:, None] * np.arange(n)
