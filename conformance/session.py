@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import json
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
@@ -338,7 +339,8 @@ class Session:
         words, stacks = report.longreprtext, ""
         worker = getattr(report, "node", None)
         if worker is not None and self._traces is not None:
-            words, stacks = how_it_ended(self._traces / worker.workerinput["workerid"], self.limit)
+            trace = self._traces / worker.workerinput["workerid"]
+            words, stacks = how_it_ended(trace, self.limit, _exit_status(worker.gateway))
         return Outcome(
             name,
             group,
@@ -361,3 +363,12 @@ class Session:
 
 _CASE: pytest.StashKey[Case] = pytest.StashKey()
 _ENDED: pytest.StashKey[Outcome] = pytest.StashKey()
+
+
+def _exit_status(gateway: Any) -> int | None:
+    """Return how a worker's process ended, as far as its gateway tells."""
+    process = getattr(getattr(gateway, "_io", None), "popen", None)
+    try:
+        return None if process is None else process.wait(20.0)
+    except subprocess.TimeoutExpired:
+        return None

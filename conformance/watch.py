@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import signal
 from pathlib import Path
 
 #: Parts of paths whose frames say nothing of the device.
@@ -39,8 +40,14 @@ class Watch:
             faulthandler.cancel_dump_traceback_later()
 
 
-def how_it_ended(path: Path, limit: float) -> tuple[str, str]:
-    """Return in words how a watched process ended, and the stacks it left."""
+def how_it_ended(path: Path, limit: float, code: int | None = None) -> tuple[str, str]:
+    """Return in words how a watched process ended, and the stacks it left.
+
+    Args:
+        path: of the file with its stacks; it may be missing.
+        limit: in seconds, for a case.
+        code: as :attr:`subprocess.Popen.returncode` has it.
+    """
     try:
         text = path.read_text("utf-8", "replace")
     except OSError:
@@ -49,9 +56,20 @@ def how_it_ended(path: Path, limit: float) -> tuple[str, str]:
         stacks = _stacks(text.partition("\n")[2])
         return f"the case did not end within {limit:g} s, and its process was ended", stacks
     if text.startswith("Fatal Python error: "):
-        signal = text.partition("\n")[0].removeprefix("Fatal Python error: ")
-        return f"the process died in this case ({signal})", _stacks(text)
-    return "the process ended in this case without a word", ""
+        error = text.partition("\n")[0].removeprefix("Fatal Python error: ")
+        return f"the process died in this case ({error})", _stacks(text)
+    return f"the process ended in this case without a word{_code(code)}", ""
+
+
+def _code(code: int | None) -> str:
+    if code is None:
+        return ""
+    if code >= 0:
+        return f" (exit status {code})"
+    known = {int(s): s.name for s in signal.Signals}
+    name = known.get(-code, f"signal {-code}")
+    killed = ", as the system does when memory runs out" if name == "SIGKILL" else ""
+    return f" ({name}{killed})"
 
 
 def _stacks(text: str) -> str:

@@ -51,7 +51,18 @@ def test_how_a_process_ended(tmp_path: Path, what: str, words: str, code: int) -
 
 
 def test_no_trace_is_no_error(tmp_path: Path) -> None:
-    assert how_it_ended(tmp_path / "none", 1.0) == (
-        "the process ended in this case without a word",
-        "",
-    )
+    without_a_word = "the process ended in this case without a word"
+    assert how_it_ended(tmp_path / "none", 1.0) == (without_a_word, "")
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (127, "(exit status 127)"),
+        (-15, "(SIGTERM)"),
+        (-9, "(SIGKILL, as the system does when memory runs out)"),
+        (-99, "(signal 99)"),
+    ],
+)
+def test_how_it_ended_without_a_word(tmp_path: Path, code: int, words: str) -> None:
+    assert how_it_ended(tmp_path / "none", 1.0, code)[0].endswith(f"without a word {words}")

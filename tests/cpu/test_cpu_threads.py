@@ -17,6 +17,8 @@ from plugin_kit import run_python
 
 pytestmark = pytest.mark.needs_cpu
 MILLISECOND = 1_000_000
+#: Place and size of e_phoff, e_phentsize and e_phnum in an ELF file of 64 bits (elf(5)).
+_HEADERS = ((32, 8), (54, 2), (56, 2))
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +59,18 @@ def idle(library, stream):
     out = ffi.new("int32_t *")
     check(library.api.stream_query(stream, out))
     return bool(out[0])
+
+
+@pytest.mark.parametrize("path", cpu_abi.library_paths(), ids=lambda path: path.name.split(".")[0])
+def test_nothing_is_thread_local(path):
+    """Else a thread would need memory when it first enters the library, or end the process."""
+    elf = path.read_bytes()
+    if elf[:5] != b"\x7fELF\x02":
+        pytest.skip("no ELF file of 64 bits")
+    begin, size, count = (int.from_bytes(elf[a : a + n], "little") for a, n in _HEADERS)
+    kinds = [int.from_bytes(elf[begin + i * size :][:4], "little") for i in range(count)]
+    assert 1 in kinds, "nothing is loaded: the headers were not found"
+    assert 7 not in kinds
 
 
 def done(library, event):

@@ -55,7 +55,8 @@ def test_a_wait_for_a_stream_ends_with_its_work(case: Case) -> None:
     late = 0
     for _ in range(_TRIES):
         stream = px.Stream(case.device)
-        opened.stream_wait_event(stream.handle, busy(case, 0.2, asks=False).record().handle)
+        first = busy(case, 0.2, asks=False).record()
+        opened.stream_wait_event(stream.handle, first.handle)
         begun = threading.Event()
 
         def wait(stream: px.Stream = stream, begun: threading.Event = begun) -> None:
@@ -66,7 +67,7 @@ def test_a_wait_for_a_stream_ends_with_its_work(case: Case) -> None:
             waiting = threads.submit(wait)
             begun.wait()
             time.sleep(0.05)
-            later = busy(case, 0.6, asks=False).record()
+            later = busy(case, 0.3, behind=first, asks=False).record()
             opened.stream_wait_event(stream.handle, later.handle)
             was_busy = not (later.query() or waiting.done())
             waiting.result()

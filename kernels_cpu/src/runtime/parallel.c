@@ -10,6 +10,9 @@
  * used again and again each core meets the part that is in its own cache. A worker without work spins as long
  * as experience says that it pays: longer after work that came soon, not at all where threads outnumber cores,
  * which shows by a spin that is interrupted.
+ *
+ * No variable is thread-local: a thread that first meets one of a loaded library needs memory for it, and where
+ * there is none left, glibc ends the process.
  */
 #define _GNU_SOURCE
 #include "runtime/parallel.h"
@@ -26,6 +29,7 @@
 #include "runtime/thread.h"
 
 #define MAX_THREADS 256
+#define CALLER (-1) /* instead of the number of a worker */
 #define CHUNKS_PER_THREAD 8
 #define FEW_WORKERS 7 /* that are kept off the caller's core */
 #define ALIGN_ITEMS 64 /* chunks begin at multiples: two threads seldom share a cache line */
@@ -45,7 +49,7 @@
 
 static struct {
     atomic_uint_fast64_t gate;
-    atomic_flag taken; /* a caller owns the slot */
+    atomic_bool taken; /* a caller owns the slot */
     phx_task_fn fn;
     void *ctx;
     int64_t count, chunk, chunks;
@@ -61,7 +65,6 @@ static struct {
     int apart_from; /* the core that workers were last kept off, plus 1 */
     bool may_spin;
 } pool = {
-    .taken = ATOMIC_FLAG_INIT,
     .mutex = PTHREAD_MUTEX_INITIALIZER,
     .work = PTHREAD_COND_INITIALIZER,
     .done = PTHREAD_COND_INITIALIZER,
@@ -70,9 +73,7 @@ static struct {
 static pthread_once_t size_once = PTHREAD_ONCE_INIT;
 static atomic_int thread_count = 1;
 static int core_count = 1;
-static const char *refused;       /* what PHALANX_NUM_THREADS holds if it is not a number */
-static _Thread_local bool inside; /* this thread runs a chunk */
-static _Thread_local int own_number = -1; /* of a worker */
+static const char *refused; /* what PHALANX_NUM_THREADS holds if it is not a number */
 
 #ifdef __linux__
 /* Where few cores share a cache, Linux wakes a worker on the core of whoever wakes it, even if another one is
@@ -83,7 +84,7 @@ static struct {
     cpu_set_t whole, now;
 } places[FEW_WORKERS];
 
-static void note_place(uintptr_t number) {
+static void note_place(int number) {
     if (number >= FEW_WORKERS || sched_getaffinity(0, sizeof(cpu_set_t), &places[number].whole) != 0) return;
     places[number].now = places[number].whole;
     atomic_store(&places[number].id, (pid_t)syscall(SYS_gettid));
@@ -110,7 +111,7 @@ static void forget_places(void) {
     for (int i = 0; i < FEW_WORKERS; i++) atomic_store(&places[i].id, 0);
 }
 #else
-static void note_place(uintptr_t number) { (void)number; }
+static void note_place(int number) { (void)number; }
 static void keep_workers_apart(void) {}
 static void forget_places(void) {}
 #endif
@@ -180,9 +181,7 @@ static int64_t take_chunk(bool from_back, bool enter) {
 static void run_chunk(int64_t k) {
     const int64_t begin = k * pool.chunk;
     const int64_t end = pool.count - begin < pool.chunk ? pool.count : begin + pool.chunk;
-    inside = true;
     pool.fn(pool.ctx, begin, end);
-    inside = false;
 }
 
 static void run_chunks(int64_t k, bool from_back) {
@@ -190,13 +189,13 @@ static void run_chunks(int64_t k, bool from_back) {
 }
 
 /* Ask again and again for so long; whoever lost the core meanwhile gives up. */
-static bool spin_until(bool (*ready)(void), uint64_t patience) {
+static bool spin_until(bool (*ready)(int), int number, uint64_t patience) {
     uint64_t now = cpu_now_ns();
     const uint64_t end = now + patience;
-    if (!pool.may_spin || now < atomic_load_explicit(&pool.calm_until, memory_order_relaxed)) return ready();
+    if (!pool.may_spin || now < atomic_load_explicit(&pool.calm_until, memory_order_relaxed)) return ready(number);
     while (now < end) {
         for (int i = 0; i < SPINS_PER_LOOK; i++) {
-            if (ready()) return true;
+            if (ready(number)) return true;
             relax();
         }
         const uint64_t before = now;
@@ -206,25 +205,28 @@ static bool spin_until(bool (*ready)(void), uint64_t patience) {
             break;
         }
     }
-    return ready();
+    return ready(number);
 }
 
-/* Whether there are chunks that this thread may take. */
-static bool has_chunks(void) {
+/* Whether there are chunks that the worker of this number may take, or the caller, who is CALLER. */
+static bool has_chunks(int number) {
     const uint64_t gate = atomic_load_explicit(&pool.gate, memory_order_relaxed);
-    return FRONT(gate) < BACK(gate) && own_number < atomic_load_explicit(&pool.helpers, memory_order_relaxed);
+    return FRONT(gate) < BACK(gate) && number < atomic_load_explicit(&pool.helpers, memory_order_relaxed);
 }
 
-static bool is_finished(void) { return WORKING(atomic_load(&pool.gate)) == 0; }
+static bool is_finished(int number) {
+    (void)number;
+    return WORKING(atomic_load(&pool.gate)) == 0;
+}
 
 /* What a worker without work looks for: chunks, or that no job runs any more. */
-static bool is_idle_or_has_chunks(void) { return has_chunks() || is_finished(); }
+static bool is_idle_or_has_chunks(int number) { return has_chunks(number) || is_finished(number); }
 
-static void sleep_until_work(void) {
+static void sleep_until_work(int number) {
     pthread_mutex_lock(&pool.mutex);
     const unsigned roused = atomic_load(&pool.roused);
     atomic_fetch_add(&pool.sleepers, 1);
-    while (!has_chunks() && atomic_load(&pool.roused) == roused) pthread_cond_wait(&pool.work, &pool.mutex);
+    while (!has_chunks(number) && atomic_load(&pool.roused) == roused) pthread_cond_wait(&pool.work, &pool.mutex);
     atomic_fetch_sub(&pool.sleepers, 1);
     pthread_mutex_unlock(&pool.mutex);
 }
@@ -237,23 +239,24 @@ static void leave(void) {
     pthread_mutex_unlock(&pool.mutex);
 }
 
-static void *worker(void *number) {
-    note_place((uintptr_t)number);
-    own_number = (int)(uintptr_t)number;
-    const bool from_back = own_number % 2 == 0;
+static void *worker(void *argument) {
+    const int number = (int)(uintptr_t)argument;
+    const bool from_back = number % 2 == 0;
+    note_place(number);
     uint64_t patience = SPIN_MOST_NS;
     for (;;) {
-        const int64_t k = has_chunks() ? take_chunk(from_back, true) : -1;
+        const int64_t k = has_chunks(number) ? take_chunk(from_back, true) : -1;
         if (k >= 0) {
             run_chunks(k, from_back);
             leave();
         }
-        spin_until(is_idle_or_has_chunks, SPIN_MOST_NS); /* the next job comes when this one has ended */
-        if (spin_until(has_chunks, patience)) {
+        /* the next job comes when this one has ended */
+        spin_until(is_idle_or_has_chunks, number, SPIN_MOST_NS);
+        if (spin_until(has_chunks, number, patience)) {
             patience = SPIN_MOST_NS;
         } else {
             patience -= (patience - SPIN_LEAST_NS) / 8;
-            sleep_until_work();
+            sleep_until_work(number);
         }
     }
     return NULL;
@@ -306,16 +309,16 @@ static void run_first_chunk(int64_t helpers, bool is_long) {
     const uint64_t begin = cpu_now_ns();
     run_chunk(0);
     const uint64_t now = cpu_now_ns(), left = (now - begin) * (uint64_t)(pool.chunks - 1);
-    if (!has_chunks() || (left < WAKE_NS && !is_burst(left, now))) return;
+    if (!has_chunks(CALLER) || (left < WAKE_NS && !is_burst(left, now))) return;
     start_workers((int)helpers);
     wake_workers(helpers);
 }
 
 static void wait_for_workers(void) {
-    if (WORKING(atomic_fetch_sub(&pool.gate, 1)) == 1 || spin_until(is_finished, SPIN_MOST_NS)) return;
+    if (WORKING(atomic_fetch_sub(&pool.gate, 1)) == 1 || spin_until(is_finished, CALLER, SPIN_MOST_NS)) return;
     pthread_mutex_lock(&pool.mutex);
     atomic_store(&pool.waiting, true);
-    while (!is_finished()) pthread_cond_wait(&pool.done, &pool.mutex);
+    while (!is_finished(CALLER)) pthread_cond_wait(&pool.done, &pool.mutex);
     atomic_store(&pool.waiting, false);
     pthread_mutex_unlock(&pool.mutex);
 }
@@ -332,8 +335,9 @@ static int64_t chunk_size(int64_t count, int64_t grain, int threads) {
 void phx_parallel_for(int64_t count, int64_t grain, phx_task_fn fn, void *ctx) {
     if (count <= 0) return;
     if (grain < 1) grain = 1;
-    const int threads = inside || count <= grain ? 1 : phx_num_threads();
-    if (threads == 1 || atomic_flag_test_and_set(&pool.taken)) {
+    const int threads = count <= grain ? 1 : phx_num_threads();
+    /* a call from inside a chunk finds the slot taken */
+    if (threads == 1 || atomic_load(&pool.taken) || atomic_exchange(&pool.taken, true)) {
         fn(ctx, 0, count);
         return;
     }
@@ -348,7 +352,7 @@ void phx_parallel_for(int64_t count, int64_t grain, phx_task_fn fn, void *ctx) {
     run_first_chunk(pool.chunks < threads ? pool.chunks - 1 : threads - 1, count / grain >= LONG_JOB);
     run_chunks(take_chunk(false, false), false);
     wait_for_workers();
-    atomic_flag_clear(&pool.taken);
+    atomic_store(&pool.taken, false);
 }
 
 /* The child has this thread only: workers are started again when they are needed. */
@@ -356,11 +360,10 @@ void cpu_pool_after_fork(void) {
     atomic_store(&pool.gate, 0);
     atomic_store(&pool.sleepers, 0);
     atomic_store(&pool.waiting, false);
-    atomic_flag_clear(&pool.taken);
+    atomic_store(&pool.taken, false);
     pthread_mutex_init(&pool.mutex, NULL);
     pthread_cond_init(&pool.work, NULL);
     pthread_cond_init(&pool.done, NULL);
     pool.workers = pool.apart_from = 0;
     forget_places();
-    inside = false;
 }
