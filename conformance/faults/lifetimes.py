@@ -11,7 +11,7 @@ from functools import partial
 from phalanx.errors import DriverCallError
 from phalanx.testing import Task, Work, Worker
 from phalanx.testing.device import Operands
-from phalanx.vendor import Kernel, Place, Stream
+from phalanx.vendor import Kernel, OpenDevice, Place, Stream
 
 from .device import SoundDevice, SoundDriver
 from .fault import driver_fault
@@ -183,3 +183,33 @@ class LogsFromItsQueueInsideTheLock(SoundDevice):
         with self._lock:
             _log.debug("%s: %s", self.name, work.op)
         super().run(work)
+
+
+@driver_fault("runtime")
+class ReopenedLosesItsFirstLaunch(SoundDevice):
+    """A device that was closed and opened again passes over the first launch it is given."""
+
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
+        self._loses = driver.opened.count(index) > 1
+
+    def submit(self, handle: Worker | None, task: Task, what: str) -> None:
+        if self._loses and not what.startswith("copy"):
+            self._loses = False
+        else:
+            super().submit(handle, task, what)
+
+
+@driver_fault("runtime")
+class PeerCopiesAtOnce(SoundDevice):
+    """Copies from another device, which this one reaches, are done before what is queued here."""
+
+    def reaches(self, other: OpenDevice) -> bool:
+        return isinstance(other, SoundDevice)
+
+    def copy(self, dst: Place, src: Place, size: int, *, stream: Stream) -> None:
+        if isinstance(src.device, SoundDevice) and src.device is not self:
+            source = src.device.bytes_at(src.handle, src.offset, size)
+            self.bytes_at(dst.handle, dst.offset, size)[:] = source
+        else:
+            super().copy(dst, src, size, stream=stream)

@@ -6,8 +6,10 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable
+from copy import copy
 from queue import Empty, SimpleQueue
 
+from phalanx.errors import LaunchError
 from phalanx.runtime.locks import ForkSafeLock
 from phalanx.runtime.waiting import check_timeout
 
@@ -25,7 +27,7 @@ class Marker:
     def set(self, failure: BaseException | None = None) -> None:
         """Note that the stream has come here, when, and what failed before."""
         self.time = time.perf_counter()
-        self.failure = failure
+        self.failure = _detached(failure)
         self.passed.set()
 
     def wait(self, timeout: float | None, what: str) -> None:
@@ -37,6 +39,20 @@ class Marker:
         check_timeout(timeout)
         if not self.passed.wait(timeout):
             raise TimeoutError(f"{what} is not done after {timeout} s")
+
+
+def _detached(failure: BaseException | None) -> BaseException | None:
+    """Return the failure without the frames that it has come and will come through.
+
+    A marker may live long, and the frames hold the arrays of whoever was told.
+    """
+    try:
+        detached = copy(failure)
+    except Exception:  # noqa: BLE001 - whatever a vendor's exception does when it is copied
+        detached = LaunchError(str(failure))
+    if detached is not None and hasattr(detached, "__notes__"):
+        detached.__notes__ = list(detached.__notes__)
+    return detached
 
 
 class EventHandle:
@@ -111,7 +127,7 @@ class Worker:
         def wait() -> None:
             marker.wait(None, "an event")
             if not isinstance(marker.failure, IndexError):
-                self.error = self.error or marker.failure
+                self.error = self.error or _detached(marker.failure)
 
         self.put(wait)
 

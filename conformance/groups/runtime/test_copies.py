@@ -11,6 +11,7 @@ import numpy.typing as npt
 import phalanx as px
 import pytest
 from phalanx.conformance.case import Case
+from phalanx.conformance.groups.runtime.busy import chain
 from phalanx.driver import Place
 
 _SPANS = (
@@ -143,6 +144,23 @@ def test_from_another_device(case: Case) -> None:
                     here = there[part].to_device(second)
                 stream.synchronize()
                 _check(np.asarray(px.asnumpy(here)), data[part], f"{part} from {first}")
+
+
+def test_from_another_device_behind_work(case: Case) -> None:
+    """What comes from another device does not overwrite what queued work has still to read."""
+    others = [d for d in px.devices(case.device.driver.name) if d is not case.device]
+    if not others:
+        pytest.skip("the driver has one device")
+    for first, second in ((others[0], case.device), (case.device, others[0])):
+        for size in (1 << 10, 1 << 18):
+            there = px.ones(size, dtype=px.float32, device=first)
+            with px.device(second):
+                fives = px.full(size, 5, dtype=px.float32)
+                result = chain(px.zeros(1 << 18, dtype=px.float32), 40)[:size] + fives
+                del fives  # so that the copy may be given its block
+                here = there.to_device(second)
+                assert (px.asnumpy(result) == 45).all(), f"a copy from {first} came too early"
+                assert (px.asnumpy(here) == 1).all(), f"a copy from {first} was overwritten"
 
 
 #: Bytes of copies that are done in pieces, if anywhere: beyond 1 and 16 MiB, and no whole pages.

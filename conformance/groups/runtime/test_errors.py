@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -318,3 +319,31 @@ def test_texts_can_be_written(case: Case) -> None:
             pytest.fail(f"the text of an error is no UTF-8: {text!a}")
         assert "\ufffd" not in text, f"the text of an error was cut inside a character: {text!r}"
     _works(case)
+
+
+def test_a_told_failure_keeps_no_arrays(case: Case) -> None:
+    """When a failure was told, nobody keeps it with the arrays of whoever was told."""
+    case.device.synchronize()
+    gc.collect()
+    before = px.memory_stats(case.device)["requested"]
+    _tell_of_a_wrong_index(case)
+    gc.collect()
+    case.device.synchronize()
+    after = px.memory_stats(case.device)["requested"]
+    assert after <= before, f"{after - before} bytes of arrays stay behind a failure"
+
+
+def _tell_of_a_wrong_index(case: Case) -> None:
+    x, bad = px.ones(1 << 16, dtype=px.float32), px.asarray([0, -1 << 17], dtype=px.int64)
+    first, second = px.Stream(case.device), px.Stream(case.device)
+    for told_by in ("stream", "array"):
+        with first:
+            try:
+                taken = px.take(x, bad)
+            except IndexError:
+                return  # told at the call
+        with second:
+            x = x + px.sum(taken)
+        with pytest.raises(IndexError):
+            first.synchronize() if told_by == "stream" else px.asnumpy(taken)
+        x = px.ones(1 << 16, dtype=px.float32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import signal
@@ -225,6 +226,24 @@ def test_a_handler_of_the_log_may_call(case: Case) -> None:
     assert not thread.is_alive(), f"hangs for {_PATIENCE} s while a handler of the log calls"
     for failure in failures:
         raise failure
+
+
+def test_closed_and_opened_again(case: Case) -> None:
+    """A device that was closed serves anew, on its default stream and on others."""
+    gc.collect()
+    case.device.close()
+    if case.device.is_open:
+        pytest.skip("arrays lie on the device")
+    case.device.ensure_open()
+    values = np.arange(1000, dtype=np.float32)
+    for stream in _streams(case):
+        with stream:
+            first = px.asarray(values) + 1.0
+            passed = stream.record()
+            second = px.take(first, px.asarray([999, 0], dtype=px.int64))
+        passed.synchronize()
+        assert (px.asnumpy(first) == values + 1).all(), "the first launch gave something else"
+        assert px.asnumpy(second).tolist() == [1000, 1], "the second launch gave something else"
 
 
 def test_memory_is_shared_with_a_child_only_if_it_says_so(case: Case) -> None:
