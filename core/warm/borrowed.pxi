@@ -56,7 +56,7 @@ cdef bint leave_to_heir(Buffer b, list pending) noexcept:
         return False
     heir = Buffer.__new__(Buffer)
     heir.device, heir.pool, heir.block, heir.home = b.device, b.pool, b.block, b.home
-    heir.timeline = b.device.default_stream.timeline
+    heir.timeline = b.device._default_stream.timeline
     heir.readers = {use[0]: use[1] for use in pending if (<Timeline>use[0]).device is b.device}
     parked = Holding.__new__(Holding)
     parked.owner, parked.waits = heir, foreign

@@ -27,7 +27,7 @@ cdef class Device:
     cdef readonly bint synchronous
     cdef bint has_fp64
     cdef dict preparing       # see `preparing_of`
-    cdef readonly Stream default_stream
+    cdef Stream _default_stream
     cdef readonly Pool pool
     cdef public object allocator
     cdef object _lock
@@ -88,13 +88,19 @@ cdef class Device:
                 device, queue = opened.native
                 self.native = <phx_device *><uintptr_t>device
                 stream.timeline.native = <phx_stream *><uintptr_t>queue
-                self.default_stream = stream
+                self._default_stream = stream
                 self.pool = Pool(self)
                 phx_pool_add_stream(self.pool.pool, stream.timeline.id)
                 self.preparing = preparing_of(opened)
                 self.opened = opened
                 _opened.add(self)
             return self.opened
+
+    @property
+    def default_stream(self):
+        """The stream of work that names no other one; opens the device if it is closed."""
+        self.ensure_open()
+        return self._default_stream
 
     cdef object calls(self):
         """The driver's ``OpenDevice``; raises ``ClosedError`` if the device is closed."""
@@ -164,17 +170,17 @@ cdef class Device:
                     t.finish(None)
                 except Exception as error:  # whatever a driver raises for work that failed
                     failure = joined_failure(failure, error)
-                if t is not self.default_stream.timeline:
+                if t is not self._default_stream.timeline:
                     t.close()
             self.pool.trim()
             if self.pool.stats()["segments"] or self._borrowed or self._parked:
                 return failure
-            self.default_stream.timeline.marker = None
+            self._default_stream.timeline.marker = None
             for spare in self._spare_events:
                 while spare:
                     self.opened.event_destroy(spare.pop())
             opened, self.opened = self.opened, None
-            t = self.default_stream.timeline
+            t = self._default_stream.timeline
             t.state = ENDED
             self._timelines.remove(t)
             opened.close()

@@ -56,7 +56,7 @@ cdef class Buffer:
         b.base = <void *><uintptr_t>handle
         b.size = size
         b.readonly = readonly
-        b.timeline = device.default_stream.timeline
+        b.timeline = device._default_stream.timeline
         holding_of(b).owner = owner
         device._borrowed += 1
         return b

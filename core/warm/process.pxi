@@ -43,14 +43,14 @@ cdef int lose_streams(Device device) except -1:
         t.users = t.launching = 0  # those of the parent's threads
         t.marker = None
         t.waited = {}
-        if t is device.default_stream.timeline:
+        if t is device._default_stream.timeline:
             continue
         t.state = LOST
         t.handle = None
         t.native = NULL
         device._timelines.remove(t)
         phx_pool_set_completed(device.pool.pool, t.id, t.seq)
-        phx_pool_adopt_stream(device.pool.pool, t.id, device.default_stream.timeline.id, NULL)
+        phx_pool_adopt_stream(device.pool.pool, t.id, device._default_stream.timeline.id, NULL)
     device._dropped = 0
     return 0
 

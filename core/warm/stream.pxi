@@ -110,7 +110,7 @@ cdef class Stream:
     @property
     def is_default(self):
         """Whether this is its device's default stream."""
-        return self is self.timeline.device.default_stream
+        return self is self.timeline.device._default_stream
 
     @property
     def closed(self):
@@ -344,11 +344,11 @@ cdef class Event:
 cdef Stream current_stream_of(Device device):
     """The stream that takes this context's work on a device."""
     if not _streams_scoped:
-        return device.default_stream
+        return device._default_stream
     scoped = _scoped_streams.get()
     if scoped is None:
-        return device.default_stream
-    return scoped.get(device, device.default_stream)
+        return device._default_stream
+    return scoped.get(device, device._default_stream)
 
 
 def current_stream(device=None):

@@ -294,6 +294,13 @@ class TestClose:
         assert not default.closed
         assert "default" in repr(default)
 
+    def test_default_stream_opens_a_closed_device(self, device: px.Device) -> None:
+        device.close()
+        assert not device.is_open
+        with device.default_stream:
+            assert values(px.ones(2)) == [1.0] * 2
+        assert device.default_stream is px.current_stream(device)
+
     def test_use_after_close(self, device: px.Device) -> None:
         stream, other = px.Stream(device), px.Stream(device)
         x = px.ones(4)

@@ -234,7 +234,6 @@ def test_closed_and_opened_again(case: Case) -> None:
     case.device.close()
     if case.device.is_open:
         pytest.skip("arrays lie on the device")
-    case.device.ensure_open()
     values = np.arange(1000, dtype=np.float32)
     for stream in _streams(case):
         with stream:
