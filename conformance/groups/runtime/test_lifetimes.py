@@ -182,6 +182,10 @@ class _Caller(logging.Handler):
         self.opened, self.x = case.device.ensure_open(), x
         self.inside = threading.local()
 
+    def createLock(self) -> None:  # noqa: N802 - the name is logging's
+        """Have none: a device that hangs in here must not hold the end of the process, too."""
+        self.lock = None
+
     def emit(self, record: logging.LogRecord) -> None:  # noqa: ARG002 - what it says is no matter
         if getattr(self.inside, "busy", False):
             return
