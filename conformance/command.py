@@ -109,6 +109,17 @@ def _level(_context: click.Context, _option: click.Parameter, value: str) -> Lev
     help="Sign the certificate with a key of `phalanx keygen`.",
 )
 @click.option(
+    "--sigstore",
+    is_flag=True,
+    help="Sign the certificate as this CI job, through Sigstore: CERTIFICATE.sigstore.json.",
+)
+@click.option(
+    "--sigstore-config",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="With --sigstore: the client trust configuration of an instance of one's own.",
+)
+@click.option(
     "--self-test", is_flag=True, help="Run the suite against devices that lie: it must catch all."
 )
 @click.option(
@@ -163,6 +174,8 @@ def conformance(
     html: Path | None,
     certificate: Path | None,
     sign: Path | None,
+    sigstore: bool,
+    sigstore_config: Path | None,
     self_test: bool,
     mutants: str | None,
     mutants_folder: Path | None,
@@ -173,6 +186,7 @@ def conformance(
     """Prove that a device computes the right thing, or show where it does not."""
     need_extra()
     signer = _signer(sign, certificate)
+    _check_sigstore(sigstore, sigstore_config, certificate)
     writers = _writers(json_file, junit_xml, html, certificate, signer)
     _check_writable([path for path, _ in writers])
     if (mutants_folder is not None or mutants_of) and mutants is None:
@@ -219,11 +233,16 @@ def conformance(
     except KeyboardInterrupt:
         fail("interrupted before the first case", INTERRUPTED)
     written = _write(results, writers)
+    is_complete = len(written) == len(writers)
+    if sigstore and certificate in written:
+        bundle = _sign_with_sigstore(certificate, sigstore_config)
+        written += bundle
+        is_complete = is_complete and bool(bundle)
     if json_file != _STDOUT:
         from .report_text import show
 
         show(results, written)
-    raise SystemExit(_exit_code(results, complete=len(written) == len(writers)))
+    raise SystemExit(_exit_code(results, complete=is_complete))
 
 
 def _signer(key: Path | None, certificate: Path | None) -> Signer | None:
@@ -238,6 +257,37 @@ def _signer(key: Path | None, certificate: Path | None) -> Signer | None:
         return read_key(key)
     except SigningError as error:
         fail(str(error), USAGE)
+
+
+def _check_sigstore(wanted: bool, instance: Path | None, certificate: Path | None) -> None:
+    """Find out before the run whether this job can sign."""
+    if not wanted:
+        if instance is not None:
+            fail("--sigstore-config belongs to --sigstore: give it, too", USAGE)
+        return
+    if certificate is None:
+        fail("--sigstore signs a certificate: give --certificate FILE, too", USAGE)
+    from .keyless import token
+    from .signing import SigningError
+
+    try:
+        token()
+    except SigningError as error:
+        fail(str(error), USAGE)
+
+
+def _sign_with_sigstore(certificate: Path, instance: Path | None) -> list[Path]:
+    """Sign what was written and return where the bundle is; none if that failed, which is told."""
+    from .keyless import sign
+    from .signing import SigningError
+
+    try:
+        return [sign(certificate, instance)]
+    except SigningError as error:
+        click.echo(f"Error: {error}", err=True)
+    except OSError as error:
+        click.echo(f"Error: the bundle was not written: {error.strerror or error}", err=True)
+    return []
 
 
 def _self_test(

@@ -25,6 +25,8 @@ Examples:
   phalanx verify opencl.json --sample 0      run nothing
   phalanx verify opencl.json --device opencl:1
   phalanx verify acme.json --trust trusted-keys      who vouches for it
+  phalanx verify acme.json --issuer https://token.actions.githubusercontent.com
+      --identity https://github.com/acme/plugin/.github/workflows/ci.yml@refs/heads/main
 
 \b
 Exit code: 0 it holds, 1 it does not (another device, another version, another result, nobody of
@@ -50,16 +52,49 @@ the trusted vouches), 2 the file is unreadable, cut off or was changed, 3 the de
     metavar="KEYS",
     help="Only if one of these keys signed it: a file of lines NAME ed25519:BASE64; repeatable.",
 )
+@click.option(
+    "--identity",
+    metavar="ID",
+    help="Only if this identity signed it through Sigstore: the address of a workflow, or of mail; "
+    "the bundle is FILE.sigstore.json.",
+)
+@click.option("--issuer", metavar="URL", help="With --identity: who vouches for the identity.")
+@click.option(
+    "--sigstore-config",
+    type=click.Path(path_type=Path),
+    metavar="CONFIG",
+    help="With --identity: the client trust configuration of an instance of one's own.",
+)
+@click.option(
+    "--offline",
+    is_flag=True,
+    help="With --identity: fetch no roots of trust; those of an earlier time do.",
+)
 @json_option
 def verify(
-    file: Path, device: str | None, sample: int, trust: tuple[Path, ...], as_json: bool
+    file: Path,
+    device: str | None,
+    sample: int,
+    trust: tuple[Path, ...],
+    identity: str | None,
+    issuer: str | None,
+    sigstore_config: Path | None,
+    offline: bool,
+    as_json: bool,
 ) -> None:
     """Check a certificate: signature, device, coverage, and a random sample of its cases."""
     from .certificate import CertificateError, differences, read, voucher
     from .command import need_extra
     from .description import describe
+    from .keyless import bundle_of
 
     need_extra()
+    if (identity is None) != (issuer is None):
+        fail("--identity and --issuer belong together: give both", UNREADABLE)
+    if identity is None and (sigstore_config is not None or offline):
+        fail("--sigstore-config and --offline belong to --identity: give it, too", UNREADABLE)
+    if identity is not None:
+        _need_sigstore()
     trusted = _trusted(trust)
     try:
         content = read(file)
@@ -67,6 +102,12 @@ def verify(
         _tell(as_json, str(file), {}, [str(error)])
         raise SystemExit(UNREADABLE) from None
     vouched, doubt = voucher(content, trusted)
+    if identity is not None and issuer is not None and not doubt:
+        signed_by = f"signed by {identity} ({issuer}), through Sigstore"
+        doubt = _doubt_of_bundle(file, content, identity, issuer, sigstore_config, offline)
+        vouched = signed_by if trusted is None else f"{vouched}; {signed_by}"
+    elif identity is None and bundle_of(file).exists():
+        vouched += f"; {bundle_of(file)} is beside it: --identity and --issuer check that"
     if doubt:
         _tell(as_json, str(file), content, [doubt], vouched=vouched)
         raise SystemExit(1)
@@ -85,6 +126,39 @@ def verify(
             problems += _compare(content, outcomes, min(sample, len(content["cases"])))
     _tell(as_json, str(file), content, problems, ran, vouched)
     raise SystemExit(1 if problems else 0)
+
+
+def _need_sigstore() -> None:
+    from . import keyless
+    from .signing import SigningError
+
+    try:
+        keyless.need_extra()
+    except SigningError as error:
+        fail(str(error), UNREADABLE)
+
+
+def _doubt_of_bundle(
+    file: Path,
+    content: dict[str, Any],
+    identity: str,
+    issuer: str,
+    instance: Path | None,
+    offline: bool,
+) -> str:
+    """Return why the bundle beside a certificate does not do; empty if it does."""
+    from .keyless import bundle_of, check
+    from .plain_json import parse, read_bounded
+    from .signing import SigningError
+
+    try:
+        data = read_bounded(file)
+        if parse(data) != content:
+            return f"{file} was changed while it was read"
+        check(data, bundle_of(file), identity, issuer, instance, offline=offline)
+    except (SigningError, OSError, ValueError) as error:
+        return str(error)
+    return ""
 
 
 def _trusted(paths: tuple[Path, ...]) -> dict[str, str] | None:
