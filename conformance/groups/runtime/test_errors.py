@@ -321,6 +321,10 @@ def test_texts_can_be_written(case: Case) -> None:
     _works(case)
 
 
+#: Elements of an array that nobody keeps by chance, as the arguments of the last launch may be.
+_LARGE = 1 << 16
+
+
 def test_a_told_failure_keeps_no_arrays(case: Case) -> None:
     """When a failure was told, nobody keeps it with the arrays of whoever was told."""
     case.device.synchronize()
@@ -329,12 +333,12 @@ def test_a_told_failure_keeps_no_arrays(case: Case) -> None:
     _tell_of_a_wrong_index(case)
     gc.collect()
     case.device.synchronize()
-    after = px.memory_stats(case.device)["requested"]
-    assert after <= before, f"{after - before} bytes of arrays stay behind a failure"
+    kept = px.memory_stats(case.device)["requested"] - before
+    assert kept < 4 * _LARGE, f"{kept} bytes of arrays stay behind a failure"
 
 
 def _tell_of_a_wrong_index(case: Case) -> None:
-    x, bad = px.ones(1 << 16, dtype=px.float32), px.asarray([0, -1 << 17], dtype=px.int64)
+    x, bad = px.ones(_LARGE, dtype=px.float32), px.asarray([0, -2 * _LARGE], dtype=px.int64)
     first, second = px.Stream(case.device), px.Stream(case.device)
     for told_by in ("stream", "array"):
         with first:
