@@ -114,9 +114,10 @@ def check(
     from sigstore.verify.policy import Identity
 
     text = _read(bundle, "its bundle is missing: phalanx conformance --sigstore makes one")
-    verifier = Verifier(trusted_root=_configuration(instance, offline=offline).trusted_root)
+    configuration = _configuration(instance, offline=offline)
     policy = Identity(identity=identity, issuer=issuer)
     try:
+        verifier = Verifier(trusted_root=configuration.trusted_root)
         verifier.verify_artifact(certificate, Bundle.from_json(text), policy)
     except Exception as error:  # whatever the parts of a stranger's file lead to
         raise SigningError(f"{bundle} does not vouch for it: {_words(error)}") from error

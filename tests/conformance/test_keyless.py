@@ -127,6 +127,17 @@ def test_files_that_cannot_be_read(certificate: Path, instance: Path, tmp_path: 
             check(data, missing, IDENTITY, ISSUER, missing)
 
 
+@pytest.mark.parametrize("part", ["mediaType", "tlogs", "certificateAuthorities", "ctlogs"])
+def test_an_instance_of_which_a_part_is_missing(
+    certificate: Path, bundle: Path, instance: Path, part: str
+) -> None:
+    text = json.loads(instance.read_text())
+    text["trustedRoot"][part] = "of tomorrow" if part == "mediaType" else []
+    instance.write_text(json.dumps(text))
+    with pytest.raises(SigningError, match=r"does not vouch for it|is no client trust"):
+        check(certificate.read_bytes(), bundle, IDENTITY, ISSUER, instance)
+
+
 @pytest.mark.usefixtures("_job")
 def test_a_service_that_is_down(certificate: Path, instance: Path) -> None:
     text = json.loads(instance.read_text())
