@@ -7,6 +7,7 @@ import gc
 import threading
 import weakref
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import phalanx as px
@@ -294,12 +295,21 @@ class TestClose:
         assert not default.closed
         assert "default" in repr(default)
 
-    def test_default_stream_opens_a_closed_device(self, device: px.Device) -> None:
-        device.close()
-        assert not device.is_open
-        with device.default_stream:
+    @pytest.mark.parametrize(
+        "options", [{}, {"streams": True}, {"host_addressable": True}], ids=str
+    )
+    def test_default_stream_opens_a_closed_device(
+        self, make_driver: Callable[..., ReferenceDriver], options: dict[str, Any]
+    ) -> None:
+        driver = make_driver(**options)
+        with px.device("own:0") as device:
             assert values(px.ones(2)) == [1.0] * 2
-        assert device.default_stream is px.current_stream(device)
+            device.close()
+            assert not device.is_open
+            with device.default_stream:
+                assert values(px.ones(2)) == [1.0] * 2
+            assert device.default_stream is px.current_stream(device)
+        assert driver.opened == [0, 0]
 
     def test_use_after_close(self, device: px.Device) -> None:
         stream, other = px.Stream(device), px.Stream(device)
