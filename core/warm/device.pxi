@@ -28,7 +28,7 @@ cdef class Device:
     cdef bint has_fp64
     cdef dict preparing       # see `preparing_of`
     cdef Stream _default_stream
-    cdef readonly Pool pool
+    cdef Pool _pool
     cdef public object allocator
     cdef object _lock
     cdef list _timelines      # that have not ended
@@ -89,8 +89,8 @@ cdef class Device:
                 self.native = <phx_device *><uintptr_t>device
                 stream.timeline.native = <phx_stream *><uintptr_t>queue
                 self._default_stream = stream
-                self.pool = Pool(self)
-                phx_pool_add_stream(self.pool.pool, stream.timeline.id)
+                self._pool = Pool(self)
+                phx_pool_add_stream(self._pool.pool, stream.timeline.id)
                 self.preparing = preparing_of(opened)
                 self.opened = opened
                 _opened.add(self)
@@ -101,6 +101,12 @@ cdef class Device:
         """The stream of work that names no other one; opens the device if it is closed."""
         self.ensure_open()
         return self._default_stream
+
+    @property
+    def pool(self):
+        """The default allocator; opens the device if it is closed. Opened anew, it has another one."""
+        self.ensure_open()
+        return self._pool
 
     cdef object calls(self):
         """The driver's ``OpenDevice``; raises ``ClosedError`` if the device is closed."""
@@ -172,8 +178,8 @@ cdef class Device:
                     failure = joined_failure(failure, error)
                 if t is not self._default_stream.timeline:
                     t.close()
-            self.pool.trim()
-            if self.pool.stats()["segments"] or self._borrowed or self._parked:
+            self._pool.trim()
+            if self._pool.stats()["segments"] or self._borrowed or self._parked:
                 return failure
             self._default_stream.timeline.marker = None
             for spare in self._spare_events:
@@ -215,8 +221,8 @@ cdef class Device:
             self._next_id += 1
         stream.timeline = t
         self._timelines.append(t)
-        if self.pool is not None:
-            phx_pool_add_stream(self.pool.pool, t.id)
+        if self._pool is not None:
+            phx_pool_add_stream(self._pool.pool, t.id)
         return 0
 
     cdef int forget_timeline(self, Timeline t) except -1:
@@ -227,12 +233,12 @@ cdef class Device:
         self._timelines.remove(t)
         if t.is_dropped:
             self._dropped -= 1
-        if self.pool is not None and t.state == ENDED:
-            phx_pool_set_completed(self.pool.pool, t.id, t.seq)
+        if self._pool is not None and t.state == ENDED:
+            phx_pool_set_completed(self._pool.pool, t.id, t.seq)
             if self._ended < 0:
                 self._ended = t.id
                 return 0
-            phx_pool_adopt_stream(self.pool.pool, t.id, self._ended, NULL)
+            phx_pool_adopt_stream(self._pool.pool, t.id, self._ended, NULL)
         self._free_ids.append((t.id, t.seq))
         return 0
 

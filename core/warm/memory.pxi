@@ -107,14 +107,14 @@ cdef list pending_uses(Buffer uses):
 cdef inline Buffer allocate(Device device, uint64_t size, Stream s):
     if device.allocator is not None:
         return allocate_through(device, size, s)
-    return device.pool.take(size, s)
+    return device._pool.take(size, s)
 
 
 cdef Buffer allocate_through(Device device, uint64_t size, Stream s):
     """Allocate through the user's allocator, and look at what it gives."""
     allocator = device.allocator
     if allocator is None:
-        return device.pool.take(size, s)
+        return device._pool.take(size, s)
     found = allocator.allocate(size, stream=s)
     if type(found) is not Buffer or (<Buffer>found).device is not device or (
             (<Buffer>found).size < size):

@@ -49,8 +49,8 @@ cdef int lose_streams(Device device) except -1:
         t.handle = None
         t.native = NULL
         device._timelines.remove(t)
-        phx_pool_set_completed(device.pool.pool, t.id, t.seq)
-        phx_pool_adopt_stream(device.pool.pool, t.id, device._default_stream.timeline.id, NULL)
+        phx_pool_set_completed(device._pool.pool, t.id, t.seq)
+        phx_pool_adopt_stream(device._pool.pool, t.id, device._default_stream.timeline.id, NULL)
     device._dropped = 0
     return 0
 

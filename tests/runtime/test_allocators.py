@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import phalanx as px
 import pytest
+from phalanx.testing import ReferenceDriver
 
 
 @pytest.fixture
 def pool(device: px.Device) -> Iterator[object]:
     """The pool of the device; whatever a test puts before it is taken away."""
-    device.ensure_open()
     former = px.set_allocator(None, device)
     yield device.pool
     px.set_allocator(former, device)
@@ -45,6 +45,19 @@ def test_removed_adaptor_still_hears_of_its_buffers(device: px.Device, pool: obj
     assert counted.statistics.releases == counted.statistics.allocations - 1
     del x
     assert counted.statistics.releases == counted.statistics.allocations
+
+
+def test_the_pool_of_a_device_that_was_not_used_yet(
+    make_driver: Callable[..., ReferenceDriver],
+) -> None:
+    make_driver()
+    with px.device("own:0") as device:
+        assert not device.is_open
+        counted = px.StatisticsAllocator(device.pool)
+        px.set_allocator(counted, device)
+        x = px.ones(4)
+        assert counted.statistics.used == x.nbytes
+        px.set_allocator(None, device)
 
 
 class TestStatistics:
