@@ -13,6 +13,7 @@
 #include "gemm/gemm_blocks.h"
 
 #define GEMM_TOGETHER (1 << 20) /* sums of a branch whose blocks the threads share */
+#define GEMM_DOTS_ASIDE 4 /* blocks of two vectors at a time */
 #define GEMM_TALL (GEMM_BLOCK_SUMS * (int64_t)GEMM_BLOCK_SUMS) /* elements of C whose sums are kept at a time */
 
 typedef struct {
@@ -52,8 +53,8 @@ static void gemm_blocks_task(void *ctx, int64_t begin, int64_t end) {
     gemm_join *join = branch->join;
     const gemm_problem *q = join->q;
     if (join->area == 1) {
-        const int64_t p = begin * GEMM_CHAIN, size = q->type->size;
-        q->type->dots(gemm_sums(join, begin), gemm_min(end * GEMM_CHAIN, q->k) - p,
+        const int64_t first = begin * GEMM_DOTS_ASIDE, p = first * GEMM_CHAIN, size = q->type->size;
+        q->type->dots(gemm_sums(join, first), gemm_min(end * GEMM_DOTS_ASIDE * GEMM_CHAIN, q->k) - p,
                       q->a.data + p * q->a.cs * size, q->a.cs, q->b.data + p * q->b.rs * size, q->b.rs);
         return;
     }
@@ -66,7 +67,10 @@ static void gemm_blocks_task(void *ctx, int64_t begin, int64_t end) {
 static int gemm_join_flat(const gemm_branch *branch, int64_t count) {
     gemm_join *join = branch->join;
     int64_t half = 1;
-    phx_parallel_for(count, 1 + 64 / join->area, gemm_blocks_task, (void *)branch);
+    if (join->area == 1) /* all blocks are one branch */
+        phx_parallel_for(gemm_ceil(count, GEMM_DOTS_ASIDE), 2, gemm_blocks_task, (void *)branch);
+    else
+        phx_parallel_for(count, 1 + 64 / join->area, gemm_blocks_task, (void *)branch);
     if (atomic_load(&join->no_memory)) return -1;
     while (half < count) half *= 2;
     while (half /= 2)

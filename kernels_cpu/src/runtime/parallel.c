@@ -323,13 +323,14 @@ static void wait_for_workers(void) {
     pthread_mutex_unlock(&pool.mutex);
 }
 
-/* Size of a chunk: a few per thread for balance, none below the grain. */
+/* Size of a chunk: a few per thread for balance, none below half a grain, and of small items as many for each. */
 static int64_t chunk_size(int64_t count, int64_t grain, int threads) {
     const int64_t wanted = (int64_t)threads * CHUNKS_PER_THREAD;
-    int64_t chunk = (count + wanted - 1) / wanted;
-    if (chunk < grain) chunk = grain;
-    if (chunk > ALIGN_ITEMS) chunk = (chunk + ALIGN_ITEMS - 1) / ALIGN_ITEMS * ALIGN_ITEMS;
-    return chunk;
+    int64_t chunks = count / (grain > 1 ? grain / 2 : 1);
+    if (chunks > wanted) chunks = wanted;
+    if (chunks > threads && count / chunks > ALIGN_ITEMS) chunks -= chunks % threads;
+    const int64_t chunk = (count + chunks - 1) / chunks;
+    return chunk > ALIGN_ITEMS ? (chunk + ALIGN_ITEMS - 1) / ALIGN_ITEMS * ALIGN_ITEMS : chunk;
 }
 
 void phx_parallel_for(int64_t count, int64_t grain, phx_task_fn fn, void *ctx) {
