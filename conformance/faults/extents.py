@@ -69,6 +69,16 @@ def ninth_axis_ignored(work: Work, right: Compute) -> None:
         work.out[later] = before[later]
 
 
+@kernel_fault(*REDUCTIONS)
+def seventh_kept_axis_ignored(work: Work, right: Compute) -> None:
+    """Reductions keep up to six axes; of the seventh and later, only one place is computed."""
+    before = np.array(work.out)
+    right(work)
+    for axis in range(work.out.ndim - 6):
+        later = (slice(None),) * axis + (slice(1, None),)
+        work.out[later] = before[later]
+
+
 @kernel_fault()
 def corner_of_tiles_left_out(work: Work, right: Compute) -> None:
     """Kernels that turn a matrix leave out the corner behind whole tiles of 32."""

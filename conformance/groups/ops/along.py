@@ -17,6 +17,8 @@ LONG_ROWS = (8192, 12_289, 16_384, 20_001, 32_769, 65_536)
 MANY_BLOCKS = 300_001
 #: Where a number of 16 bits for a row ends.
 MANY_ROWS = (65_535, 65_536, 65_537, 131_075)
+#: More axes than kernels may walk at once, beside the one along which they go.
+_MANY_AXES = ((2, 3, 2, 2, 9), (2, 2, 3, 1, 2, 2, 2, 2, 2, 5))
 #: The part of the overloads that have so many rows in a quick run.
 _MANY_ROWS_QUICK = 0.1
 #: Rows side by side and their elements: beyond tiles of 512 columns and 256 rows.
@@ -120,7 +122,8 @@ class Along:
         one would still meet each row once.
         """
         shapes: tuple[tuple[int, ...], ...] = ((5, 67), (2, 4, 35), (131,), (3, 300))
-        self._run(self.rows(2, 3, 2, 2, 9), "mixed", "mixed", self.params[0])
+        for shape in _MANY_AXES:
+            self._run(self.rows(*shape), "mixed", "mixed", self.params[0])
         for number, name in enumerate(NAMES):
             others = (NAMES[(number + 1) % len(NAMES)], name, NAMES[(number + 3) % len(NAMES)])
             for i, shape in enumerate(shapes):
