@@ -18,7 +18,7 @@ MANY_BLOCKS = 300_001
 #: Where a number of 16 bits for a row ends.
 MANY_ROWS = (65_535, 65_536, 65_537, 131_075)
 #: More axes than kernels may walk at once, beside the one along which they go.
-_MANY_AXES = ((2, 3, 2, 2, 9), (2, 2, 3, 1, 2, 2, 2, 2, 2, 5))
+_MANY_AXES: tuple[tuple[int, ...], ...] = ((2, 3, 2, 2, 9), (2, 2, 3, 1, 2, 2, 2, 2, 2, 5))
 #: The part of the overloads that have so many rows in a quick run.
 _MANY_ROWS_QUICK = 0.1
 #: Rows side by side and their elements: beyond tiles of 512 columns and 256 rows.
