@@ -21,6 +21,15 @@ def _keeping(work: Work, right: Compute, *index: slice) -> None:
     work.out[index] = before
 
 
+def _knowing(axes: int, work: Work, right: Compute) -> None:
+    """Compute the first place alone of the axes before the last so many."""
+    before = np.array(work.out)
+    right(work)
+    for axis in range(work.out.ndim - axes):
+        later = (slice(None),) * axis + (slice(1, None),)
+        work.out[later] = before[later]
+
+
 @kernel_fault()
 def rows_numbered_in_16_bits(work: Work, right: Compute) -> None:
     """Strided kernels leave out the rows from 65,535 on."""
@@ -59,24 +68,16 @@ def scatter_ends_at_65536(work: Work, right: Compute) -> None:
 @kernel_fault()
 def ninth_axis_ignored(work: Work, right: Compute) -> None:
     """Kernels know eight axes; of the ninth and later, only the first place is computed."""
-    if not work.elementwise or work.out.ndim <= 8:
+    if work.elementwise and work.out.ndim > 8:
+        _knowing(8, work, right)
+    else:
         right(work)
-        return
-    before = np.array(work.out)
-    right(work)
-    for axis in range(work.out.ndim - 8):
-        later = (slice(None),) * axis + (slice(1, None),)
-        work.out[later] = before[later]
 
 
 @kernel_fault(*REDUCTIONS)
 def seventh_kept_axis_ignored(work: Work, right: Compute) -> None:
     """Reductions keep up to six axes; of the seventh and later, only one place is computed."""
-    before = np.array(work.out)
-    right(work)
-    for axis in range(work.out.ndim - 6):
-        later = (slice(None),) * axis + (slice(1, None),)
-        work.out[later] = before[later]
+    _knowing(6, work, right)
 
 
 @kernel_fault()
