@@ -13,6 +13,7 @@ import phalanx as px
 from phalanx._warm import view
 
 from .reference.formats import host_dtype
+from .reference.ulp import same_bytes
 
 if TYPE_CHECKING:
     from phalanx._warm import Array, Device
@@ -131,11 +132,17 @@ class Placed:
         """Return the elements on the host; waits."""
         return _window(px.asnumpy(self._base), self._shape, self._steps).copy()
 
+    def read_all(self) -> tuple[HostArray, bool]:
+        """Return the elements, and whether all bytes around them are as they were; waits once."""
+        now = px.asnumpy(self._base)
+        inside = _window(now, self._shape, self._steps)
+        elements = inside.copy()
+        inside[...] = _window(self._image, self._shape, self._steps)
+        return elements, same_bytes(now, self._image)
+
     def outside_intact(self) -> bool:
         """Tell whether every byte that is not the array's is as it was; waits."""
-        now = np.array(px.asnumpy(self._base))
-        _window(now, self._shape, self._steps)[...] = _window(self._image, self._shape, self._steps)
-        return now.tobytes() == self._image.tobytes()
+        return self.read_all()[1]
 
 
 def _window(flat: HostArray, shape: tuple[int, ...], steps: Steps) -> HostArray:

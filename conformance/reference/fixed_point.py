@@ -79,7 +79,7 @@ def exact_products(a: HostArray, b: HostArray) -> tuple[HostArray, HostArray]:
     return values.reshape(len(rows), n), rest.reshape(len(rows), n)
 
 
-def exact_steps(start: float, step: float, count: int) -> tuple[HostArray, HostArray]:
+def steps(start: float, step: float, count: int) -> tuple[HostArray, HostArray]:
     """Return start + i * step for i from 0, and what the rounding of each leaves: both (count,)."""
     (first, width), exponent = fixed_point(np.array([start, step]))
     return _splits([first + i * width for i in range(count)], exponent)

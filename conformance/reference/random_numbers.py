@@ -45,13 +45,12 @@ def block(
     return x0, x1, x2, x3
 
 
-def words(key: int, stream: int, position: int, count: int) -> list[int]:
-    """Return at least ``count`` words of 32 bits, four from each position on."""
+def words(key: int, stream: int, position: int, count: int) -> HostArray:
+    """Return at least ``count`` words of 32 bits as uint64 (n,), four from each position on."""
     at = np.arange(-(-count // 4), dtype=np.uint64) + np.uint64(position % 2**64)
     low, high = (np.full_like(at, stream % 2**64 >> shift & _MASK) for shift in (0, 32))
     found = block((at & _MASK, at >> 32, low, high), (key & _MASK, key % 2**64 >> 32))
-    made: list[int] = np.stack(found, axis=-1).ravel().tolist()
-    return made
+    return np.stack(found, axis=-1).ravel()
 
 
 class Words:
@@ -89,24 +88,34 @@ def random_numbers(
     even = count + count % 2
     bits = words(key, stream, position, 2 * even if wide else even)
     if wide:
-        bits = [low | high << 32 for low, high in zip(bits[0::2], bits[1::2], strict=True)]
+        bits = joined(bits[0::2], bits[1::2])
     first, second = args[0], args[-1]
     if op == "random_uniform":
-        return _uniform(np.array(bits[:count], np.uint64), first, second, to)
+        return _uniform(bits[:count], first, second, to)
     if op == "random_exponential":
-        u = unit_interval(np.array(bits[:count], np.uint64), to)
+        u = unit_interval(bits[:count], to)
         return _scaled(op, 0 - np.log(u), np.zeros((), first.dtype), first, to)
     if op == "random_normal":
-        made = standard_normal(np.array(bits[: count + count % 2], np.uint64), to)[:count]
+        made = standard_normal(bits[:even], to)[:count]
         return _scaled(op, made, first, second, to)
     if op == "random_bits":
-        return Only(np.array([b & int(first) for b in bits[:count]], np.uint64).astype(to))
+        return Only((bits[:count] & np.uint64(first)).astype(to))
     if op == "random_bernoulli":
-        return Only(np.array([b < int(first) for b in bits[:count]], bool))
+        return Only(bits[:count] < np.uint64(first))
     size = 8 * np.dtype(to).itemsize
-    span = int(second) % 2**size or 2**64
-    chosen = [(int(first) + (b * span >> 64)) % 2**size for b in bits[:count]]
-    return Only(np.array(chosen, f"u{size // 8}").astype(to))
+    span = int(second) % 2**size
+    above = _high(bits[:count], span) if span else bits[:count]
+    return Only((above + np.uint64(int(first) % 2**64)).astype(f"u{size // 8}").astype(to))
+
+
+def _high(bits: HostArray, span: int) -> HostArray:
+    """Return the upper 64 bits of products of 64 bits by 64, by halves of 32."""
+    half, mask = np.uint64(32), np.uint64(_MASK)
+    low, high = np.uint64(span & _MASK), np.uint64(span >> 32)
+    carried = (bits & mask) * low >> half
+    middle = (bits >> half) * low + carried
+    cross = (bits & mask) * high + (middle & mask)
+    return np.asarray((bits >> half) * high + (middle >> half) + (cross >> half))
 
 
 def _uniform(bits: HostArray, low: HostArray, span: HostArray, to: str) -> Expectation:

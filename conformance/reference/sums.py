@@ -9,15 +9,20 @@ product whose terms go through d steps gamma_d |x|'|y| (3.5).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from phalanx.optable.structured import BLOCK, CHAIN, LANES, SCAN_BLOCK
 
-from . import fixed_point
+from . import double_double, fixed_point
 from .formats import PARTS
 from .near import ACCUMULATOR, Near, gamma, least, near, overflow_of, parts_of, roundoff
 from .ulp import WIDE_BITS
 from .values import HostArray
+
+#: From so many rows on, a step of all at once costs less than each row's own steps.
+MANY_ROWS = 8
+Scan = Callable[[HostArray], tuple[HostArray, HostArray]]
 
 
 def tree_depth(n: int) -> int:
@@ -105,9 +110,10 @@ def running_sums(x: HostArray) -> Near:
         rest = np.zeros(rows.shape)
         radius = gamma(scan_depth(n), roundoff(name)) * sizes
         if ACCUMULATOR[name] == "float64" and n > 1:
-            for place in np.argwhere(np.isfinite(rows).all(axis=-1)):
-                at = tuple(place)
-                values[at], rest[at] = fixed_point.running_sums(rows[at])
+            finite = np.asarray(np.isfinite(rows).all(axis=-1))
+            small = sizes[..., -1] <= double_double.GREATEST
+            pairs = double_double.running_sums, fixed_point.running_sums
+            _of_each_row(rows, finite, small, pairs, (values, rest))
         else:
             radius = radius + gamma(np.arange(n), 2.0**-53) * sizes
         zeros = np.logical_and.accumulate(rows == 0, axis=-1)
@@ -115,6 +121,28 @@ def running_sums(x: HostArray) -> Near:
         values = np.where(zeros & negative, -0.0, values)
     parts = [_back(v, is_complex) for v in (values, radius, rest, zeros)]
     return near(parts[0], parts[1], name, rest=parts[2], signed=parts[3])
+
+
+def _of_each_row(
+    rows: HostArray,
+    chosen: HostArray,
+    small: HostArray,
+    pairs: tuple[Scan, Scan],
+    out: tuple[HostArray, HostArray],
+) -> None:
+    """Put the scans of chosen rows and what they leave into ``out``.
+
+    The first scan takes many small rows at once, the second one row of any finite numbers.
+    """
+    of_many, of_one = pairs
+    alike = chosen & small
+    if alike.sum() < MANY_ROWS:
+        alike = np.zeros(chosen.shape, bool)
+    if alike.any():
+        out[0][alike], out[1][alike] = of_many(rows[alike])
+    for place in np.argwhere(chosen & ~alike):
+        at = tuple(place)
+        out[0][at], out[1][at] = of_one(rows[at])
 
 
 def sums_of_rows(rows: HostArray, groups: list[tuple[HostArray, HostArray]], count: int) -> Near:
@@ -170,9 +198,10 @@ def running_products(x: HostArray) -> Near:
         # A zero, infinity or NaN makes all that follow special, with the signs of IEEE 754.
         special = np.logical_or.accumulate(~np.isfinite(rows) | (rows == 0), axis=-1)
         if ACCUMULATOR[name] == "float64":
-            for place in np.argwhere(~special.any(axis=-1)):
-                at = tuple(place)
-                values[at], rest[at] = fixed_point.running_products(rows[at])
+            normal = np.asarray(~special.any(axis=-1))
+            small = double_double.in_range(rows) & double_double.in_range(values)
+            pairs = double_double.running_products, fixed_point.running_products
+            _of_each_row(rows, normal, np.asarray(small.all(axis=-1)), pairs, (values, rest))
         own = 0.0 if ACCUMULATOR[name] == "float64" else gamma(np.arange(n), 2.0**-53)
         relative = gamma(np.arange(n), roundoff(name)) + own
         radius = np.where(special, 0.0, relative * np.abs(values))
@@ -249,7 +278,9 @@ def steps(start: HostArray, step: HostArray, count: int) -> Near:
     ends = [parts_of(a) if name in PARTS else a[None] for a in (start, step)]
     values, rest, sizes = [], [], []
     for first, width in zip(*(a.astype(np.float64).tolist() for a in ends), strict=True):
-        value, left = fixed_point.exact_steps(first, width, count)
+        easy = bool(double_double.in_range(np.array([first, width])).all())
+        exact_steps = double_double.steps if easy else fixed_point.steps
+        value, left = exact_steps(first, width, count)
         values.append(value)
         rest.append(left)
         sizes.append(np.abs(np.arange(count) * width))

@@ -66,6 +66,11 @@ def comparable(x: HostArray) -> HostArray:
     return bits
 
 
+def same_bytes(a: HostArray, b: HostArray) -> bool:
+    """Tell whether two C-contiguous arrays of one dtype and size have the same bytes."""
+    return bool((a.reshape(-1).view(np.uint8) == b.reshape(-1).view(np.uint8)).all())
+
+
 def differing(got: HostArray, want: HostArray) -> HostArray:
     """Return where two arrays of one dtype and shape are not the same: a mask of that shape."""
     different = np.asarray(comparable(got) != comparable(want))

@@ -296,10 +296,33 @@ def test_rounded_agrees_with_fractions(name: str) -> None:
 @pytest.mark.parametrize("name", INTEGER)
 def test_integers_to_floats_are_rounded_once(name: str) -> None:
     rng = np.random.default_rng(SEED)
-    x = np.concatenate([special_values(name), wild_values(name, 200, rng)])
+    bits = np.iinfo(name).bits - (name[0] == "i")
+    # halves between two numbers of each format, and their neighbours
+    powers = [1 << i for i in range(bits)]
+    halves = [
+        p + (p >> digits) + d for p in powers for digits in (8, 11, 24, 53) for d in (-1, 0, 1)
+    ]
+    inside = [v for v in halves if 0 <= v <= np.iinfo(name).max]
+    x = np.concatenate([special_values(name), wild_values(name, 200, rng), np.array(inside, name)])
     for to in FLOATING:
         want = [_nearest(Fraction(v), to) for v in x.tolist()]
         assert cast(x, to).astype(float).tolist() == want, to
+
+
+@pytest.mark.parametrize("name", FLOATING)
+def test_floats_to_integers_lose_their_fraction_and_saturate(name: str) -> None:
+    rng = np.random.default_rng(SEED)
+    powers = np.ldexp(1.0, np.arange(-2, 66))
+    edges = np.concatenate([powers, np.nextafter(powers, 0), np.nextafter(powers, np.inf)])
+    with np.errstate(over="ignore"):
+        edges = np.concatenate([edges, -edges]).astype(host_dtype(name))
+    x = np.concatenate([special_values(name), wild_values(name, 200, rng), edges])
+    for to in INTEGER:
+        low, high = int(np.iinfo(to).min), int(np.iinfo(to).max)
+        found = cast(x, to).tolist()
+        for v, got in zip(x.astype(float).tolist(), found, strict=True):
+            whole = 0 if math.isnan(v) else math.trunc(min(max(v, -1e30), 1e30))
+            assert got == min(max(whole, low), high), (v, to)
 
 
 def test_conversion_rules() -> None:
