@@ -33,8 +33,11 @@ cpu_kernel_list phx_elementwise_{group}_kernels(void) {{
 }}
 """
 
-#: Loops over contiguous operands that a function of ``tried.c`` is tried before.
-_TRIED = frozenset({"pow_f32_unit"})
+#: Loops over contiguous operands that a shorter function is tried before: with which macro, which.
+_TRIED = {
+    "pow_f32_unit": ("CPU_TRIED_BINARY_UNIT", "cpu_try_pow_f32"),
+    "log_f32_unit": ("CPU_VECTOR_UNARY_UNIT", "cpu_vector_log_f32"),
+}
 #: Loops in ``half.c``: processors have instructions for them that compilers do not use in loops.
 _BY_HAND = frozenset({"cast_f16_f32", "cast_f32_f16"})
 
@@ -179,8 +182,8 @@ class Renderer:
     def _tried(self, op: Any, group: str, rest: str, suffix: str) -> str:
         """A loop that takes a shorter way where that is sure to give the bits of the other."""
         loop = f"{op.name}_{suffix}_tried"
-        definition = f"CPU_TRIED_BINARY_UNIT({loop}, {suffix}, cpu_try_{op.name}_{suffix}, {rest})"
-        self._groups[group].loops[loop] = definition
+        macro, function = _TRIED[rest]
+        self._groups[group].loops[loop] = f"{macro}({loop}, {suffix}, {function}, {rest})"
         return loop
 
     def _cost(self, op: Any, dtypes: tuple[str, ...]) -> int:

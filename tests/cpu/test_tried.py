@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import phalanx as px
 import pytest
+from phalanx._warm import launch_elementwise
 
 pytestmark = pytest.mark.needs_cpu
 rng = np.random.default_rng(5)
@@ -77,3 +78,41 @@ def test_ties_go_to_even() -> None:
         found = powers(x, np.full_like(x, exponent))
         want = [rounded(Fraction(int(b)) ** exponent) for b in bases]
         assert found.astype(np.float64).tolist() == want
+
+
+def logarithms(x: np.ndarray) -> np.ndarray:
+    return px.asnumpy(px.log(px.asarray(x, device="cpu:0")))
+
+
+@pytest.mark.parametrize("kind", ["near 1", "any exponent", "edges"])
+def test_logarithms_are_rounded_once(kind: str) -> None:
+    if kind == "near 1":
+        x = 1 + rng.normal(size=300_000) * 2.0 ** rng.uniform(-24, -2, 300_000)
+    elif kind == "any exponent":
+        x = 2.0 ** rng.uniform(-126, 128, 300_000)
+    else:  # of the intervals of tables, and of powers of two
+        edges = np.concatenate([np.arange(48, 65) / 64, np.arange(32, 49) / 32])
+        x = np.ldexp(edges, np.arange(-125, 126)[:, None]).ravel()
+        steps = np.arange(-4, 5, dtype=np.int32)[:, None]
+        x = (x.astype(np.float32).view(np.int32) + steps).ravel().view(np.float32)
+    x = x.astype(np.float32)
+    want = np.log(x.astype(np.longdouble)).astype(np.float32)
+    assert np.array_equal(logarithms(x).view(np.uint32), want.view(np.uint32))
+
+
+@pytest.mark.parametrize("n", [1, 2, 15, 16, 17, 31, 33, 100])
+def test_special_logarithms_in_every_lane(n: int) -> None:
+    """Also in place."""
+    special = (0.0, -0.0, -1.0, np.inf, -np.inf, np.nan, 1e-40, 2.0**-126, 1.0)
+    want = (-np.inf, -np.inf, np.nan, np.inf, np.nan, np.nan, np.log(1e-40), np.log(2.0**-126), 0.0)
+    for value, result in zip(special, want, strict=True):
+        for at in range(n):
+            x = rng.uniform(0.01, 8, n).astype(np.float32)
+            x[at] = value
+            found = logarithms(x)
+            alone = np.concatenate([logarithms(x[i : i + 1]) for i in range(n)])
+            np.testing.assert_array_equal(found, alone)
+            np.testing.assert_allclose(found[at], result, rtol=1e-5)
+            a = px.asarray(x, device="cpu:0")
+            launch_elementwise("log", (a,), a)
+            np.testing.assert_array_equal(px.asnumpy(a), found)

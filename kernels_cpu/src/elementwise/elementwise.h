@@ -257,6 +257,14 @@ bool cpu_try_pow_f32(const f32 *x, const f32 *y, f32 *out, int64_t n);
         }                                                                                     \
     }
 
+/* A function in vectors of 512 bits (tried_avx512.c): false, and nothing done, where the instruction set is smaller. */
+bool cpu_vector_log_f32(const f32 *x, f32 *out, int64_t n);
+
+#define CPU_VECTOR_UNARY_UNIT(NAME, T, FUNCTION, LOOP)                     \
+    static void NAME(CPU_LOOP_ARGS) {                                      \
+        if (!FUNCTION((const T *)p_[0], (T *)p_[1], n_)) LOOP(p_, s_, n_); \
+    }
+
 /* Products of complex numbers in vectors; return of how many of n elements, from the first on: none where the
  * instruction set is too small. LOOP does the rest. */
 int64_t cpu_multiply_c64(char *const *p, int64_t n);
