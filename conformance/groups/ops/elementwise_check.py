@@ -44,10 +44,10 @@ class Check:
 
     def places(self, shape: tuple[int, ...], first: int = 0) -> HostArray:
         """Return the places of consecutive operands, round and round, in a shape."""
-        places = np.arange(first, first + math.prod(shape))
-        if len(places) > self.data.size - first:
-            places %= self.data.size
-        return places.reshape(shape)
+        count = math.prod(shape)
+        if count <= self.data.size - first:
+            return np.arange(first, first + count).reshape(shape)
+        return np.resize(np.roll(np.arange(self.data.size), -first), shape)
 
     def operand(self, number: int, places: HostArray, layout: str) -> Placed:
         """Return an operand at places, in a layout on the device."""
