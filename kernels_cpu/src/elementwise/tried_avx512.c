@@ -1,7 +1,7 @@
 /* log of float32 in vectors of 512 bits: pairs of float32 with tables of 32 numbers, which a permutation of two
  * registers looks up, and so a short polynomial. As in tried.c, a result counts where all that is as near as its error
- * rounds to the same number; the other elements, one of a thousand, and special ones take the complete function one by
- * one. */
+ * rounds to the same number; the other elements, fewer than one of a thousand, and special ones take the complete
+ * function one by one. */
 #include "elementwise/elementwise.h"
 
 #include "real_log.h"
