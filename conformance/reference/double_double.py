@@ -1,7 +1,8 @@
 """Sums and products of many rows at once, in double-double: two float64 that are not added.
 
-A step is wrong by at most 2**-104 of its result (T. J. Dekker, A floating-point technique for
-extending the available precision, 1971; D. E. Knuth, The Art of Computer Programming 2, 4.2.2).
+A step is wrong by at most 2**-104 of the largest number in it, so a sum that cancels may be wrong
+by more of itself (T. J. Dekker, A floating-point technique for extending the available precision,
+1971; D. E. Knuth, The Art of Computer Programming 2, 4.2.2).
 """
 
 from __future__ import annotations
