@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from phalanx.device_code.matmul import WRAPPING, Chains, Tile, Type, define, recipe
-from phalanx.device_code.recipe import Recipe, Traits, divide_up
+from phalanx.device_code.recipe import Program, Recipe, Traits, divide_up
 
 from .cores import GRAIN, items, template
 
@@ -47,9 +47,21 @@ class LaneChains(Chains):
         names = define(ROWS=rows, VECTORS=vectors, LANES=lanes, LINE=_LINE, WIDE=_WIDE)
         return (Tile(rows, vectors * lanes, 1, names + _registers(kind, rows, vectors, lanes)),)
 
-    def source(self) -> str:
-        """Return the kernels that pack and multiply."""
-        return template("matmul_lanes.cl")
+    @property
+    def commonest(self) -> tuple[Program, ...]:
+        """The programs of single products."""
+        forms = ("direct", "lines") if _has_lines(self.kind) else ("plain", "packed")
+        return tuple(self.program(form, 1) for form in forms)
+
+    def kernels(self, form: str) -> str:
+        """Return the text of the kernels of a form.
+
+        ``direct`` multiplies tiles where they lie, ``lines`` has lines of chains side by side.
+        """
+        if form in ("plain", "joined"):
+            return super().kernels(form)
+        name = "panels" if form == "packed" else form
+        return template("matmul_lanes.cl") + template(f"matmul_{name}.cl")
 
     def launch(self, env: Env, axes: Axes, a: Array, b: Array, o: Array) -> None:
         """Enqueue products; operands are read where they lie, if they are not large."""
@@ -68,7 +80,7 @@ class LaneChains(Chains):
     def _direct(self, env: Env, axes: Axes, a: Array, b: Array, o: Array) -> None:
         """Enqueue products whose columns are neighbours in b."""
         (m, k), n, tile = a.shape, b.shape[1], self._tiles[0]
-        kernel = env.kernel(self.program(axes.rank), "direct")
+        kernel = env.kernel(self.program("direct", axes.rank), "direct")
         size = divide_up(m, tile.rows), divide_up(n, tile.columns), axes.count
         steps = (*a.strides, b.strides[0], *o.strides)
         env.enqueue(kernel, size, (1, 1, 1), a, b, o, axes.pack(), m, n, k, *steps)
@@ -89,7 +101,7 @@ class LaneChains(Chains):
         strides = (*lanes[1:], *others[0][1:], *others[1][1:])
         worth = max(1, divide_up(tasks * line * k, GRAIN))
         env.enqueue(
-            env.kernel(self.program(1), "lines"),
+            env.kernel(self.program("lines", 1), "lines"),
             (min(tasks, worth, items(self.traits)),),
             (1,),
             *(a, b, o, line, tasks, lanes[0], others[0][0], k, a.strides[1], b.strides[0]),

@@ -29,8 +29,8 @@ class SerialReducer(Reducer):
 
     @property
     def programs(self) -> tuple[Program, ...]:
-        """The program for contiguous rows."""
-        return (self.program(1, 1),)
+        """The programs for contiguous rows, and for joining their blocks."""
+        return self.program(1, 1), self.join_program
 
     def source(self, *form: int) -> str:
         """Return the source of a program for rows or columns, and whether they are dense."""
@@ -39,13 +39,20 @@ class SerialReducer(Reducer):
         sides = LANES if rules.ordered else 1
         vectors = int(by_row and unit and wide.take != "")
         macros = {"LANES": LANES, "BLOCK": BLOCK, "WIDTH": self.width, "SIDES": sides}
-        macros |= {"BY_ROW": int(by_row), "UNIT": int(unit), "WIDE": vectors}
+        macros |= {"UNIT": int(unit), "WIDE": vectors}
         text = defines({name: str(value) for name, value in macros.items()})
         own = rules.macros | (wide.blockwise if by_row and unit else {})
         widened = {f"WIDE_{name}": vector(rules.macros[name]) for name in "TA"}
         text += defines({**aux_macros(rules.aux), **own, **widened, "WIDE_TAKE(v)": wide.take})
         text += rules.helpers + wide.helpers + shared("rows.h") + shared("reduce.h")
-        return text + template("reduce_serial.cl")
+        text += template("reduce_serial.cl")
+        return text + template("reduce_rows.cl" if by_row else "reduce_columns.cl")
+
+    def join_source(self) -> str:
+        """Return the source of the program that combines the blocks of rows."""
+        text = defines({"BLOCK": str(BLOCK), **self.rules.macros}) + self.rules.helpers
+        text += shared("rows.h") + shared("reduce.h")
+        return text + template("reduce_serial.cl") + template("reduce_join.cl")
 
     def plan_launches(self, plan: Plan) -> tuple[Program, int, SizedLaunch, SizedLaunch | None]:
         """Return the program, the number of blocks, and the launches for them and for joining."""

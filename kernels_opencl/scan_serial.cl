@@ -18,6 +18,7 @@ PHX_FN void scan_join(U *carry, U *running, U total, u64 b) {
     }
 }
 
+#if BY_ROW
 /* A block of each chain, their totals in a; `even`: all have n[0] = most elements, one beside the other. */
 PHX_FN void scan_block(__global const T *const *x, __global T *const *y, const u32 *n, const u32 most,
                        const i32 even, const i32 only, const i64 sn, const i64 yn, const U *carry,
@@ -92,6 +93,7 @@ SERIAL scan_rows(PHX_INPUT(T, x), PHX_OUTPUT(T, y), PHX_OUTPUT(U, part), const r
     }
 }
 
+#else
 /* Blocks from number `block` on of up to WIDTH columns, n rows in all. The totals or the carries of two
  * columns are `blocks` apart; without either there are all blocks, and no other task of the columns. */
 PHX_FN void scan_tile(__global const T *x, __global T *y, u64 block, const u64 n, const u32 cols,
@@ -147,3 +149,4 @@ SERIAL scan_columns(PHX_INPUT(T, x), PHX_OUTPUT(T, y), PHX_OUTPUT(U, part), cons
             scan_tile(x, y, block, n, cols, p.sn, p.yn, p.xc, p.yc, carries, p.blocks, totals);
     }
 }
+#endif

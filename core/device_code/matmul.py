@@ -33,6 +33,10 @@ _GROUP = 64
 _BOX = 16
 
 
+#: The texts of the kernels of each form.
+_FORMS = {"plain": ("plain",), "packed": ("pack", "tile"), "joined": ("join",)}
+
+
 class Type(NamedTuple):
     """How the elements of a dtype are multiplied."""
 
@@ -75,7 +79,7 @@ def recipe(dtype: str, traits: Traits, chains: type[Chains]) -> Recipe:
     exact = traits.subnormals or product.kind.sums.startswith("u")
     bound = 0.0 if product.kind.sums.startswith("u") else -1.0
     determinism = "bitwise" if exact else "reproducible"
-    return Recipe((product.chains.program(1),), product.launch, determinism, bound)
+    return Recipe(product.chains.commonest, product.launch, determinism, bound)
 
 
 class Chains:
@@ -114,7 +118,12 @@ class Chains:
             store = stored(dtype, "x") if self._half else f"({self.kind.storage})(x)"
             names |= {"O": self.kind.storage, "RESUME(x)": "LOAD(x)", "STORE(x)": store}
         self._names = define(**names)
-        self._programs: dict[tuple[int, Tile], Program] = {}
+        self._programs: dict[tuple[str, int, Tile], Program] = {}
+
+    @property
+    def commonest(self) -> tuple[Program, ...]:
+        """The programs of single products: small ones, and those of the largest tiles."""
+        return self.program("plain", 1), self.program("packed", 1)
 
     def tiles(self) -> tuple[Tile, ...]:
         """Return the tiles to choose from, the largest first.
@@ -135,19 +144,27 @@ class Chains:
             made.append(Tile(width, width, side * side, names))
         return tuple(made)
 
-    def source(self) -> str:
-        """Return the kernels that pack and multiply."""
-        return template("matmul_pack.h") + template("matmul_tile.h")
+    def kernels(self, form: str) -> str:
+        """Return the text of the kernels of a form.
 
-    def program(self, rank: int, tile: Tile | None = None) -> Program:
-        """Return the program for so many batch axes, and a tile if that matters."""
-        tile = tile or self._tiles[0]
-        found = self._programs.get((rank, tile))
+        ``plain`` has one work-item per element, ``packed`` what packs and multiplies tiles,
+        ``joined`` what makes a product of the sums of blocks.
+        """
+        return "".join(template(f"matmul_{name}.h") for name in _FORMS[form])
+
+    def program(self, form: str, rank: int, tile: Tile | None = None) -> Program:
+        """Return the program of a form for so many batch axes, and a tile if that matters.
+
+        Forms are programs of their own, because compiling all takes several times as long as most
+        calls need.
+        """
+        key = form, rank, tile or self._tiles[0]
+        found = self._programs.get(key)
         if found is None:
-            names = self._names + tile.names
-            source = text(3, rank, wide=True) + names + template("matmul.h") + self.source()
+            names = self._names + key[2].names
+            source = text(3, rank, wide=True) + names + template("matmul.h") + self.kernels(form)
             headers = ("convert",) if self._half else ()
-            found = self._programs.setdefault((rank, tile), Program(source, headers))
+            found = self._programs.setdefault(key, Program(source, headers))
         return found
 
     def _choose(self, m: int, n: int, batches: int) -> Tile:
@@ -172,7 +189,7 @@ class Chains:
     def _plain(self, env: Env, axes: Axes, a: Array, b: Array, o: Array) -> None:
         m, k = a.shape
         n = b.shape[1]
-        kernel = env.kernel(self.program(axes.rank), "plain")
+        kernel = env.kernel(self.program("plain", axes.rank), "plain")
         args: tuple[Array | int | bytes, ...] = (
             a,
             b,
@@ -239,7 +256,7 @@ class Chains:
         size = panels * width * steps * self.kind.parts
         packed = env.scratch(batches * size, self.kind.sums_dtype)
         source = env.view(x, (), (), across[0] * lane_step + along[0] * k_step)
-        kernel = env.kernel(self.program(axes.rank, tile), "pack")
+        kernel = env.kernel(self.program("packed", axes.rank, tile), "pack")
         group, each = self.packers(tile)
         most = self.traits.most_groups_across
         sizes = (operand, first, batches, panels, width, across[1], steps, lane_step, k_step)
@@ -271,7 +288,7 @@ class Chains:
         if self.walks_panels:
             most = self.traits.most_groups_across
             across, batches = min(across, most), min(batches, most)
-        kernel = env.kernel(self.program(axes.rank, tile), "tile")
+        kernel = env.kernel(self.program("packed", axes.rank, tile), "tile")
         sizes = (*batch, m, n, steps, left_size, right_size, *o.strides, int(more))
         env.enqueue(
             kernel,
@@ -354,14 +371,14 @@ class _Product:
             self._sums.launch(env, piece, *_moved(env, matrices, piece))
 
     def _join(self, env: Env, sums: Array, behind: int, count: int) -> None:
-        kernel = env.kernel(self._sums.program(1), "join")
+        kernel = env.kernel(self._sums.program("joined", 1), "join")
         group = min(_GROUP, env.traits.max_work_group)
         size = min(divide_up(count * self.kind.parts, group), env.traits.most_groups) * group
         env.enqueue(kernel, (size,), (group,), sums, behind, count)
 
     def _finish(self, env: Env, axes: Axes, sums: Array, o: Array) -> None:
         m, n = o.shape
-        kernel = env.kernel(self.chains.program(axes.rank), "finish")
+        kernel = env.kernel(self.chains.program("joined", axes.rank), "finish")
         # The place of an element in the result is that of operand 2 of the axes.
         args: tuple[Array | int | bytes, ...] = (sums, o, axes.pack(), axes.count, m, n, *o.strides)
         for first, size, group in _grids(env.traits, m * n, axes.count):

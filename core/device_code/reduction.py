@@ -9,7 +9,7 @@ docs/ops.md.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from phalanx.optable.structured import BLOCK, LANES
@@ -64,8 +64,13 @@ class Reducer:
 
     @property
     def programs(self) -> tuple[Program, ...]:
-        """The program for contiguous rows."""
-        return (self.program(*Form(by_row=True, slots=1, items=LANES)),)
+        """The programs for contiguous rows, and for joining their blocks."""
+        return self.program(*Form(by_row=True, slots=1, items=LANES)), self.join_program
+
+    @cached_property
+    def join_program(self) -> Program:
+        """The program that combines what is left of long rows of any form."""
+        return Program(self.join_source(), self.rules.headers)
 
     def program(self, *form: int) -> Program:
         """Return the program for a form of rows, the arguments of ``source``."""
@@ -80,10 +85,16 @@ class Reducer:
         rules = self.rules
         by_row, slots, items = form
         macros = {"LANES": LANES, "BLOCK": BLOCK, "BY_ROW": int(by_row), "SLOTS": slots}
-        macros |= {"ITEMS": items, "JOINERS": self.joiners, "LEVELS": _LEVELS}
+        macros |= {"ITEMS": items, "LEVELS": _LEVELS}
         text = defines({name: str(value) for name, value in macros.items()})
         text += defines({**aux_macros(rules.aux), **rules.macros}) + rules.helpers
         return text + "".join(map(template, ("rows.h", "reduce.h", "reduce_groups.h")))
+
+    def join_source(self) -> str:
+        """Return the source of the program that combines what is left of long rows."""
+        macros = {"BLOCK": str(BLOCK), "JOINERS": str(self.joiners)}
+        text = defines({**macros, **self.rules.macros}) + self.rules.helpers
+        return text + "".join(map(template, ("rows.h", "reduce.h", "reduce_join.h")))
 
     def run(self, env: Env, plan: Plan, x: Array, y: Array, aux: tuple[Array, ...] = ()) -> None:
         """Reduce rows of x into y as planned; ``aux`` has what `Rules.aux` says, an element a row.
@@ -95,7 +106,7 @@ class Reducer:
         kernel = env.kernel(program, "reduce")
         env.enqueue(kernel, first.size, first.local, x, y, part, first.packed, *aux)
         if join:
-            kernel = env.kernel(program, "reduce_blocks")
+            kernel = env.kernel(self.join_program, "reduce_blocks")
             env.enqueue(kernel, join.size, join.local, part, y, join.packed)
 
     def form(self, plan: Plan) -> Form:

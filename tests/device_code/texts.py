@@ -18,6 +18,7 @@ from phalanx.errors import UnsupportedOpError
 from phalanx.optable import OPS, Structure
 from phalanx.optable.expressions import expression
 from phalanx.optable.fourier import OWN_RADICES, packed
+from phalanx.optable.structured import CHAIN
 
 #: A GPU of today, as far as texts depend on it.
 GPU = Traits(
@@ -254,6 +255,9 @@ def calls(op: str, layout: Layout, dtypes: tuple[str, ...], make: Make, far: int
             shape, strides = (count, size, size), (0, size, 1)
             arrays = [make(dtype, shape, strides) for dtype in dtypes]
             yield Call(arrays[:2], arrays[2:])
+        long = CHAIN + 1  # sums of two blocks, which are joined
+        arrays = [make(dtypes[0], (2, 2, long)), make(dtypes[1], (2, long, 2))]
+        yield Call(arrays, [make(dtypes[2], (2, 2, 2))])
     else:
         assert structure is Structure.INDEXING
         yield from _indexing(op, dtypes, make, far)

@@ -160,6 +160,7 @@ WORKLOADS: dict[str, Callable[[Make], Iterator[px.Array]]] = {
     "matmul_pack.h": _tiles,
     "matmul_tile.h": _tiles,
     "reduce_groups.h": _reduce,
+    "reduce_join.h": _reduce,
     "scan_groups.h": _scan,
     "scan_tiles.h": _scan_tiles,
     "scan_totals.h": _scan_tiles,
