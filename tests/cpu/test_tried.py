@@ -116,3 +116,42 @@ def test_special_logarithms_in_every_lane(n: int) -> None:
             a = px.asarray(x, device="cpu:0")
             launch_elementwise("log", (a,), a)
             np.testing.assert_array_equal(px.asnumpy(a), found)
+
+
+def exponentials(x: np.ndarray) -> np.ndarray:
+    return px.asnumpy(px.exp(px.asarray(x, device="cpu:0")))
+
+
+@pytest.mark.parametrize("kind", ["near 0", "all results", "edges"])
+def test_exponentials_are_rounded_once(kind: str) -> None:
+    if kind == "near 0":
+        x = rng.normal(size=300_000) * 2.0 ** rng.uniform(-30, 0, 300_000)
+    elif kind == "all results":  # subnormal, 0 and infinite ones, too
+        x = rng.uniform(-105, 90, 300_000)
+    else:  # between two places of the table, and where the short way ends
+        middles = (np.arange(-4100, 4100) + 0.5) * np.log(2) / 32
+        ends = (-104.0, -87.0, 87.0, 88.0, 89.0)
+        x = np.concatenate([middles, ends]).astype(np.float32).view(np.int32)
+        x = (x + np.arange(-4, 5, dtype=np.int32)[:, None]).ravel().view(np.float32)
+    x = x.astype(np.float32)
+    with np.errstate(over="ignore", under="ignore"):
+        want = np.exp(x.astype(np.longdouble)).astype(np.float32)
+    assert np.array_equal(exponentials(x).view(np.uint32), want.view(np.uint32))
+
+
+@pytest.mark.parametrize("n", [1, 2, 15, 16, 17, 31, 33, 100])
+def test_special_exponentials_in_every_lane(n: int) -> None:
+    """Also in place; the elements around one are what they are without it."""
+    special = (0.0, -0.0, 1e-40, np.inf, -np.inf, np.nan, 1e5, -1e5, -100.0)
+    want = (1.0, 1.0, 1.0, np.inf, 0.0, np.nan, np.inf, 0.0, np.exp(-100.0))
+    for value, result in zip(special, want, strict=True):
+        for at in range(n):
+            x = rng.uniform(-8, 8, n).astype(np.float32)
+            x[at] = value
+            found = exponentials(x)
+            alone = np.concatenate([exponentials(x[i : i + 1]) for i in range(n)])
+            np.testing.assert_array_equal(found, alone)
+            np.testing.assert_allclose(found[at], result, rtol=1e-5, atol=2e-45)
+            a = px.asarray(x, device="cpu:0")
+            launch_elementwise("exp", (a,), a)
+            np.testing.assert_array_equal(px.asnumpy(a), found)

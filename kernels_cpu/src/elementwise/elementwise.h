@@ -257,8 +257,9 @@ bool cpu_try_pow_f32(const f32 *x, const f32 *y, f32 *out, int64_t n);
         }                                                                                     \
     }
 
-/* A function in vectors of 512 bits (tried_avx512.c): false, and nothing done, where the instruction set is smaller. */
+/* Functions in vectors of 512 bits (tried_avx512.c): false, and nothing done, where the instruction set is smaller. */
 bool cpu_vector_log_f32(const f32 *x, f32 *out, int64_t n);
+bool cpu_vector_exp_f32(const f32 *x, f32 *out, int64_t n);
 
 #define CPU_VECTOR_UNARY_UNIT(NAME, T, FUNCTION, LOOP)                     \
     static void NAME(CPU_LOOP_ARGS) {                                      \
