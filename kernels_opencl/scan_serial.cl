@@ -2,6 +2,7 @@
  *
  * A task is p.span blocks of a row, or of up to WIDTH columns, from the left. Where a row is several
  * tasks, the totals of all blocks (only = 1) come first, and `part` then has the carries behind them.
+ * A program has the kernel for rows (BY_ROW), or the one for columns.
  */
 #define CHAINS 4 /* tasks of rows side by side: one alone waits for every addition */
 #define LEVELS 7 /* a row of 2^63 elements has 2^55 blocks, and 256^7 = 2^56 */

@@ -1,4 +1,4 @@
-"""Reductions of 16 neighbours at once: what reduce_serial.cl takes from OpenCL's vectors."""
+"""Reductions of 16 neighbours at once: what reduce_rows.cl takes from OpenCL's vectors."""
 
 from __future__ import annotations
 
