@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from phalanx.device_code.dtypes import ITEMSIZE
 from phalanx.device_code.recipe import Program, Traits
 from phalanx.device_code.sort import LARGE_KEY, PACKED, SMALL_KEY, Form, Sorting
@@ -77,14 +78,16 @@ class CubSorting(Sorting):
         rows, n, _ = sizes
         places = env.scratch(rows * n, "uint64") if self.arg else codes
 
+        dtype = np.dtype(form.dtype)  # CuPy compares it with NumPy's: a name is equal to none
+
         def calls(thrust: Any, on: OnStream) -> None:
             with on.working(env):
                 for row in range(rows):
                     key, place = (_address(x) + row * n * x.itemsize for x in (codes, places))
                     if self.arg:
-                        thrust.argsort(form.dtype, place, key, 0, (n,))
+                        thrust.argsort(dtype, place, key, 0, (n,))
                     else:
-                        thrust.sort(form.dtype, key, 0, (n,))
+                        thrust.sort(dtype, key, 0, (n,))
 
         run_or_else(env, "thrust", calls)
         return places

@@ -34,21 +34,17 @@ class Library(NamedTuple):
     title: str
     module: str
     error: str = ""
-    needs: tuple[int, int] = (0, 0)
-    why: str = ""
+    needs: tuple[int, int] = (14, 0)
+    why: str = "which takes streams of others"
     file: str = ""
 
 
 LIBRARIES = {
-    "cublas": Library(
-        "cuBLAS", "cupy_backends.cuda.libs.cublas", error="CUBLASError", file="cublas"
-    ),
+    "cublas": Library("cuBLAS", "cupy_backends.cuda.libs.cublas", "CUBLASError", file="cublas"),
     "cusolver": Library(
-        "cuSOLVER", "cupy_backends.cuda.libs.cusolver", error="CUSOLVERError", file="cusolver"
+        "cuSOLVER", "cupy_backends.cuda.libs.cusolver", "CUSOLVERError", file="cusolver"
     ),
-    "cufft": Library(
-        "cuFFT", "cupy.cuda.cufft", "CuFFTError", (14, 0), "which takes streams of others", "cufft"
-    ),
+    "cufft": Library("cuFFT", "cupy.cuda.cufft", "CuFFTError", file="cufft"),
     "thrust": Library(
         "CUB", "cupy.cuda.thrust", "", (14, 1), "whose sorts tell that memory has run out"
     ),
@@ -120,14 +116,14 @@ def told() -> str:
     if not _version():
         return f"without CuPy there are no kernels of {_listed(LIBRARIES)}"
     here = [name for name in LIBRARIES if name not in _problems and not _is_old(name)]
-    has = f"CuPy {_version()} has {_listed(here)} for the mode 'reproducible'"
+    has = [f"CuPy {_version()} has {_listed(here)} for the mode 'reproducible'"] if here else []
     lost = [f"{LIBRARIES[name].title} cannot be used ({why})" for name, why in _problems.items()]
     old = [
         f"{library.title} needs CuPy {'.'.join(map(str, library.needs))}, {library.why}"
         for name, library in LIBRARIES.items()
         if name not in _problems and _is_old(name)
     ]
-    return "; ".join([*([has] if here else []), *lost, *old])
+    return "; ".join([*has, *lost, *old])
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -69,6 +71,7 @@ class Nvrtc:
     def __init__(self, path: str) -> None:
         self._ffi = FFI()
         self._ffi.cdef(_DECLARATIONS)
+        _load_builtins(Path(path))
         self._lib = self._ffi.dlopen(path)
         major, minor = self._ffi.new("int *"), self._ffi.new("int *")
         self._check(self._lib.nvrtcVersion(major, minor))
@@ -112,6 +115,19 @@ class Nvrtc:
         if code:
             said: bytes = self._ffi.string(self._lib.nvrtcGetErrorString(code))
             raise NvrtcError(said.decode())
+
+
+def _load_builtins(compiler: Path) -> None:
+    """Load what the compiler opens by its bare name at the first text, from the compiler's folder.
+
+    PyPI's package for CUDA 13.0 says nowhere that it is there, so the system would not find it.
+    """
+    if compiler.parent == Path():
+        return
+    for path in compiler.parent.glob("*nvrtc-builtins*"):
+        if "alt" not in path.name:
+            with contextlib.suppress(OSError):  # then the compiler says what it lacks
+                ctypes.CDLL(str(path))
 
 
 def libraries() -> Iterator[str]:

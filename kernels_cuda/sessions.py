@@ -23,6 +23,10 @@ class Session(Protocol):
     """What a library keeps for a stream; it is used, and ended, in the device's context."""
 
     @property
+    def stream(self) -> Any:
+        """CuPy's view of the stream. CuPy lets a library work on what is current at a call."""
+
+    @property
     def handle(self) -> Any:
         """What calls get."""
 
@@ -33,14 +37,23 @@ class Session(Protocol):
         """Give up everything; the work of the stream has ended."""
 
 
+class _Stream(NamedTuple):
+    """A stream of ours for CuPy, by the protocol ``__cuda_stream__`` of CUDA Python."""
+
+    number: int
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, self.number
+
+
 class ByHandle:
     """A handle of cuBLAS or cuSOLVER."""
 
     def __init__(self, library: Any, stream: int) -> None:
+        self.stream = libraries.cupy_cuda().Stream.from_external(_Stream(stream))
         self.handle: int = library.create()
         self._library = library
         try:
-            library.setStream(self.handle, stream)
             if hasattr(library, "setMathMode"):  # without TF32
                 library.setMathMode(self.handle, library.CUBLAS_DEFAULT_MATH)
         except BaseException:
@@ -56,25 +69,13 @@ class ByHandle:
             self._library.destroy(self.handle)
 
 
-class _Stream(NamedTuple):
-    """A stream of ours for CuPy, by the protocol ``__cuda_stream__`` of CUDA Python."""
-
-    number: int
-
-    def __cuda_stream__(self) -> tuple[int, int]:
-        return 0, self.number
-
-
 class OnStream:
-    """For CuPy's functions that take the thread's current stream and allocate: ours, for a while.
-
-    They keep plans, the last used ones.
-    """
+    """For CuPy's functions that take no handle and allocate; they keep plans, the last used ones."""
 
     def __init__(self, library: Any, stream: int) -> None:
         del library
         self._cuda = libraries.cupy_cuda()
-        self._stream = self._cuda.Stream.from_external(_Stream(stream))
+        self.stream = self._cuda.Stream.from_external(_Stream(stream))
         self._plans: OrderedDict[Hashable, Any] = OrderedDict()
 
     @property
@@ -84,7 +85,7 @@ class OnStream:
 
     @contextlib.contextmanager
     def working(self, env: Env) -> Iterator[None]:
-        """Let functions in the block work on the stream, in memory from the device's pool."""
+        """Let functions in the block work in memory from the device's pool."""
         cuda = self._cuda
         failed: list[MemoryError] = []
 
@@ -99,7 +100,7 @@ class OnStream:
             return cuda.MemoryPointer(memory, 0)
 
         try:
-            with self._stream, cuda.using_allocator(allocate):
+            with cuda.using_allocator(allocate):
                 yield
         except (MemoryError, RuntimeError):
             if failed:  # C++ between has made another error of it
@@ -111,7 +112,7 @@ class OnStream:
         found = self._plans.get(key)
         if found is None:
             if len(self._plans) >= _MOST_PLANS:
-                self._stream.synchronize()  # its work may still need the oldest one
+                self.stream.synchronize()  # its work may still need the oldest one
                 self._plans.popitem(last=False)
             found = self._plans[key] = make()
         self._plans.move_to_end(key)
@@ -156,7 +157,9 @@ class Libraries:
             library = libraries.load(name)
             errors = getattr(library, row.error) if row.error else RuntimeError
             try:
-                yield library, self._session(library, name, stream).handle
+                session = self._session(library, name, stream)
+                with session.stream:
+                    yield library, session.handle
             except PhalanxError:
                 raise
             except errors as found:

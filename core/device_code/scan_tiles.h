@@ -6,6 +6,7 @@
  * each row has `stride` totals.
  */
 #define PITCH (BLOCK + 1)
+#define AT_ONCE 8 /* elements that are in registers while they are summed */
 
 #if AWAITS
 #define OWN PHX_OUTPUT(u64, words), const u64 stride
@@ -76,8 +77,16 @@ PHX_KERNEL_OF(GROUP) scan_tiles(PHX_INPUT(T, x), PHX_OUTPUT(T, y), OWN, const ro
         if (id < TILE) {
             const u32 n = counts[id];
             U a = FIRST;
+            u32 i = 0;
+            for (; i + AT_ONCE <= n; i += AT_ONCE) { /* one read after another would wait for the write between */
+                U some[AT_ONCE];
+                PHX_UNROLL
+                for (u32 j = 0; j < AT_ONCE; j++) some[j] = tile[id * PITCH + i + j];
+                PHX_UNROLL
+                for (u32 j = 0; j < AT_ONCE; j++) tile[id * PITCH + i + j] = a = NEXT(a, i + j > 0, some[j]);
+            }
             PHX_ORDERED
-            for (u32 i = 0; i < n; i++) tile[id * PITCH + i] = a = NEXT(a, i > 0, tile[id * PITCH + i]);
+            for (; i < n; i++) tile[id * PITCH + i] = a = NEXT(a, i > 0, tile[id * PITCH + i]);
             totals[id] = a;
 #if AWAITS
             const u64 place = row * stride + first + id;

@@ -57,31 +57,31 @@ PHX_FN U scan_of_totals(PHX_GLOBAL u64 *from, const u64 count, const u64 i, PHX_
 }
 
 /* The carries of a tile of whole blocks from `first` on, and the totals of BLOCK blocks that end in it. */
-PHX_FN void await_carries(PHX_GLOBAL u64 *own, u64 count, const u64 first, PHX_LOCAL_PTR(U) totals,
+PHX_FN void await_carries(PHX_GLOBAL u64 *own, const u64 count, const u64 first, PHX_LOCAL_PTR(U) totals,
         PHX_LOCAL_PTR(U) carries, PHX_LOCAL_PTR(U) seen, const u32 id) {
     const u64 begin = first / BLOCK * BLOCK; /* of the block of totals */
     const i32 above = begin > 0;
-    U upper = FIRST, a = FIRST, carry = FIRST;
-    if (above) upper = scan_of_totals(own + count * WORDS, count / BLOCK, begin / BLOCK - 1, seen, id);
-    if (first > begin) {
-        a = sum_totals(own + begin * WORDS, (u32)(first - begin), seen, id);
-        carry = NEXT(upper, above, a);
-    } else if (above) {
-        carry = scan_of_totals(own, count, first - 1, seen, id);
-    }
+    U a = FIRST, upper = FIRST, before = FIRST;
+    if (first > begin) a = sum_totals(own + begin * WORDS, (u32)(first - begin), seen, id);
     for (u32 k = 0; k < TILE; k++) {
-        if (id == 0) carries[k] = carry;
+        if (id == 0) carries[k] = a;
         a = NEXT(a, first + k > begin, totals[k]);
-        carry = NEXT(upper, above, a);
     }
-    u64 end = first + TILE;
-    while (end % BLOCK == 0 && end <= count) { /* a is the total of those BLOCK that end there */
-        own += count * WORDS;
-        count /= BLOCK;
+    /* told before anything of the levels above is awaited: else each block of totals waits for the last one */
+    PHX_GLOBAL u64 *level = own;
+    u64 end = first + TILE, counted = count;
+    while (end % BLOCK == 0 && end <= counted) { /* a is the total of those BLOCK that end there */
+        level += counted * WORDS;
+        counted /= BLOCK;
         end /= BLOCK;
-        if (id == 0) tell_total(own + (end - 1) * WORDS, a);
-        if (end % BLOCK == 0) a = sum_totals(own + (end - BLOCK) * WORDS, BLOCK, seen, id);
+        if (id == 0) tell_total(level + (end - 1) * WORDS, a);
+        if (end % BLOCK == 0) a = sum_totals(level + (end - BLOCK) * WORDS, BLOCK, seen, id);
     }
+    if (!above) return;
+    upper = scan_of_totals(own + count * WORDS, count / BLOCK, begin / BLOCK - 1, seen, id);
+    if (first == begin) before = scan_of_totals(own, count, first - 1, seen, id);
+    PHX_BARRIER();
+    if (id < TILE) carries[id] = id == 0 && first == begin ? before : OP(upper, carries[id]);
 }
 
 PHX_KERNEL(GROUP) scan_clear(PHX_OUTPUT(u64, words), const u64 n) {

@@ -148,8 +148,10 @@ PHX_FN i32 phx_is_moderate(f64 x) {
 
 /* ---- multiply -------------------------------------------------------------------------------- */
 
-PHX_FN f64 phx_unit_if_inf(f64 x) { return phx_copysign(phx_fabs(x) == PHX_INF ? 1.0 : 0.0, x); }
-PHX_FN f64 phx_zero_if_nan(f64 x) { return x == x ? x : phx_copysign(0.0, x); }
+/* A number with the sign of x, which is plus if x is NaN: what sign a NaN has depends on the hardware. */
+PHX_FN f64 phx_with_sign(f64 size, f64 x) { return phx_copysign(size, x == x ? x : 1.0); }
+PHX_FN f64 phx_unit_if_inf(f64 x) { return phx_with_sign(phx_fabs(x) == PHX_INF ? 1.0 : 0.0, x); }
+PHX_FN f64 phx_zero_if_nan(f64 x) { return x == x ? x : 0.0; }
 
 /* The product where an operand is not finite (Annex G.5.1): an infinite one is put on the unit
  * square. */

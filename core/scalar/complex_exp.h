@@ -139,7 +139,7 @@ PHX_OUTLINE c128 phx_sinh_c128(c128 z) {
 
 PHX_OUTLINE c128 phx_cosh_c128(c128 z) {
     const f64 x = z.re, y = z.im;
-    const f64 zero = phx_copysign(0.0, x) * phx_copysign(1.0, y);
+    const f64 zero = phx_with_sign(0.0, x) * phx_with_sign(1.0, y);
     if (y == 0.0) {
         return phx_complex_c128(phx_cosh_f64(x), zero);
     }
@@ -173,7 +173,7 @@ PHX_OUTLINE c128 phx_tanh_c128(c128 z) {
     }
     /* The Array API wants the sign of y, where Annex G has that of sin 2y. */
     if (phx_fabs(x) == PHX_INF) {
-        return phx_complex_c128(one, phx_copysign(0.0, y));
+        return phx_complex_c128(one, phx_with_sign(0.0, y));
     }
     if (!(phx_fabs(y) < PHX_INF)) {
         return phx_complex_c128(x == 0.0 ? x : PHX_NAN, PHX_NAN);

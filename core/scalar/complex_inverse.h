@@ -108,7 +108,7 @@ PHX_FN phx_arc phx_arc_any(c128 z) {
 
 PHX_OUTLINE c128 phx_asin_c128(c128 z) {
     if (phx_isnan_c128(z)) {
-        const f64 im = phx_isinf_c128(z) ? phx_copysign(PHX_INF, z.im) : PHX_NAN;
+        const f64 im = phx_isinf_c128(z) ? phx_with_sign(PHX_INF, z.im) : PHX_NAN;
         return phx_complex_c128(z.re == 0.0 ? z.re : PHX_NAN, im);
     }
     {
@@ -120,7 +120,7 @@ PHX_OUTLINE c128 phx_asin_c128(c128 z) {
 
 PHX_OUTLINE c128 phx_acos_c128(c128 z) {
     if (phx_isnan_c128(z)) {
-        const f64 im = phx_isinf_c128(z) ? -phx_copysign(PHX_INF, z.im) : PHX_NAN;
+        const f64 im = phx_isinf_c128(z) ? -phx_with_sign(PHX_INF, z.im) : PHX_NAN;
         return phx_complex_c128(z.re == 0.0 ? PHX_PIO2_HI : PHX_NAN, im);
     }
     {
@@ -155,7 +155,7 @@ PHX_OUTLINE c128 phx_atanh_c128(c128 z) {
     const f64 quarter = phx_copysign(PHX_PIO2_HI, y);
     f64 re, im;
     if (phx_isinf_c128(z)) {
-        return phx_complex_c128(phx_copysign(0.0, z.re), y == y ? quarter : PHX_NAN);
+        return phx_complex_c128(phx_with_sign(0.0, z.re), y == y ? quarter : PHX_NAN);
     }
     if (phx_isnan_c128(z)) {
         return phx_complex_c128(z.re == 0.0 ? z.re : PHX_NAN, PHX_NAN);
@@ -177,7 +177,7 @@ PHX_FN c128 phx_atan_c128(c128 z) { return phx_times_minus_i(phx_atanh_c128(phx_
 
 PHX_FN c128 phx_acosh_c128(c128 z) {
     const c128 a = phx_acos_c128(z);
-    return phx_complex_c128(phx_fabs(a.im), phx_copysign(a.re, z.im));
+    return phx_complex_c128(phx_fabs(a.im), phx_with_sign(a.re, z.im));
 }
 
 PHX_NARROW_(asin)

@@ -25,7 +25,7 @@ PHX_OUTLINE c128 phx_sqrt_c128(c128 z) {
     if (phx_fabs(x) == PHX_INF) {
         const f64 small = y == y ? 0.0 : PHX_NAN;
         return x > 0.0 ? phx_complex_c128(x, phx_copysign(small, y))
-                       : phx_complex_c128(small, phx_copysign(PHX_INF, y));
+                       : phx_complex_c128(small, phx_with_sign(PHX_INF, y));
     }
     if ((x != x) | (y != y)) {
         return phx_complex_c128(PHX_NAN, PHX_NAN);

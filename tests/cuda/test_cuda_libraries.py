@@ -60,7 +60,7 @@ class TestWhatThereIs:
         [
             (
                 "13.6.0",
-                {"cuBLAS"},
+                set(),
                 "cuFFT needs CuPy 14.0, which takes streams of others; CUB needs",
             ),
             (
@@ -206,7 +206,7 @@ class TestProducts:
                 for _ in range(3):
                     y = y @ y / 100
                 made.append(y)
-        assert here.cublas.calls["create"] == here.cublas.calls["setStream"] == 2
+        assert here.cublas.calls["create"] == len(set(here.cublas.live.values())) == 2
         assert set(here.cublas.modes.values()) == {here.cublas.CUBLAS_DEFAULT_MATH}
         assert np.array_equal(px.asnumpy(made[0]), px.asnumpy(made[1]))
         streams[0].close()
@@ -215,7 +215,7 @@ class TestProducts:
         here.card.device.close()
         assert not here.cublas.live
 
-    @pytest.mark.parametrize("call", ["create", "setStream", "setMathMode", "dgemmStridedBatched"])
+    @pytest.mark.parametrize("call", ["create", "setMathMode", "dgemmStridedBatched"])
     def test_a_call_that_fails_is_told(self, here: Here, call: str) -> None:
         x = px.asarray(drawn("float64", 5, 5))
         here.cublas.fails[call] = 3
@@ -278,7 +278,7 @@ class TestFactors:
     @pytest.mark.parametrize(
         ("function", "call"),
         [("cholesky", "dpotrf"), ("cholesky", "dpotrf_bufferSize"), ("eigh", "dsyevd"),
-         ("eigh", "create"), ("eigh", "setStream")],
+         ("eigh", "create")],
     )  # fmt: skip
     def test_a_call_that_fails_is_told(self, here: Here, function: str, call: str) -> None:
         x = px.asarray(np.eye(70) * 4)

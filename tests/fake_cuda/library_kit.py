@@ -21,8 +21,8 @@ class Here:
     def __init__(self, card: Card) -> None:
         self.card = card
         self.cuda = FakeCupyCuda(card.library)
-        self.cublas = FakeCublas(card.library)
-        self.cusolver = FakeCusolver(card.library)
+        self.cublas = FakeCublas(card.library, self.cuda)
+        self.cusolver = FakeCusolver(card.library, self.cuda)
         self.cufft = FakeCufft(card.library, self.cuda)
         self.thrust = FakeThrust(card.library, self.cuda)
 

@@ -1,8 +1,8 @@
 """CuPy's modules for cuBLAS and cuSOLVER without either: on the memory and streams of `FakeCuda`.
 
 Names and parameters are those of CuPy 14.2 for CUDA 12. What cuBLAS 12.9 and cuSOLVER 12.9 do not
-promise is refused: leading dimensions, memory that is not there, a handle without a stream, another
-context, TF32.
+promise is refused: leading dimensions, memory that is not there, another context, TF32. As CuPy does,
+each call works on the stream that is current for CuPy, whatever the handle had before.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ SIGNATURES = {
     "cublas": {
         "create": "",
         "destroy": "intptr_t handle",
-        "setStream": "intptr_t handle, size_t stream",
         "setMathMode": "intptr_t handle, int mode",
     }
     | dict.fromkeys(
@@ -33,7 +32,6 @@ SIGNATURES = {
     "cusolver": {
         "create": "",
         "destroy": "intptr_t handle",
-        "setStream": "intptr_t handle, size_t stream",
     }
     | dict.fromkeys(
         (f"{letter}potrf_bufferSize" for letter in "sdcz"),
@@ -73,7 +71,7 @@ class _Module:
     Attributes:
         calls: how often each function was called.
         fails: functions that fail, with the status.
-        live: the stream of each handle.
+        live: the stream of each handle, which is what was CuPy's current one at its calls.
     """
 
     class Error(RuntimeError):
@@ -83,8 +81,9 @@ class _Module:
             super().__init__(f"FAKE_STATUS_{status}")
             self.status = status
 
-    def __init__(self, library: FakeCuda) -> None:
+    def __init__(self, library: FakeCuda, cuda: Any) -> None:
         self.library = library
+        self.cuda = cuda
         self.calls: Counter[str] = Counter()
         self.fails: dict[str, int] = {}
         self.live: dict[int, int | None] = {}
@@ -111,17 +110,13 @@ class _Module:
         self._called("destroy", handle)
         del self.live[handle]
 
-    def setStream(self, handle: int, stream: int) -> None:
-        self._called("setStream", handle)
-        self._need(self.library._objects.get(stream) is not None)
-        self.live[handle] = stream
-
     def _there(self, address: int, size: int) -> None:
         self._need(size == 0 or self.library._owner(address, size) == self.library._stack()[-1])
 
     def _run(self, handle: int, work: Callable[[], None]) -> None:
-        stream = self.live[handle]
-        self._need(stream is not None)
+        stream = self.cuda.current()
+        assert self.live[handle] in (None, stream), "a handle of two streams may change bits"
+        self.live[handle] = stream
         assert self.library._enqueue_number(stream, work) == 0
 
 
@@ -131,8 +126,8 @@ class FakeCublas(_Module):
     CUBLASError = _Module.Error
     CUBLAS_DEFAULT_MATH = 0
 
-    def __init__(self, library: FakeCuda) -> None:
-        super().__init__(library)
+    def __init__(self, library: FakeCuda, cuda: Any) -> None:
+        super().__init__(library, cuda)
         self.modes: dict[int, int] = {}
 
     def setMathMode(self, handle: int, mode: int) -> None:
