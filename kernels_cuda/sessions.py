@@ -70,7 +70,7 @@ class ByHandle:
 
 
 class OnStream:
-    """For CuPy's functions that take no handle and allocate; they keep plans, the last used ones."""
+    """For CuPy's functions that take no handle, and allocate; keeps the last used plans."""
 
     def __init__(self, library: Any, stream: int) -> None:
         del library

@@ -154,11 +154,12 @@ def _capsule(obj: Any, target: Device | None, copy: bool | None) -> Any:
     """Call ``__dlpack__`` with what its age understands."""
     wish: dict[str, Any] = {"max_version": (1, 1)}
     where = obj.__dlpack_device__()
-    taker = None if where[0] == _CPU[0] else _standing_for(where, target)
-    if taker is not None and (number := _number(taker)) is not None:
-        wish["stream"] = number
-    if target is not None and target.host_addressable and where[0] != _CPU[0]:
-        wish["dl_device"] = _CPU
+    if where[0] != _CPU[0]:
+        taker = _standing_for(where, target)
+        if target is not None and target.host_addressable:
+            wish["dl_device"] = _CPU  # which has no streams
+        elif taker is not None and (number := _number(taker)) is not None:
+            wish["stream"] = number
     if copy is not None:
         wish["copy"] = copy
     try:

@@ -41,8 +41,11 @@ _TRANSPOSED = 16
 #: The most axes that a strided program takes; more are walked on the host.
 _MOST_AXES = 8
 
-#: Headers of functions so long that one element at a time is enough for a work-item.
-_LONG_FUNCTIONS = {*_DOUBLE_INSIDE, "complex_exp", "complex_inverse", "complex_log"}
+#: Headers of functions so long that a program has one copy, which it calls for each element.
+_LONG_FUNCTIONS = {
+    *("real_erf", "real_gamma", "real_gelu", "real_log", "real_pow"),
+    *("complex_exp", "complex_inverse", "complex_log"),
+}
 #: Bytes that a work-item loads and stores at once.
 _PACK = 16
 
@@ -56,7 +59,7 @@ PHX_KERNEL({group}) run({parameters}, PHX_OUTPUT({out}, o), const u64 count) {{
 """
 _PACKED = """
 {types}
-
+{one}
 PHX_KERNEL({group}) run({parameters}, PHX_OUTPUT({out}, o), const u64 count) {{
     const u64 packs = count / {width};
     for (u64 i = PHX_GLOBAL_ID(0); i < packs; i += PHX_GLOBAL_SIZE(0)) {{
@@ -65,14 +68,19 @@ PHX_KERNEL({group}) run({parameters}, PHX_OUTPUT({out}, o), const u64 count) {{
         PHX_UNROLL
         for (int k = 0; k < {width}; k++) {{
 {loads_packed}
-            o_now.v[k] = {text};
+            o_now.v[k] = {result};
         }}
         ((PHX_GLOBAL o_pack *)PHX_DATA(o))[i] = o_now;
     }}
     for (u64 i = packs * {width} + PHX_GLOBAL_ID(0); i < count; i += PHX_GLOBAL_SIZE(0)) {{
 {loads}
-        PHX_DATA(o)[i] = {text};
+        PHX_DATA(o)[i] = {result};
     }}
+}}
+"""
+_ONE = """
+PHX_OUTLINE {out} run_one({values}) {{
+    return {text};
 }}
 """
 _STRIDED = """
@@ -141,8 +149,6 @@ class Contiguous:
     @cached_property
     def width(self) -> int:
         """How many elements a work-item takes at once."""
-        if _LONG_FUNCTIONS.intersection(self.text.headers):
-            return 1
         return max(2, _PACK // max(kind.itemsize for kind in self._kinds))
 
     def chosen(self, pattern: str, *, packed: bool) -> Program:
@@ -168,6 +174,12 @@ class Contiguous:
         if form != "packed":
             return Program(_CONTIGUOUS.format(**names), text.headers)
         arrays = [name for name, form in zip(_NAMES, pattern, strict=False) if form == "a"]
+        names |= {"one": "", "result": text.text}
+        if _LONG_FUNCTIONS.intersection(text.headers):
+            given = "abc"[: len(pattern)]
+            values = [f"const {kind} {name}" for kind, name in zip(text.values, given, strict=True)]
+            names["one"] = _ONE.format(values=", ".join(values), **names)
+            names["result"] = f"run_one({', '.join(given)})"
         types = dict(zip((*_NAMES[: len(pattern)], "o"), text.types, strict=True))
         places["a"] = "{}_now.v[k]"
         source = _PACKED.format(

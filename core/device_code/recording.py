@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 #: A launch of more kernels, or with more bytes of temporary memory, costs more than its preparation
 #: saves; and what is prepared holds all temporary arrays at once, where a launch may drop them.
 #: Operands are counted with the temporary arrays.
-_MOST_COMMANDS, _MOST_OPERANDS, _MOST_TEMPORARY = 16, 24, 2**22
+_MOST_COMMANDS, _MOST_OPERANDS, _MOST_TEMPORARY = 32, 24, 2**26
 
 
 class Memory(NamedTuple):

@@ -8,6 +8,7 @@
  */
 #define OWN (LANES / ITEMS)
 #define APART (BY_ROW ? 1 : SLOTS)
+#define STEP_X (DENSE ? 1 : p.sn)
 
 PHX_FN u64 reduce_reversed(u64 turn, u64 span) {
     u64 reversed = 0;
@@ -40,15 +41,25 @@ PHX_KERNEL_OF(SLOTS * ITEMS) reduce(PHX_INPUT(T, x), PHX_OUTPUT(R, y), PHX_OUTPU
             const u32 lanes = n < LANES ? n : LANES;
             DECLARE(OWN);
             PHX_GLOBAL const T *x =
-                    PHX_DATA(x) + in + (i64)col * p.xc + (i64)(block * BLOCK) * p.sn;
+                    PHX_DATA(x) + in + (i64)col * p.xc + (i64)(block * BLOCK) * STEP_X;
             for (u32 k = 0; k < OWN; k++) {
                 const u32 i = lane + k * ITEMS;
-                if (i < n) SET(k, TAKE(x[i * p.sn], row), i);
+                if (i < n) SET(k, TAKE(x[i * STEP_X], row), i);
             }
-            for (u32 g = LANES; g < n; g += LANES)
+            u32 g = LANES;
+            for (; g + AHEAD * LANES <= n; g += AHEAD * LANES) { /* reads that wait for no other one */
+                T some[AHEAD * OWN];
+    PHX_UNROLL
+                for (u32 k = 0; k < AHEAD * OWN; k++)
+                    some[k] = x[(g + k / OWN * LANES + lane + k % OWN * ITEMS) * STEP_X];
+    PHX_UNROLL
+                for (u32 k = 0; k < AHEAD * OWN; k++)
+                    STEP(k % OWN, TAKE(some[k], row), g + k / OWN * LANES + lane + k % OWN * ITEMS);
+            }
+            for (; g < n; g += LANES)
                 for (u32 k = 0; k < OWN; k++) {
                     const u32 i = g + lane + k * ITEMS;
-                    if (i < n) STEP(k, TAKE(x[i * p.sn], row), i);
+                    if (i < n) STEP(k, TAKE(x[i * STEP_X], row), i);
                 }
             for (u32 gap = LANES / 2; gap >= ITEMS; gap /= 2)
                 for (u32 k = 0; k < gap / ITEMS; k++)

@@ -31,16 +31,23 @@ _GROUP, _JOINERS = 128, 256
 _FEW, _SHORT = 8, 512
 #: Groups of each compute unit from which a row's blocks need no more of them.
 _ENOUGH = 16
+#: Elements of a lane that are read before one is taken, which divide those of a whole block without
+#: its first one; and bytes of all that a work-item reads so.
+_AHEAD, _AHEAD_BYTES = (7, 3, 1), 128
 #: Levels of the tree over blocks that one group combines by itself.
 _LEVELS = 4
 
 
 class Form(NamedTuple):
-    """Whether rows are taken one by one; blocks of a group, and work-items that share one."""
+    """Whether rows are taken one by one; blocks of a group, and work-items that share one.
+
+    ``dense`` tells that a row's elements are neighbours in memory, which compilers make use of.
+    """
 
     by_row: bool
     slots: int
     items: int
+    dense: bool = False
 
 
 class SizedLaunch(NamedTuple):
@@ -65,7 +72,8 @@ class Reducer:
     @property
     def programs(self) -> tuple[Program, ...]:
         """The programs for contiguous rows, and for joining their blocks."""
-        return self.program(*Form(by_row=True, slots=1, items=LANES)), self.join_program
+        form = Form(by_row=True, slots=1, items=LANES, dense=True)
+        return self.program(*form), self.join_program
 
     @cached_property
     def join_program(self) -> Program:
@@ -83,9 +91,11 @@ class Reducer:
     def source(self, *form: int) -> str:
         """Return the source of a program for a `Form`."""
         rules = self.rules
-        by_row, slots, items = form
+        by_row, slots, items, dense = form
         macros = {"LANES": LANES, "BLOCK": BLOCK, "BY_ROW": int(by_row), "SLOTS": slots}
-        macros |= {"ITEMS": items, "LEVELS": _LEVELS}
+        own = LANES // items * rules.size
+        ahead = next(each for each in _AHEAD if each * own <= _AHEAD_BYTES or each == _AHEAD[-1])
+        macros |= {"ITEMS": items, "LEVELS": _LEVELS, "AHEAD": ahead, "DENSE": int(dense)}
         text = defines({name: str(value) for name, value in macros.items()})
         text += defines({**aux_macros(rules.aux), **rules.macros}) + rules.helpers
         return text + "".join(map(template, ("rows.h", "reduce.h", "reduce_groups.h")))
@@ -112,7 +122,7 @@ class Reducer:
     def form(self, plan: Plan) -> Form:
         """Choose how rows are shared."""
         if plan.by_row:
-            return row_form(self.traits, plan, _SHORT)
+            return row_form(self.traits, plan, _SHORT)._replace(dense=plan.sn == 1)
         return Form(by_row=False, slots=min(16, self.traits.max_work_group // 16), items=16)
 
     def plan_launches(self, plan: Plan) -> tuple[Program, int, SizedLaunch, SizedLaunch | None]:

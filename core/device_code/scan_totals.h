@@ -80,7 +80,6 @@ PHX_FN void await_carries(PHX_GLOBAL u64 *own, const u64 count, const u64 first,
     if (!above) return;
     upper = scan_of_totals(own + count * WORDS, count / BLOCK, begin / BLOCK - 1, seen, id);
     if (first == begin) before = scan_of_totals(own, count, first - 1, seen, id);
-    PHX_BARRIER();
     if (id < TILE) carries[id] = id == 0 && first == begin ? before : OP(upper, carries[id]);
 }
 

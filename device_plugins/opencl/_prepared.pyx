@@ -30,7 +30,7 @@ ctypedef int32_t (*event_info_fn)(handle event, uint32_t what, size_t size, void
 cdef enum:
     EVENT_STATUS = 0x11D3  # CL_EVENT_COMMAND_EXECUTION_STATUS
     MOST_AXES = 3
-    MOST_COMMANDS = 16     # as recordings have
+    MOST_COMMANDS = 32     # as recordings have
     MOST_WORDS = 2 * 24
 
 

@@ -122,6 +122,22 @@ class TestImport:
         assert producer.asked == [int(FFI.cast("uintptr_t", stream.handle.raw))]
         assert got.tolist() == [1, 2, 3, 4]
 
+    def test_a_producer_that_copies_to_the_host_is_told_no_stream(self, card: Card) -> None:
+        class Copying:
+            def __init__(self) -> None:
+                self.wishes: list[dict[str, Any]] = []
+
+            def __dlpack_device__(self) -> tuple[int, int]:
+                return card.device.info.dlpack_device or (0, 0)
+
+            def __dlpack__(self, *, dl_device: tuple[int, int], **wish: Any) -> Any:
+                self.wishes.append(wish)
+                return np.arange(3.0).__dlpack__(dl_device=dl_device, **wish)
+
+        far = Copying()
+        assert px.asnumpy(px.from_dlpack(far, device="cpu:0")).tolist() == [0, 1, 2]
+        assert "stream" not in far.wishes[0]
+
     def test_our_other_streams_wait_too(self, card: Card) -> None:
         producer = Producer(card, np.arange(4.0))
         first, second = px.Stream(card.device), px.Stream(card.device)

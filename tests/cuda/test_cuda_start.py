@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -181,6 +182,23 @@ class TestCompiler:
         _, step = driver_on(FakeCuda(), compiler_for).explain()
         assert step.status is Status.FAIL
         assert "there is no NVRTC" in step.detail
+
+    def test_what_it_opens_by_name_is_found_beside_it(self, tmp_path: Path) -> None:
+        text = """
+#include <dlfcn.h>
+int nvrtcVersion(int *major, int *minor) {
+    *major = 99, *minor = 0;
+    return dlopen("libnvrtc-builtins.so.99.0", RTLD_LAZY) ? 0 : 7;
+}
+int nvrtcGetNumSupportedArchs(int *count) { return *count = 0; }
+int nvrtcGetSupportedArchs(int *capabilities) { (void)capabilities; return 0; }
+const char *nvrtcGetErrorString(int code) { (void)code; return "no builtins"; }
+"""
+        for name, source in (("libnvrtc-builtins.so.99.0", ""), ("libnvrtc.so.99", text)):
+            link = ("-shared", "-fPIC", f"-Wl,-soname,{name}", "-xc", "-", "-ldl")
+            command = ("cc", "-o", str(tmp_path / name), *link)
+            subprocess.run(command, input=source, text=True, check=True)
+        assert nvrtc.Nvrtc(str(tmp_path / "libnvrtc.so.99")).version == (99, 0)
 
     def test_the_installed_one_makes_code(self) -> None:
         for compiler in nvrtc.compilers():

@@ -109,12 +109,12 @@ def test_what_is_not_recorded(fake: px.Device, what: str) -> None:
         del params, outputs
         if what == "read":
             env.read_int(inputs[0])
-        for _ in range(17 if what == "many kernels" else 0):
+        for _ in range(33 if what == "many kernels" else 0):
             env.enqueue(_KERNEL, (8,), None, inputs[0])
         for _ in range(23 if what == "many arrays" else 0):
             env.scratch(1, "int64")
         if what == "much memory":
-            env.scratch(2**20, "float64")
+            env.scratch(2**24, "float64")
 
     assert _recorded(launch, [x], [x]) is None
 

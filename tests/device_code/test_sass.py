@@ -40,8 +40,9 @@ _PACKED = {
 }
 #: Sums and products that nobody wrote as one, in the order of float32 and float64.
 _UNFUSED = ("add", "where", "sum", "cumulative_sum", "sort")
-#: A few values once per tile of 4,096 elements: the assembler likes more groups at once better.
-_MAY_SPILL = {"scan_tiles"}
+#: A few values once per tile of 4,096 elements, or once per long row: the assembler likes more
+#: groups at once better.
+_MAY_SPILL = {"scan_tiles", "reduce_blocks"}
 
 
 @pytest.mark.parametrize("number", some_of(range(len(CAPABILITIES)), [CAPABILITIES.index((9, 0))]))

@@ -1,7 +1,7 @@
 """CuPy's modules for cuBLAS and cuSOLVER without either: on the memory and streams of `FakeCuda`.
 
 Names and parameters are those of CuPy 14.2 for CUDA 12. What cuBLAS 12.9 and cuSOLVER 12.9 do not
-promise is refused: leading dimensions, memory that is not there, another context, TF32. As CuPy does,
+promise is refused: leading dimensions, memory that is not there, another context, TF32. As in CuPy,
 each call works on the stream that is current for CuPy, whatever the handle had before.
 """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -36,7 +37,8 @@ def steps(device: str, folder: Path, *, quick: bool) -> Iterator[Step]:
     phalanx = (sys.executable, "-m", "phalanx")
     short = ("--quick",) if quick else ()
     yield Step("why", "the device is usable", (*phalanx, "why", device))
-    suite = ("pytest", "phalanx.conformance", "hypothesis", "jinja2", "ml_dtypes", "mpmath")
+    workers = str(max(1, min(16, (os.cpu_count() or 1) - 1)))  # what they compile takes most time
+    suite = ("pytest", "phalanx.conformance", "hypothesis", "jinja2", "ml_dtypes", "mpmath", "xdist")
     for name in dict.fromkeys((device, *_same_card(device))):
         out = str(folder / f"conformance-{name.replace(':', '-')}.json")
         yield Step(
@@ -49,6 +51,8 @@ def steps(device: str, folder: Path, *, quick: bool) -> Iterator[Step]:
                 name,
                 "--level",
                 "bitwise",
+                "--workers",
+                workers,
                 "--json",
                 out,
                 *short,
