@@ -38,7 +38,15 @@ def steps(device: str, folder: Path, *, quick: bool) -> Iterator[Step]:
     short = ("--quick",) if quick else ()
     yield Step("why", "the device is usable", (*phalanx, "why", device))
     workers = str(max(1, min(16, (os.cpu_count() or 1) - 1)))  # what they compile takes most time
-    suite = ("pytest", "phalanx.conformance", "hypothesis", "jinja2", "ml_dtypes", "mpmath", "xdist")
+    suite = (
+        "pytest",
+        "phalanx.conformance",
+        "hypothesis",
+        "jinja2",
+        "ml_dtypes",
+        "mpmath",
+        "xdist",
+    )
     for name in dict.fromkeys((device, *_same_card(device))):
         out = str(folder / f"conformance-{name.replace(':', '-')}.json")
         yield Step(
