@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -153,8 +154,13 @@ def _window(flat: HostArray, shape: tuple[int, ...], steps: Steps) -> HostArray:
     return np.ndarray(shape, flat.dtype, flat.view(np.uint8), steps.first * size, strides)
 
 
+@lru_cache(maxsize=1024)
+def _steps(layout: str, shape: tuple[int, ...]) -> Steps:
+    return LAYOUTS[layout](shape)
+
+
 def _poisoned(shape: tuple[int, ...], dtype: str, layout: str) -> tuple[HostArray, Steps]:
-    steps = LAYOUTS[layout](shape)
+    steps = _steps(layout, shape)
     count = steps.first + steps.count + _GUARD
     if dtype == "bool":
         return np.arange(count) % 3 == 0, steps
