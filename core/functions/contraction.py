@@ -7,7 +7,7 @@ import math
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from phalanx._warm import Array, cast, seen_as, view
+from phalanx._warm import Array, cast, product_seen_as, seen_as, view
 from phalanx.arrays.checks import need_one_device
 from phalanx.arrays.data_types import as_dtype, astype, int64, result_type
 from phalanx.arrays.data_types import bool as bool_
@@ -57,6 +57,10 @@ def einsum(*operands: Any, optimize: Any = False, dtype: Any = None) -> Array:
         >>> print(px.einsum("ij,j->i", a, b), px.einsum("ii", a))
         [210 430] 5
     """
+    if dtype is None and type(optimize) is bool and type(operands[0] if operands else 0) is str:
+        plain = _plain(*operands)
+        if plain is not None:
+            return plain
     names, arrays = parsed(operands)
     need_one_device("einsum", *arrays)
     kind = as_dtype(dtype) or result_type(*arrays)
@@ -77,16 +81,78 @@ def einsum(*operands: Any, optimize: Any = False, dtype: Any = None) -> Array:
     return cast(result, bool_) if logical else result
 
 
-def _single(array: Array, names: str) -> _Term:
+def _plain(names: str, *arrays: Any) -> Array | None:
+    """What one operand, or two of one dtype that are a product of matrices, give; else None."""
+    if len(arrays) == 2:
+        a, b = arrays
+        if type(a) is not Array or type(b) is not Array:
+            return None
+        product = _alone(names, (a.shape, b.shape))
+        if product is None or not product.matrices or product.axes is None:
+            return None
+        left, right = product.left.axes, product.right.axes
+        if left is None or right is None:
+            return None
+        made: Array | None = product_seen_as(a, left, b, right, product.axes)
+        return made
+    if len(arrays) != 1 or type(arrays[0]) is not Array or arrays[0].dtype is bool_:
+        return None
+    return _one(arrays[0], _order_of_one(names, arrays[0].shape))
+
+
+class _Order(NamedTuple):
+    """What becomes of one operand: axes for each name, or None; sums over axes; an order.
+
+    Axes of one name run together in a view of the given shape.
+    """
+
+    together: tuple[tuple[int, ...], ...] | None
+    shape: tuple[int, ...]
+    gone: tuple[int, ...]
+    order: tuple[int, ...] | None
+
+
+@lru_cache(maxsize=256)
+def _order_of_one(names: str, shape: tuple[int, ...]) -> _Order:
+    told = read(names.replace(" ", ""), (shape,))
+    (term,), (kept,) = told.inputs, told.kept
+    gone = tuple(i for i, n in enumerate(kept) if n not in told.output)
+    left = [n for n in kept if n in told.output]
+    order = tuple(left.index(n) for n in told.output)
+    together = tuple(
+        tuple(i for i, n in enumerate(term) if n == name and shape[i] != 1) for name in kept
+    )
+    return _Order(
+        together if len(kept) < len(term) else None,
+        without_repeats(shape, term),
+        gone,
+        order if order != tuple(range(len(left))) else None,
+    )
+
+
+def _one(array: Array, told: _Order) -> Array:
+    array = _together(array, told)
+    if told.gone:
+        array = sum(array, axis=told.gone, dtype=array.dtype)
+    return array if told.order is None else permute_dims(array, told.order)
+
+
+def _together(array: Array, told: _Order) -> Array:
     """An operand in which no name stands twice: diagonals are views."""
+    if told.together is None:
+        return array
+    strides = array.strides
+    return view(
+        array, told.shape, tuple([builtins.sum(strides[i] for i in t) for t in told.together])
+    )
+
+
+def _single(array: Array, names: str) -> _Term:
+    """An operand in which no name stands twice."""
     kept = "".join(dict.fromkeys(names))
     if len(kept) == len(names):
         return _Term(array, names)
-    strides = []
-    for name in kept:
-        places = [i for i, n in enumerate(names) if n == name and array.shape[i] != 1]
-        strides.append(builtins.sum(array.strides[i] for i in places))
-    return _Term(view(array, without_repeats(array.shape, names), tuple(strides)), kept)
+    return _Term(_together(array, _order_of_one(f"{names}->{kept}", array.shape)), kept)
 
 
 def _contracted(terms: list[_Term], told: Told, plan: Plan) -> Array:
@@ -178,7 +244,7 @@ def _factor(array: Array, side: _Side) -> Array:
 @lru_cache(maxsize=256)
 def _alone(names: str, shapes: tuple[tuple[int, ...], ...]) -> _Product | None:
     """The product that two operands are, with the result's order; None if there is more to do."""
-    told = read(names, shapes)
+    told = read(names.replace(" ", ""), shapes)
     a, b = told.inputs
     if told.kept != told.inputs:
         return None

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from phalanx._warm import Array, matrix_product, view
+from phalanx._warm import Array, matrix_product, slid_product
 from phalanx.arrays.checks import as_operand, need_array, need_one_device
 from phalanx.arrays.data_types import astype, int64, result_type
 from phalanx.arrays.data_types import bool as bool_
 from phalanx.namespace.conversion import asarray
-from phalanx.namespace.creation import zeros
 from phalanx.namespace.elementwise import conj, multiply
-from phalanx.namespace.linear import matmul, tensordot
+from phalanx.namespace.linear import tensordot
 from phalanx.namespace.manipulation import flip, reshape
 
 Operand = Array | bool | int | float | complex
@@ -42,10 +41,9 @@ def dot(a: Operand, b: Operand) -> Array:
         >>> print(px.dot(px.asarray([[1, 2], [3, 4]]), px.asarray([1, 10])))
         [21 43]
     """
-    if isinstance(a, Array) and isinstance(b, Array) and max(a.ndim, b.ndim) < 3:
-        plain = matrix_product(a, b)
-        if plain is not None:
-            return plain
+    plain: Array | None = matrix_product(a, b, most=2)
+    if plain is not None:
+        return plain
     x, y = _operands(a, b, "dot")
     return x.dot(y) if x.ndim and y.ndim else multiply(x, y)
 
@@ -65,10 +63,9 @@ def inner(a: Operand, b: Operand) -> Array:
         [[21  2]
          [43  4]]
     """
-    if isinstance(a, Array) and isinstance(b, Array) and a.ndim == b.ndim == 1:
-        plain = matrix_product(a, b)
-        if plain is not None:
-            return plain
+    plain: Array | None = matrix_product(a, b, most=1)
+    if plain is not None:
+        return plain
     x, y = _operands(a, b, "inner")
     if x.ndim == 0 or y.ndim == 0:
         return multiply(x, y)
@@ -138,10 +135,14 @@ def convolve(a: Array, v: Array, mode: str = "full") -> Array:
         >>> print(px.convolve(px.asarray([1, 2, 3]), px.asarray([0, 1, 2])))
         [0 1 4 7 6]
     """
+    made: Array | None = _slid(a, flip(v), mode) if isinstance(v, Array) else None
+    if made is not None:
+        return made
     a, v = _vectors(a, v, mode, "convolve")
     if v.size > a.size:
         a, v = v, a
-    return _slid(a, flip(v), mode)
+    found: Array = _slid(a, flip(v), mode)
+    return found
 
 
 def correlate(a: Array, v: Array, mode: str = "valid") -> Array:
@@ -153,17 +154,32 @@ def correlate(a: Array, v: Array, mode: str = "valid") -> Array:
         >>> print(px.correlate(px.asarray([1, 2, 3]), px.asarray([0, 1, 2]), mode="full"))
         [2 5 8 3 0]
     """
-    a, v = _vectors(a, v, mode, "correlate")
-    v = conj(v) if v.dtype.kind == "c" else v
-    if v.size > a.size:
-        return flip(_slid(v, a, mode))
-    return _slid(a, v, mode)
+    made: Array | None = None
+    if isinstance(v, Array) and v.dtype.kind != "c":
+        made = _slid(a, v, mode)
+    if made is None:
+        a, v = _vectors(a, v, mode, "correlate")
+        v = conj(v) if v.dtype.kind == "c" else v
+        made = _slid(a, v, mode) if v.size <= a.size else flip(_slid(v, a, mode))
+    return made
+
+
+def _slid(a: Any, v: Any, mode: str) -> Any:
+    """The sums of products of a window that slides over ``a``, the longer vector.
+
+    None if they are not vectors with elements of one dtype, which is not bool.
+    """
+    if mode not in _MODES or not isinstance(v, Array):
+        return None
+    if mode == "valid":
+        return slid_product(a, v, 0, 0)
+    m = v.size
+    before, after = (m - 1, m - 1) if mode == "full" else (m // 2, (m - 1) // 2)
+    return slid_product(a, v, before, after)
 
 
 def _vectors(a: Array, v: Array, mode: str, op: str) -> tuple[Array, Array]:
     """Two vectors of one dtype; a 0-d array is one of extent 1."""
-    if mode in _MODES and _fit(a, v):
-        return a, v
     need_array(a, op)
     need_array(v, op)
     need_one_device(op, a, v)
@@ -175,24 +191,3 @@ def _vectors(a: Array, v: Array, mode: str, op: str) -> tuple[Array, Array]:
     dtype = result_type(a, v)
     dtype = int64 if dtype is bool_ else dtype
     return astype(a, dtype, copy=False), astype(v, dtype, copy=False)
-
-
-def _fit(a: Any, v: Any) -> bool:
-    """Whether these are two vectors with elements, of one dtype on one device."""
-    if not isinstance(a, Array) or not isinstance(v, Array):
-        return False
-    if a.dtype is not v.dtype or a.device is not v.device or a.dtype is bool_:
-        return False
-    return a.ndim == 1 == v.ndim and a.size > 0 and v.size > 0
-
-
-def _slid(a: Array, v: Array, mode: str) -> Array:
-    """The sums of products of a window that slides over ``a``, the longer one."""
-    n, m = a.size, v.size
-    before, after = {"valid": (0, 0), "same": (m // 2, (m - 1) // 2), "full": (m - 1, m - 1)}[mode]
-    if before + after:
-        padded = zeros((before + n + after,), dtype=a.dtype, device=a.device)
-        padded[before : before + n] = a
-        a = padded
-    windows = view(a, (a.size - m + 1, m), (a.strides[0], a.strides[0]))
-    return matmul(windows, v)

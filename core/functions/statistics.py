@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from phalanx._warm import Array, DType, default_float, normal_axis, view
+from phalanx._warm import Array, DType, default_float, normal_axis, running_few, view
 from phalanx._warm import copy as copy_array
 from phalanx.arrays.checks import need_array, need_int, need_one_device
 from phalanx.arrays.data_types import as_dtype, astype, result_type
@@ -265,6 +265,9 @@ def _running(x: Array, axis: int | None, function: Any, op: str) -> Array:
     if x.dtype.kind not in "iuf":
         raise TypeError(f"{op} is not defined for {x.dtype}: it has no order")
     axis = running_axis(x, axis, op)
+    few: Array | None = running_few(x, axis, op == "cumulative_max")
+    if few is not None:
+        return few
     result: Array = copy_array(x)
     reach = 1
     while reach < x.shape[axis]:

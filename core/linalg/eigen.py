@@ -15,7 +15,7 @@ from phalanx.namespace.taking import take_along_axis
 from phalanx.optable.factors import SWEEPS_A_ROW
 
 from .norms import vector_norm
-from .operands import factor, factored, real_dtype, stacked
+from .operands import every, factor, factored, real_dtype, some, stacked
 from .results import EighResult, EigResult
 from .rotations import turned_real
 
@@ -107,19 +107,17 @@ def _over_largest(a: Array, x: Array, op: str) -> tuple[Array, Array]:
     if not a.size:
         return a, a
     parts = (a.real, a.imag) if a.dtype.kind == "c" else (a,)
-    sizes = [reductions.max(elementwise.abs(part), axis=(-2, -1)) for part in parts]
+    sizes = [reductions.max(elementwise.abs(p), axis=(-2, -1), keepdims=True) for p in parts]
     largest = sizes[0] if len(sizes) == 1 else elementwise.maximum(*sizes)
-    if not bool(reductions.all(elementwise.isfinite(largest))):
+    if not every(elementwise.isfinite(largest)):
         raise ValueError(f"{op} of shape {x.shape}: elements are NaN or infinite")
-    largest = expand_dims(_not_zero(largest), axis=-1)
-    return a / cast(expand_dims(largest, axis=-1), a.dtype), largest
+    largest = _not_zero(largest)
+    return a / cast(largest, a.dtype), largest[..., 0]
 
 
 def _converged(sweeps: Array, x: Array, op: str) -> None:
     """Wait, and refuse results whose number of sweeps (b, 1) says that they are none."""
-    if bool(
-        reductions.any(elementwise.real(sweeps) < 0 if sweeps.dtype.kind == "c" else sweeps < 0)
-    ):
+    if some(elementwise.real(sweeps) < 0 if sweeps.dtype.kind == "c" else sweeps < 0):
         most = SWEEPS_A_ROW * max(10, x.shape[-1])
         raise ValueError(f"{op} of shape {x.shape} did not converge in {most} sweeps")
 

@@ -9,7 +9,7 @@ from phalanx.namespace.creation import arange, zeros
 from phalanx.namespace.diagonals import diagonal, eye, triu
 from phalanx.namespace.manipulation import broadcast_to, concat, expand_dims, reshape
 
-from .operands import as_places, factor, factored, real_dtype, stacked
+from .operands import as_places, factor, factored, real_dtype, some, stacked
 from .results import LUResult, SlogdetResult
 from .triangles import (
     BLOCK,
@@ -64,7 +64,7 @@ def _factored(x: Array) -> tuple[Array, Array]:
 
 def _need_regular(op: str, x: Array, factors: Array) -> None:
     """Refuse a zero on the diagonal; waits."""
-    if factors.size and bool(reductions.any(diagonal(factors) == 0)):
+    if factors.size and some(diagonal(factors) == 0):
         raise ValueError(f"{op} of shape {x.shape}: Singular matrix")
 
 

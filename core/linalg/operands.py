@@ -7,6 +7,7 @@ import math
 from phalanx._warm import Array, DType, cast, empty, launch, rows_at
 from phalanx.arrays.checks import need_array
 from phalanx.arrays.data_types import int64
+from phalanx.namespace import reductions
 from phalanx.namespace.elementwise import conj
 from phalanx.namespace.manipulation import expand_dims, reshape
 
@@ -67,6 +68,16 @@ def factor(op: str, x: Array, rows: int, columns: int) -> Array:
     if out.size:
         launch(op, (x,), (out,))
     return out
+
+
+def some(condition: Array) -> bool:
+    """Tell whether an element is true; waits."""
+    return bool(condition if condition.size == 1 else reductions.any(condition))
+
+
+def every(condition: Array) -> bool:
+    """Tell whether all elements are true; waits."""
+    return bool(condition if condition.size == 1 else reductions.all(condition))
 
 
 def columns_at(x: Array, order: Array) -> Array:

@@ -60,14 +60,15 @@ def matrix_power(x: Array, n: int, /) -> Array:
         raise ValueError(f"matrix_power takes square matrices, got shape {x.shape}")
     if need_int(n, "matrix_power: n") < 0:
         return matrix_power(inv(x), -n)
-    result = broadcast_to(eye(x.shape[-1], dtype=x.dtype, device=x.device), x.shape)
-    while n:
+    if n == 0:
+        return +broadcast_to(eye(x.shape[-1], dtype=x.dtype, device=x.device), x.shape)
+    result = None
+    while n > 1:
         if n & 1:
-            result = matmul(result, x)
+            result = x if result is None else matmul(result, x)
+        x = matmul(x, x)
         n >>= 1
-        if n:
-            x = matmul(x, x)
-    return +result
+    return +x if result is None else matmul(result, x)
 
 
 def outer(x1: Array, x2: Array, /) -> Array:

@@ -7,7 +7,7 @@ from phalanx.namespace import elementwise, reductions
 from phalanx.namespace.taking import take_along_axis
 from phalanx.optable.factors import SWEEPS
 
-from .operands import conjugate, factor
+from .operands import conjugate, every, factor, some
 
 
 def orthogonal_columns(a: Array, x: Array, op: str) -> tuple[Array, Array]:
@@ -22,14 +22,14 @@ def orthogonal_columns(a: Array, x: Array, op: str) -> tuple[Array, Array]:
     made = factor("jacobi", a.mT.mT, m + n + 1, n)
     need_finite(made, x, op)
     sweeps = made[:, m + n, :1]
-    if bool(reductions.any(elementwise.real(sweeps) < 0 if a.dtype.kind == "c" else sweeps < 0)):
+    if some(elementwise.real(sweeps) < 0 if a.dtype.kind == "c" else sweeps < 0):
         raise ValueError(f"{op} of shape {x.shape} did not converge in {SWEEPS} sweeps")
     return made[:, :m], made[:, m : m + n]
 
 
 def need_finite(a: Array, x: Array, op: str) -> None:
     """Wait, and refuse ``x``, which the caller was given, if elements of ``a`` are not finite."""
-    if not bool(reductions.all(elementwise.isfinite(a))):
+    if not every(elementwise.isfinite(a)):
         raise ValueError(f"{op} of shape {x.shape}: elements are NaN, infinite, or their sum is")
 
 

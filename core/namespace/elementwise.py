@@ -11,6 +11,7 @@ from phalanx._warm import (
     DType,
     UnaryFunction,
     cast,
+    chosen,
     no_common_dtype,
     promote_types,
     ternary,
@@ -205,17 +206,12 @@ def where(condition: Array, x1: Array | Number, x2: Array | Number, /) -> Array:
         >>> print(px.where(x >= 0, px.sqrt(x), 0))
         [0. 2. 3.]
     """
+    plain: Array | None = chosen(condition, x1, x2)
+    if plain is not None:
+        return plain
     if not isinstance(condition, Array) or condition.dtype.kind != "b":
         got = condition.dtype if isinstance(condition, Array) else type(condition).__name__
         raise TypeError(f"where takes a boolean condition, got {got}; write where(x != 0, ...)")
-    if (
-        isinstance(x1, Array)
-        and isinstance(x2, Array)
-        and x1.dtype is x2.dtype
-        and x1.device is x2.device is condition.device
-    ):
-        same: Array = ternary("where", condition, x1, x2, x1.dtype, condition.device)
-        return same
     x1, x2 = as_operand(x1), as_operand(x2)
     key = _common(x1, x2, condition)
     first = cast(x1, key) if isinstance(x1, Array) else x1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from phalanx._warm import (
@@ -78,6 +79,9 @@ def matmul(x1: Array, x2: Array, /) -> Array:
 
 
 def _product(a: Array, b: Array) -> Array:
+    plain: Array | None = matrix_product(a, b)
+    if plain is not None:
+        return plain
     batch = broadcast_shapes(a.shape[:-2], b.shape[:-2])
     result = empty((*batch, a.shape[-2], b.shape[-1]), a.dtype, a.device)
     if result.size == 0:
@@ -116,8 +120,8 @@ def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
         >>> complex(px.vecdot(px.asarray([1j, 2]), px.asarray([1j, 1])))  # the first is conjugated
         (3+0j)
     """
-    if axis == -1 and _is_real_vector(x1) and _is_real_vector(x2):
-        plain = matrix_product(x1, x2)
+    if axis == -1 and isinstance(x1, Array) and x1.dtype.kind != "c":
+        plain = matrix_product(x1, x2, most=1)
         if plain is not None:
             return plain
     from .elementwise import conj
@@ -150,10 +154,6 @@ def _of_rows(a: Array, b: Array) -> Array:
     return seen_as(_product(row, column), tuple(lead), axes)
 
 
-def _is_real_vector(x: Array) -> bool:
-    return isinstance(x, Array) and x.ndim == 1 and x.dtype.kind != "c"
-
-
 def tensordot(
     x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2
 ) -> Array:
@@ -177,30 +177,49 @@ def tensordot(
                 f"tensordot: axes is a number from 0 to {min(x1.ndim, x2.ndim)} for shapes "
                 f"{x1.shape} and {x2.shape}, got {axes}"
             )
-        left, right = list(range(x1.ndim - axes, x1.ndim)), list(range(axes))
+        left, right = tuple(range(x1.ndim - axes, x1.ndim)), tuple(range(axes))
     else:
         if isinstance(axes, str) or any(isinstance(a, str | int) for a in axes):
             raise TypeError(
                 "tensordot: axes is a number or two sequences of axes, such as ((1,), (0,)), "
                 f"got {axes!r}"
             )
-        left = [normal_axis(a, x1, "tensordot") for a in axes[0]]
-        right = [normal_axis(a, x2, "tensordot") for a in axes[1]]
-        if len(set(left)) != len(left) or len(set(right)) != len(right):
-            raise ValueError(f"tensordot: axes {axes} name an axis twice")
-    if [x1.shape[a] for a in left] != [x2.shape[a] for a in right]:
+        left = tuple([normal_axis(a, x1, "tensordot") for a in axes[0]])
+        right = tuple([normal_axis(a, x2, "tensordot") for a in axes[1]])
+    first, second, shape = _turned(x1.shape, x2.shape, left, right)
+    made: Array = _product(*(_as_matrix(x, *told) for x, told in ((x1, first), (x2, second))))
+    return made if made.shape == shape else reshape(made, shape)
+
+
+#: The order of an operand's axes, if it is another, and its shape as a matrix.
+_Matrix = tuple[tuple[int, ...] | None, tuple[int, int]]
+
+
+@lru_cache(maxsize=256)
+def _turned(
+    shape1: tuple[int, ...], shape2: tuple[int, ...], left: tuple[int, ...], right: tuple[int, ...]
+) -> tuple[_Matrix, _Matrix, tuple[int, ...]]:
+    """How operands become matrices whose product is over those axes, and the result's shape."""
+    if len(set(left)) != len(left) or len(set(right)) != len(right):
+        raise ValueError(f"tensordot: axes {(left, right)} name an axis twice")
+    if [shape1[a] for a in left] != [shape2[a] for a in right]:
         raise ValueError(
-            f"tensordot: the extents of axes {left} of shape {x1.shape} and of axes {right} of "
-            f"shape {x2.shape} differ"
+            f"tensordot: the extents of axes {list(left)} of shape {shape1} and of axes "
+            f"{list(right)} of shape {shape2} differ"
         )
-    free1 = [a for a in range(x1.ndim) if a not in left]
-    free2 = [a for a in range(x2.ndim) if a not in right]
-    inner = math.prod(x1.shape[a] for a in left)
-    rows, cols = [x1.shape[a] for a in free1], [x2.shape[a] for a in free2]
-    matrix1 = _as_matrix(x1, (*free1, *left), math.prod(rows), inner)
-    matrix2 = _as_matrix(x2, (*right, *free2), inner, math.prod(cols))
-    return reshape(_product(matrix1, matrix2), (*rows, *cols))
+    free1 = [a for a in range(len(shape1)) if a not in left]
+    free2 = [a for a in range(len(shape2)) if a not in right]
+    rows, cols = tuple(shape1[a] for a in free1), tuple(shape2[a] for a in free2)
+    inner = math.prod(shape1[a] for a in left)
+    order1, order2 = (*free1, *left), (*right, *free2)
+    return (
+        (None if order1 == tuple(range(len(order1))) else order1, (math.prod(rows), inner)),
+        (None if order2 == tuple(range(len(order2))) else order2, (inner, math.prod(cols))),
+        (*rows, *cols),
+    )
 
 
-def _as_matrix(x: Array, order: tuple[int, ...], rows: int, cols: int) -> Array:
-    return reshape(permute_dims(x, order), (rows, cols))
+def _as_matrix(x: Array, order: tuple[int, ...] | None, shape: tuple[int, int]) -> Array:
+    if order is not None:
+        x = permute_dims(x, order)
+    return x if x.shape == shape else reshape(x, shape)

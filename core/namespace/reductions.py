@@ -230,6 +230,9 @@ def _need_order(x: Array, op: str, otherwise: str) -> None:
 
 
 def _extreme(x: Array, axis: Axis, keepdims: _bool, op: str) -> Array:
+    if type(x) is Array and x.size and x.dtype.kind in "iuf" and not isinstance(axis, Array):
+        found: Array = reduce(op, x, axis, keepdims, x.dtype)
+        return found
     need_array(x, op)
     if isinstance(axis, Array):
         raise TypeError(

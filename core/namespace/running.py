@@ -39,6 +39,8 @@ def _cumulative(
 ) -> Array:
     need_array(x, op)
     axis = running_axis(x, axis, op)
+    if dtype is None and not include_initial and x.dtype.kind in "fc":
+        return along_axis(op, x, axis, x.dtype)
     target = as_dtype(dtype) or {"i": int64, "u": uint64, "b": int64}.get(x.dtype.kind, x.dtype)
     x = astype(x, target, copy=False)
     if not include_initial:

@@ -30,6 +30,32 @@ def ternary(str name not None, first, second, third, DType key not None, Device 
     return run_elementwise(device, e, name, 3, operands, &launch, out)
 
 
+def chosen(condition, first, second):
+    """`ternary` of ``where`` for values of one dtype, of which one may be a Python number of its kind.
+
+    None if the operands are anything else.
+    """
+    cdef Array mask
+    cdef Array x
+    if type(condition) is not Array:
+        return None
+    mask = <Array>condition
+    if type(first) is Array:
+        x = <Array>first
+        if type(second) is Array:
+            if (<Array>second).dtype is not x.dtype or (<Array>second).device is not x.device:
+                return None
+        elif not is_kept(second, x.dtype):
+            return None
+    elif type(second) is Array and is_kept(first, (<Array>second).dtype):
+        x = <Array>second
+    else:
+        return None
+    if mask.dtype.code != BOOL or mask.device is not x.device:
+        return None
+    return ternary("where", mask, first, second, x.dtype, x.device)
+
+
 def launch_elementwise(str op not None, tuple inputs not None, Array out not None):
     """Run an elementwise op by name on arrays of the exact dtypes, broadcast into ``out``."""
     cdef void *operands[3]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import phalanx as px
 import pytest
-from array_kit import generator
+from array_kit import LAYOUTS, assert_same, generator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from phalanx.conformance.reference.values import HostArray
@@ -122,3 +122,45 @@ def test_refused_arguments(device: px.Device) -> None:
         px.einsum("ij,ij", m, m, optimize=[(0, 5)])
     with pytest.raises(ValueError, match="numbers of axes are from 0 to 51, got 99"):
         px.einsum(m, [0, 99])
+
+
+@pytest.mark.parametrize("names", ["ij->ji", "ii->i", "iji->ji", "...ij->...ji"])
+def test_one_operand_is_seen(names: str, device: px.Device) -> None:
+    """What only turns or picks axes is a view, as NumPy's is."""
+    shape = {"ij->ji": (3, 4), "ii->i": (4, 4), "iji->ji": (3, 4, 3), "...ij->...ji": (2, 3, 4)}
+    host = np.arange(float(np.prod(shape[names]))).reshape(shape[names])
+    x = px.asarray(host, device=device)
+    seen = px.einsum(names, x)
+    assert_same(seen, np.einsum(names, host))
+    x[...] = -x
+    assert_same(seen, -np.einsum(names, host))
+
+
+def test_one_operand_of_extent_1_in_a_diagonal(device: px.Device) -> None:
+    host = np.arange(3.0)[:, None]
+    assert_same(px.einsum("ii->i", px.asarray(host, device=device)), host[:, 0])
+
+
+@pytest.mark.parametrize("names", ["ij,jk->ki", "bij,bjk->kbi", "ij,kj->ik", "i,i->", "ij,j->i"])
+def test_layouts_of_a_product(names: str, device: px.Device) -> None:
+    """Products that come in another order, of operands of any strides, to the bit of matmul."""
+    host = [np.round(4 * x) for x in _operands(names, generator(names), "float64")]
+    for label, layout in LAYOUTS.items():
+        got = px.einsum(names, *(layout(x, device) for x in host))
+        assert_same(got, np.einsum(names, *host), f"{names} {label}")
+        assert_same(+got, np.einsum(names, *host), f"a copy, {names} {label}")
+
+
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+def test_windows_that_slide(mode: str, device: px.Device) -> None:
+    """Vectors of any stride and of both orders of length, to the bit where sums are whole."""
+    host = generator("slid").integers(-9, 9, 40).astype(np.float64)
+    for n, m in ((9, 4), (4, 9), (5, 5), (1, 1), (7, 1), (1, 7)):
+        a, v = host[3 : 3 + 2 * n : 2], host[20 : 20 + m][::-1]
+        x, y = px.asarray(host, device=device), px.asarray(host, device=device)
+        got = x[3 : 3 + 2 * n : 2], y[20 : 20 + m][::-1]
+        assert_same(px.convolve(*got, mode=mode), np.convolve(a, v, mode), f"{n} {m}")
+        assert_same(px.correlate(*got, mode=mode), np.correlate(a, v, mode), f"{n} {m}")
+        turned = [g * (1 + 2j) for g in got]
+        want = np.correlate(a * (1 + 2j), v * (1 + 2j), mode)
+        assert_same(px.correlate(*turned, mode=mode), want, f"complex {n} {m}")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import phalanx as px
 import pytest
-from array_kit import LAYOUTS, generator
+from array_kit import LAYOUTS, assert_same, generator
 from phalanx import linalg
 from phalanx.conformance.reference.values import HostArray
 
@@ -299,3 +299,15 @@ def test_own_ops_need_no_fallback(fake: px.Device) -> None:
         assert linalg.eigvals(px.eye(2)).tolist() == [1.0, 1.0]
         assert linalg.matrix_power(px.eye(2) * 2, 3).tolist() == [[8.0, 0.0], [0.0, 8.0]]
         assert linalg.outer(px.ones(2), px.ones(2)).shape == (2, 2)
+
+
+def test_powers_of_matrices_that_are_not_finite(device: px.Device) -> None:
+    """No product with ones and zeros comes first, which would make NaN of infinities."""
+    h = np.array([[np.inf, -0.0], [0.0, 2.0]])
+    x = px.asarray(h, device=device)
+    assert_same(linalg.matrix_power(x, 1), h)
+    assert_same(linalg.matrix_power(x, 2), px.asnumpy(x @ x))
+    made = linalg.matrix_power(x, 1)
+    made[0, 0] = 1.0
+    assert float(x[0, 0]) == np.inf
+    assert_same(linalg.matrix_power(x, 0), np.eye(2))

@@ -336,3 +336,39 @@ def test_devices_do_not_mix(drivers: object) -> None:
             match=rf'{function.__name__} of arrays on fake:0 and fake:1.*to_device\("fake:0"\)',
         ):
             function(a, b)
+
+
+@pytest.mark.parametrize("name", ["float32", "int16", "complex128"])
+def test_products_of_vectors_are_those_of_matrices(name: str, device: px.Device) -> None:
+    """A vector is a row or a column, whatever its stride; dot, inner and vecdot are the product."""
+    rng = generator("vectors", name)
+    x = rng.integers(-9, 9, (7, 24)).astype(name)
+    if name.startswith("complex"):
+        x = x + 1j * rng.integers(-9, 9, x.shape)
+    for label, layout in LAYOUTS.items():
+        a = layout(x, device)
+        for k in (slice(None), slice(1, None, 3), slice(None, None, -2)):
+            row, want = a[2, k], x[2, k]
+            assert_same(a[:, k] @ row, x[:, k] @ want, label)
+            assert_same(row @ a[:, k].mT, want @ x[:, k].T, label)
+            assert_same(px.dot(row, row), np.dot(want, want), label)
+            assert_same(px.inner(row, row), np.inner(want, want), label)
+            assert_same(px.vecdot(row, row), np.vdot(want, want), label)
+
+
+def test_dot_of_stacks_is_numpys(device: px.Device) -> None:
+    """Of three axes dot is no matmul: all pairs of rows and columns."""
+    a, b = np.arange(24.0).reshape(2, 3, 4), np.arange(40.0).reshape(2, 4, 5)
+    assert_same(px.dot(px.asarray(a, device=device), px.asarray(b, device=device)), np.dot(a, b))
+    assert_same(px.inner(px.asarray(a), px.asarray(a)), np.inner(a, a))
+
+
+def test_tensordot_over_axes_in_another_order(device: px.Device) -> None:
+    a, b = np.arange(24.0).reshape(2, 3, 4), np.arange(24.0).reshape(4, 2, 3)
+    for axes in (((0, 1), (1, 2)), ((2, 0), (0, 1)), ((-1,), (0,)), ((), ())):
+        got = px.tensordot(px.asarray(a, device=device), px.asarray(b, device=device), axes=axes)
+        assert_same(got, np.tensordot(a, b, axes), str(axes))
+    with pytest.raises(ValueError, match="name an axis twice"):
+        px.tensordot(px.asarray(a), px.asarray(b), axes=((0, 0), (1, 1)))
+    with pytest.raises(ValueError, match=r"axes \[0\] of shape \(2, 3, 4\) .* differ"):
+        px.tensordot(px.asarray(a), px.asarray(b), axes=((0,), (0,)))
