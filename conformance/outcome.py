@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
@@ -78,8 +78,10 @@ class Outcome:
         return self.verdict in (Verdict.FAILED, Verdict.CRASHED, Verdict.EXPECTED)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON."""
-        return asdict(self)
+        """Return plain data for JSON, which shares ``notes`` with the outcome."""
+        data = {name: getattr(self, name) for name in _FIELDS}
+        data["mistakes"] = [asdict(m) for m in self.mistakes]
+        return data
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Outcome:
@@ -94,3 +96,6 @@ class Outcome:
         values["mistakes"] = tuple(Mistake(**m) for m in values["mistakes"])
         values["fallbacks"] = tuple(tuple(f) for f in values["fallbacks"])
         return cls(**values)
+
+
+_FIELDS = tuple(f.name for f in fields(Outcome))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from enum import IntEnum
+from functools import cache
 from typing import Any
 
 GROUPS = ("runtime", "ops", "programs", "interop", "determinism", "semantics", "bitwise")
@@ -29,6 +30,7 @@ class Level(IntEnum):
         return self.name.lower().replace("_", "-")
 
     @classmethod
+    @cache
     def named(cls, name: str) -> Level:
         """Return the level of a name.
 
