@@ -204,8 +204,31 @@ static void NAME(householder)(const factor_job *job, const char *in, char *out, 
     NAME(move)((T *)out, job->y[0], job->y[1], a, n, 1, m + n, n);
 }
 
+/* x^H x of a column. */
+static F NAME(square)(const T *restrict x, int64_t m) {
+    F s[FACTOR_LANES] = {0};
+    int64_t r = 0;
+    for (; r + FACTOR_LANES <= m; r += FACTOR_LANES)
+        for (int l = 0; l < FACTOR_LANES; l++) s[l] = STEP(plus_square)(s[l], x[r + l]);
+    for (int l = 0; r + l < m; l++) s[l] = STEP(plus_square)(s[l], x[r + l]);
+    return NAME(real_tree)(s);
+}
+
+/* x^H y of two columns. */
+static T NAME(inner)(const T *restrict x, const T *restrict y, int64_t m) {
+    T g[FACTOR_LANES];
+    for (int l = 0; l < FACTOR_LANES; l++) g[l] = ZERO;
+    int64_t r = 0;
+    for (; r + FACTOR_LANES <= m; r += FACTOR_LANES)
+        for (int l = 0; l < FACTOR_LANES; l++) g[l] = STEP(plus_inner)(g[l], x[r + l], y[r + l]);
+    for (int l = 0; r + l < m; l++) g[l] = STEP(plus_inner)(g[l], x[r + l], y[r + l]);
+    NAME(tree)(g, 1);
+    return g[0];
+}
+
 typedef struct {
     T *a;
+    F *squares; /* of the columns; -1 where a column was turned since */
     int64_t m, n, round;
     F limit;
     atomic_int turned;
@@ -223,31 +246,20 @@ static void NAME(pairs)(void *ctx, int64_t begin, int64_t end) {
         if (j >= n) continue;
         T *restrict x = d->a + i * length;
         T *restrict y = d->a + j * length;
-        F s[FACTOR_LANES] = {0}, t[FACTOR_LANES] = {0};
-        T g[FACTOR_LANES];
-        for (int l = 0; l < FACTOR_LANES; l++) g[l] = ZERO;
-        int64_t r = 0;
-        for (; r + FACTOR_LANES <= m; r += FACTOR_LANES) {
-            for (int l = 0; l < FACTOR_LANES; l++) s[l] = STEP(plus_square)(s[l], x[r + l]);
-            for (int l = 0; l < FACTOR_LANES; l++) t[l] = STEP(plus_square)(t[l], y[r + l]);
-            for (int l = 0; l < FACTOR_LANES; l++) g[l] = STEP(plus_inner)(g[l], x[r + l], y[r + l]);
-        }
-        for (int l = 0; r + l < m; l++) {
-            s[l] = STEP(plus_square)(s[l], x[r + l]);
-            t[l] = STEP(plus_square)(t[l], y[r + l]);
-            g[l] = STEP(plus_inner)(g[l], x[r + l], y[r + l]);
-        }
-        NAME(tree)(g, 1);
-        const F ss = NAME(real_tree)(s), tt = NAME(real_tree)(t);
-        const F power = STEP_OF(power_below, F)(STEP(largest_part)(g[0]));
-        const F size = power * REAL(sqrt)(STEP(plus_square)((F)0, STEP(over)(g[0], power)));
+        if (!(d->squares[i] >= (F)0)) d->squares[i] = NAME(square)(x, m);
+        if (!(d->squares[j] >= (F)0)) d->squares[j] = NAME(square)(y, m);
+        const F ss = d->squares[i], tt = d->squares[j];
+        const T g = NAME(inner)(x, y, m);
+        const F power = STEP_OF(power_below, F)(STEP(largest_part)(g));
+        const F size = power * REAL(sqrt)(STEP(plus_square)((F)0, STEP(over)(g, power)));
         if (!(ss > least && tt > least && size > d->limit * REAL(sqrt)(ss) * REAL(sqrt)(tt))) continue;
         const F zeta = (tt - ss) / ((F)2 * size), far = REAL(fabs)(zeta);
         const F tangent = REAL(copysign)(
             far > (F)FAR ? (F)0.5 / far : (F)1 / (far + REAL(sqrt)(REAL(fma)(zeta, zeta, (F)1))), zeta);
         const F cosine = (F)1 / REAL(sqrt)(REAL(fma)(tangent, tangent, (F)1)), sine = cosine * tangent;
-        const T phase = STEP(over)(STEP(conjugate)(g[0]), size);
+        const T phase = STEP(over)(STEP(conjugate)(g), size);
         turned = 1;
+        d->squares[i] = d->squares[j] = (F)-1;
         for (int64_t k = 0; k < length; k++) {
             const T u = x[k], v = STEP(plus_product)(ZERO, phase, y[k]);
             x[k] = STEP(turned)(u, cosine, v, -sine);
@@ -263,8 +275,10 @@ static void NAME(jacobi)(const factor_job *job, const char *in, char *out, void 
     NAME(move)(a, length, 1, (const T *)in, job->x[1], job->x[0], n, m);
     for (int64_t j = 0; j < n; j++)
         for (int64_t i = 0; i < n; i++) a[j * length + m + i] = i == j ? ONE : ZERO;
+    F *squares = (F *)(a + length * n);
+    for (int64_t j = 0; j < n; j++) squares[j] = (F)-1;
     NAME(round)
-    d = {.a = a, .m = m, .n = n, .limit = (REAL(sqrt)((F)m) + (F)4) * (F)TINY};
+    d = {.a = a, .squares = squares, .m = m, .n = n, .limit = (REAL(sqrt)((F)m) + (F)4) * (F)TINY};
     const int64_t grain = 1 + 20000 / (length + 1);
     int64_t sweeps = 0;
     for (atomic_store(&d.turned, 1); atomic_load(&d.turned) && sweeps < FACTOR_SWEEPS; sweeps++) {
