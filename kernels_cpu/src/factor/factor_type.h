@@ -210,7 +210,9 @@ static F NAME(square)(const T *restrict x, int64_t m) {
     int64_t r = 0;
     for (; r + FACTOR_LANES <= m; r += FACTOR_LANES)
         for (int l = 0; l < FACTOR_LANES; l++) s[l] = STEP(plus_square)(s[l], x[r + l]);
-    for (int l = 0; r + l < m; l++) s[l] = STEP(plus_square)(s[l], x[r + l]);
+    const int rest = (int)(m - r);
+    for (int l = 0; l < FACTOR_LANES; l++)
+        if (l < rest) s[l] = STEP(plus_square)(s[l], x[r + l]);
     return NAME(real_tree)(s);
 }
 
@@ -221,7 +223,9 @@ static T NAME(inner)(const T *restrict x, const T *restrict y, int64_t m) {
     int64_t r = 0;
     for (; r + FACTOR_LANES <= m; r += FACTOR_LANES)
         for (int l = 0; l < FACTOR_LANES; l++) g[l] = STEP(plus_inner)(g[l], x[r + l], y[r + l]);
-    for (int l = 0; r + l < m; l++) g[l] = STEP(plus_inner)(g[l], x[r + l], y[r + l]);
+    const int rest = (int)(m - r);
+    for (int l = 0; l < FACTOR_LANES; l++)
+        if (l < rest) g[l] = STEP(plus_inner)(g[l], x[r + l], y[r + l]);
     NAME(tree)(g, 1);
     return g[0];
 }
