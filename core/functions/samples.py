@@ -308,15 +308,19 @@ def _periodic(x: Array, xp: Array, fp: Array, period: Any) -> tuple[Array, Array
 
 
 def _straight(x: Array, xp: Array, fp: Array, left: Any, right: Any) -> Array:
+    """The values at places of any shape."""
+
     def number(value: Any) -> Array:
         return full((), as_operand(value), dtype=fp.dtype, device=fp.device)
 
+    if x.ndim != 1:
+        return reshape(_straight(reshape(x, (x.size,)), xp, fp, left, right), x.shape)
     # a place beyond the samples is moved to the outermost ones; NaN stays, and finds the last one
     inner = clip(x, xp[0], xp[-1])
-    at = reshape(searchsorted(xp[1:], inner, side="right"), (x.size,))
+    at = searchsorted(xp[1:], inner, side="right")
     slopes = zeros(fp.shape, dtype=fp.dtype, device=fp.device)
     slopes[:-1] = diff(fp) / diff(xp)
-    below, slope, first = (reshape(take(v, at), x.shape) for v in (xp, slopes, fp))
+    below, slope, first = (take(v, at) for v in (xp, slopes, fp))
     result = where(equal(inner, below), first, slope * (inner - below) + first)
     result = where(x < xp[0], fp[0] if left is None else number(left), result)
     if right is not None:

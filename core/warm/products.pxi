@@ -141,7 +141,7 @@ def product_seen_as(Array a not None, tuple left not None, Array b not None, tup
     return product_of(a, &first, b, &second, n, kept)
 
 
-def slid_product(x1, x2, int before, int after):
+def slid_product(x1, x2, int64_t before, int64_t after):
     """The products of the vector x2 with each window of the vector x1, its zeros before and after it.
 
     None if they are not plain vectors, the first the longer one.
