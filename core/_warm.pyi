@@ -391,19 +391,10 @@ def let_queue_wait(stream: Stream, handle: Any) -> None: ...
 def wait_for_host(buffer: Buffer, write: bool = False) -> None: ...
 def wait_for_others(buffer: Buffer, stream: Stream) -> None: ...
 def view(
-    base: Array,
-    shape: _Ints,
-    strides: _Ints,
-    shift: int = 0,
-    *,
-    readonly: bool = False,
+    base: Array, shape: _Ints, strides: _Ints, shift: int = 0, *, readonly: bool = False
 ) -> Array: ...
 def reinterpret(
-    base: Array,
-    dtype: DType,
-    shape: _Ints,
-    strides: _Ints,
-    byte_shift: int = 0,
+    base: Array, dtype: DType, shape: _Ints, strides: _Ints, byte_shift: int = 0
 ) -> Array: ...
 def empty(shape: _Ints, dtype: DType, device: Device, stream: Stream | None = None) -> Array: ...
 def launch(
