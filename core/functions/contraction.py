@@ -82,77 +82,32 @@ def einsum(*operands: Any, optimize: Any = False, dtype: Any = None) -> Array:
 
 
 def _plain(names: str, *arrays: Any) -> Array | None:
-    """What one operand, or two of one dtype that are a product of matrices, give; else None."""
-    if len(arrays) == 2:
-        a, b = arrays
-        if type(a) is not Array or type(b) is not Array:
-            return None
-        product = _alone(names, (a.shape, b.shape))
-        if product is None or not product.matrices or product.axes is None:
-            return None
-        left, right = product.left.axes, product.right.axes
-        if left is None or right is None:
-            return None
-        made: Array | None = product_seen_as(a, left, b, right, product.axes)
-        return made
-    if len(arrays) != 1 or type(arrays[0]) is not Array or arrays[0].dtype is bool_:
+    """What one array gives, or two of one dtype that are a product; None for all else."""
+    first = arrays[0] if arrays else None
+    if type(first) is not Array or first.dtype is bool_:
         return None
-    return _one(arrays[0], _order_of_one(names, arrays[0].shape))
-
-
-class _Order(NamedTuple):
-    """What becomes of one operand: axes for each name, or None; sums over axes; an order.
-
-    Axes of one name run together in a view of the given shape.
-    """
-
-    together: tuple[tuple[int, ...], ...] | None
-    shape: tuple[int, ...]
-    gone: tuple[int, ...]
-    order: tuple[int, ...] | None
-
-
-@lru_cache(maxsize=256)
-def _order_of_one(names: str, shape: tuple[int, ...]) -> _Order:
-    told = read(names.replace(" ", ""), (shape,))
-    (term,), (kept,) = told.inputs, told.kept
-    gone = tuple(i for i, n in enumerate(kept) if n not in told.output)
-    left = [n for n in kept if n in told.output]
-    order = tuple(left.index(n) for n in told.output)
-    together = tuple(
-        tuple(i for i, n in enumerate(term) if n == name and shape[i] != 1) for name in kept
-    )
-    return _Order(
-        together if len(kept) < len(term) else None,
-        without_repeats(shape, term),
-        gone,
-        order if order != tuple(range(len(left))) else None,
-    )
-
-
-def _one(array: Array, told: _Order) -> Array:
-    array = _together(array, told)
-    if told.gone:
-        array = sum(array, axis=told.gone, dtype=array.dtype)
-    return array if told.order is None else permute_dims(array, told.order)
-
-
-def _together(array: Array, told: _Order) -> Array:
-    """An operand in which no name stands twice: diagonals are views."""
-    if told.together is None:
-        return array
-    strides = array.strides
-    return view(
-        array, told.shape, tuple([builtins.sum(strides[i] for i in t) for t in told.together])
-    )
+    if len(arrays) == 1:
+        told = read(names.replace(" ", ""), (first.shape,))
+        return _arranged(_single(first, told.inputs[0]), told.output, told.sizes)
+    second = arrays[1]
+    if len(arrays) > 2 or type(second) is not Array or second.dtype is not first.dtype:
+        return None
+    if second.device is not first.device:
+        return None
+    product = _alone(names, (first.shape, second.shape))
+    return None if product is None else _multiplied(first, second, product)
 
 
 def _single(array: Array, names: str) -> _Term:
-    """An operand in which no name stands twice."""
-    kept = "".join(dict.fromkeys(names))
-    if len(kept) == len(names):
+    """An operand in which no name stands twice: diagonals are views."""
+    if len(set(names)) == len(names):
         return _Term(array, names)
-    return _Term(_together(array, _order_of_one(f"{names}->{kept}", array.shape)), kept)
+    kept = "".join(dict.fromkeys(names))
+    strides = []
+    for name in kept:
+        places = [i for i, n in enumerate(names) if n == name and array.shape[i] != 1]
+        strides.append(builtins.sum(array.strides[i] for i in places))
+    return _Term(view(array, without_repeats(array.shape, names), tuple(strides)), kept)
 
 
 def _contracted(terms: list[_Term], told: Told, plan: Plan) -> Array:
@@ -172,18 +127,21 @@ def _contracted(terms: list[_Term], told: Told, plan: Plan) -> Array:
 def _arranged(term: _Term, output: str, sizes: dict[str, int]) -> Array:
     """What is left, without the axes that the result has not, and in its order."""
     array, names = term
-    if names == output:
-        return _broadcast(array, output, sizes)
-    gone = tuple(i for i, n in enumerate(names) if n not in output)
-    if gone:
-        array = sum(array, axis=gone, dtype=array.dtype)
-        names = "".join(n for n in names if n in output)
-    return _broadcast(permute_dims(array, tuple(names.index(n) for n in output)), output, sizes)
-
-
-def _broadcast(array: Array, output: str, sizes: dict[str, int]) -> Array:
+    if names != output:
+        gone, order = _order_of(names, output)
+        if gone:
+            array = sum(array, axis=gone, dtype=array.dtype)
+        array = permute_dims(array, order)
     shape = tuple([sizes[n] for n in output])
     return array if array.shape == shape else broadcast_to(array, shape)
+
+
+@lru_cache(maxsize=256)
+def _order_of(names: str, output: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The axes that a result has not, and the order of the others in it."""
+    left = [n for n in names if n in output]
+    gone = tuple([i for i, n in enumerate(names) if n not in output])
+    return gone, tuple([left.index(n) for n in output])
 
 
 class _Side(NamedTuple):
@@ -221,6 +179,11 @@ def _pair(a: _Term, b: _Term, needed: frozenset[str]) -> _Term:
 
 
 def _multiplied(a: Array, b: Array, product: _Product) -> Array:
+    rows, columns = product.left.axes, product.right.axes
+    if product.matrices and rows is not None and columns is not None and product.axes is not None:
+        seen: Array | None = product_seen_as(a, rows, b, columns, product.axes)
+        if seen is not None:
+            return seen
     left, right = _factor(a, product.left), _factor(b, product.right)
     made = matmul(left, right) if product.matrices else multiply(left, right)
     if product.axes is not None:

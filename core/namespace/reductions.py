@@ -230,9 +230,14 @@ def _need_order(x: Array, op: str, otherwise: str) -> None:
 
 
 def _extreme(x: Array, axis: Axis, keepdims: _bool, op: str) -> Array:
-    if type(x) is Array and x.size and x.dtype.kind in "iuf" and not isinstance(axis, Array):
-        found: Array = reduce(op, x, axis, keepdims, x.dtype)
-        return found
+    if type(x) is not Array or not x.size or x.dtype.kind not in "iuf" or isinstance(axis, Array):
+        _need_extreme(x, axis, op)
+    result: Array = reduce(op, x, axis, keepdims, x.dtype)
+    return result
+
+
+def _need_extreme(x: Array, axis: Axis, op: str) -> None:
+    """Refuse what has no extreme."""
     need_array(x, op)
     if isinstance(axis, Array):
         raise TypeError(
@@ -241,8 +246,6 @@ def _extreme(x: Array, axis: Axis, keepdims: _bool, op: str) -> Array:
         )
     _need_elements(x, axis, op)
     _need_order(x, op, "phalanx.any(x)" if op == "max" else "phalanx.all(x)")
-    result: Array = reduce(op, x, axis, keepdims, x.dtype)
-    return result
 
 
 def max(x: Array, /, axis: Axis = None, *, keepdims: _bool = False) -> Array:

@@ -46,14 +46,26 @@ cdef void run_along(const word *source, word *to, int64_t outer, int64_t n, int6
             at += 1
 
 
+cdef int64_t infinity_of(DType dtype) noexcept:
+    """The bits of a float's infinity; 0 of integers."""
+    cdef int code = dtype.code
+    if code == FLOAT16:
+        return 0x7C00
+    if code == BFLOAT16:
+        return 0x7F80
+    if code == FLOAT32:
+        return 0x7F800000
+    return 0x7FF0000000000000 if code == FLOAT64 else 0
+
+
 def running_few(Array x not None, int axis, bint largest):
     """The running maximum, or minimum, of a few real numbers along an axis; None for many."""
     cdef Array dense
     cdef Array out
     cdef char *source
     cdef char *to
-    cdef int64_t outer = 1, inner = 1, n = x.t.shape[axis]
-    cdef int i, code = x.dtype.code
+    cdef int64_t outer = 1, inner = 1, n = x.t.shape[axis], infinite = infinity_of(x.dtype)
+    cdef int i, size = x.dtype.itemsize
     if x.count > FEW:
         return None
     dense = in_c_order(x)
@@ -65,30 +77,21 @@ def running_few(Array x not None, int axis, bint largest):
         inner *= x.t.shape[i] if i > axis else 1
     out = new_array(x.device, x.dtype, x.t.ndim, x.t.shape, current_stream_of(x.device))
     to = <char *>out.t.data + out.t.byte_offset
-    if code == INT8:
-        run_along[int8_t](<int8_t *>source, <int8_t *>to, outer, n, inner, largest, 0)
-    elif code == INT16:
-        run_along[int16_t](<int16_t *>source, <int16_t *>to, outer, n, inner, largest, 0)
-    elif code == INT32:
-        run_along[int32_t](<int32_t *>source, <int32_t *>to, outer, n, inner, largest, 0)
-    elif code == INT64:
-        run_along[int64_t](<int64_t *>source, <int64_t *>to, outer, n, inner, largest, 0)
-    elif code == UINT8:
+    if x.dtype.kind != "u":
+        if size == 1:
+            run_along[int8_t](<int8_t *>source, <int8_t *>to, outer, n, inner, largest, 0)
+        elif size == 2:
+            run_along[int16_t](<int16_t *>source, <int16_t *>to, outer, n, inner, largest, infinite)
+        elif size == 4:
+            run_along[int32_t](<int32_t *>source, <int32_t *>to, outer, n, inner, largest, infinite)
+        else:
+            run_along[int64_t](<int64_t *>source, <int64_t *>to, outer, n, inner, largest, infinite)
+    elif size == 1:
         run_along[uint8_t](<uint8_t *>source, <uint8_t *>to, outer, n, inner, largest, 0)
-    elif code == UINT16:
+    elif size == 2:
         run_along[uint16_t](<uint16_t *>source, <uint16_t *>to, outer, n, inner, largest, 0)
-    elif code == UINT32:
+    elif size == 4:
         run_along[uint32_t](<uint32_t *>source, <uint32_t *>to, outer, n, inner, largest, 0)
-    elif code == UINT64:
-        run_along[uint64_t](<uint64_t *>source, <uint64_t *>to, outer, n, inner, largest, 0)
-    elif code == FLOAT16:
-        run_along[int16_t](<int16_t *>source, <int16_t *>to, outer, n, inner, largest, 0x7C00)
-    elif code == BFLOAT16:
-        run_along[int16_t](<int16_t *>source, <int16_t *>to, outer, n, inner, largest, 0x7F80)
-    elif code == FLOAT32:
-        run_along[int32_t](<int32_t *>source, <int32_t *>to, outer, n, inner, largest, 0x7F800000)
-    elif code == FLOAT64:
-        run_along[int64_t](<int64_t *>source, <int64_t *>to, outer, n, inner, largest, 0x7FF0000000000000)
     else:
-        return None
+        run_along[uint64_t](<uint64_t *>source, <uint64_t *>to, outer, n, inner, largest, 0)
     return out

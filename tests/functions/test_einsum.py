@@ -164,3 +164,14 @@ def test_windows_that_slide(mode: str, device: px.Device) -> None:
         turned = [g * (1 + 2j) for g in got]
         want = np.correlate(a * (1 + 2j), v * (1 + 2j), mode)
         assert_same(px.correlate(*turned, mode=mode), want, f"complex {n} {m}")
+
+
+def test_more_axes_than_letters_are_left_for(device: px.Device) -> None:
+    """Dots may stand for more axes than the alphabet has letters: beside a diagonal, too."""
+    host = np.arange(9.0).reshape(*[1] * 54, 3, 3)
+    x = px.asarray(np.arange(9.0).reshape(3, 3), device=device)
+    wide = px.reshape(x, host.shape)
+    assert_same(px.einsum("...ii->...i", wide), np.arange(9.0)[::4].reshape(*[1] * 54, 3))
+    made = px.einsum("...ii,i->...i", wide, x[0])
+    assert made.shape == (*[1] * 54, 3)
+    assert made.reshape((3,)).tolist() == [0.0, 4.0, 16.0]
