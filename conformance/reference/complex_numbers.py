@@ -134,26 +134,24 @@ def analytic(op: str, args: tuple[HostArray, ...]) -> Results:
     beside = np.zeros(args[0].size, bool)
     if op not in _ENTIRE and op not in _ARITHMETIC:
         beside = (args[0].real == 0) | (args[0].imag == 0)
-    for i in np.flatnonzero(open_places).tolist():
-        with mpmath.workprec(_BESIDE_PRECISION if beside[i] else _PRECISION):
-            first, *others = (complex(a[i]) for a in args)
-            z = mpmath.mpc(_MPMATH[op](_beside(first) if beside[i] else mpmath.mpc(first), *others))
-            results.real[i], results.rest_real[i] = _split(z.real)
-            results.imag[i], results.rest_imag[i] = _split(z.imag)
-            results.kind[i] = Kind.PARTS
+    places = np.flatnonzero(open_places)
+    columns = [a[places].astype(np.complex128).tolist() for a in args]
+    found = []
+    for is_beside, first, *others in zip(beside[places].tolist(), *columns, strict=True):
+        with mpmath.workprec(_BESIDE_PRECISION if is_beside else _PRECISION):
+            operand = _beside(first) if is_beside else mpmath.mpc(first)
+            found.append(mpmath.mpc(_MPMATH[op](operand, *others)))
+    results.real[places], rest_real = to_wide([z.real for z in found])
+    results.imag[places], rest_imag = to_wide([z.imag for z in found])
+    results.kind[places] = Kind.PARTS
+    if FORMATS["float64"][0] == WIDE_BITS:
+        results.rest_real[places], results.rest_imag[places] = rest_real, rest_imag
     return results
 
 
 def _beside(z: complex) -> Any:
     """Return a number of which a part that is a zero is next to it, on the side of its sign."""
     return mpmath.mpc(*(x or _BESIDE * math.copysign(1, x) for x in (z.real, z.imag)))
-
-
-def _split(x: Any) -> tuple[Any, Any]:
-    high = to_wide(x)
-    if FORMATS["float64"][0] < WIDE_BITS or not np.isfinite(high):
-        return high, WIDE(0)
-    return high, to_wide(x - mpmath.mpf(float(high)))
 
 
 def _look_up(op: str, z: HostArray, results: Results) -> None:

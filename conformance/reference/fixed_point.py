@@ -26,6 +26,10 @@ def fixed_point(x: HostArray) -> tuple[list[int], int]:
 
 def split(value: int, exponent: int) -> tuple[float, float]:
     """Return the number nearest to ``value * 2**exponent``, and nearly what it leaves."""
+    digits = value.bit_length()
+    if digits < 1000 and digits + exponent > -900:  # the nearest is no subnormal number
+        near = float(value)  # Python rounds once
+        return math.ldexp(near, exponent), math.ldexp(value - int(near), exponent)
     nearest = _nearest(value, exponent)
     if not math.isfinite(nearest):
         return nearest, 0.0

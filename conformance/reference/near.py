@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from .formats import FORMATS, PARTS
-from .ulp import differing, unit
+from .ulp import WIDE, differing, unit
 from .values import HostArray
 
 #: The format in which sums and products of a dtype are kept.
@@ -24,6 +24,16 @@ ACCUMULATOR = {
     "complex64": "float32",
     "complex128": "float64",
 }
+
+
+def working(name: str) -> Any:
+    """Return the host's format for references: of what is kept in float32 float64 is enough."""
+    return WIDE if ACCUMULATOR[name] == "float64" else np.float64
+
+
+def digits_of(x: HostArray) -> int:
+    """Return how many bits the significands of an array have."""
+    return int(np.finfo(x.dtype).nmant) + 1
 
 
 class Expectation(Protocol):
@@ -103,6 +113,8 @@ class Near:
             wide = got.astype(np.float64)
             miss = np.abs(wide - want - self.rest)
             error = np.where(miss == 0, 0.0, miss / self.radius)
+            if np.isfinite(miss).all() and not (self.signed & (want == 0)).any():
+                return error
             same_sign = np.signbit(wide) == np.signbit(want)
             # Overflow is right where the radius reaches the numbers that round to infinity.
             over = np.isfinite(want) & (np.abs(want) + self.radius >= limit) & same_sign

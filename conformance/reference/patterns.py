@@ -7,6 +7,7 @@ the bits say of which kind it is, others are its mantissa.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -18,12 +19,14 @@ _GOLDEN = 0x9E3779B97F4A7C15
 _STEPS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1))
 
 
+@lru_cache(maxsize=16)
 def words(count: int, stream: int) -> HostArray:
-    """Return 64-bit words (count,) of a stream."""
+    """Return 64-bit words (count,) of a stream, to read only."""
     start = (stream << 40) * _GOLDEN % 2**64
     z = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(_GOLDEN) + np.uint64(start)
     for shift, factor in _STEPS:
         z = (z ^ z >> np.uint64(shift)) * np.uint64(factor)
+    z.setflags(write=False)
     return np.asarray(z)
 
 
@@ -78,11 +81,12 @@ def _of_bits(name: str, bits: HostArray) -> HostArray:
     return np.asarray(bits.astype(f"u{kind.itemsize}").view(kind))
 
 
+@lru_cache(maxsize=64)
 def numbers(name: str, count: int, stream: int) -> HostArray:
     """Return numbers (count,) of a real floating dtype, in turns by chance of six kinds.
 
     Any bits; sizes from 2^-9 to 2^8; from 1/2 to 2; beside 1, as near as can be; with four digits;
-    zeros, infinities and other corners.
+    zeros, infinities and other corners. They are to read only: many ops have the same operands.
     """
     layout = _layout(name)
     some, more = words(count, stream), words(count, stream + 1)
@@ -100,7 +104,9 @@ def numbers(name: str, count: int, stream: int) -> HostArray:
         corners[(more >> np.uint64(24)) % np.uint64(len(corners))],
     )
     turn = np.array(_TURNS)[(more >> np.uint64(20)) % np.uint64(len(_TURNS))]
-    return _of_bits(name, np.choose(turn, kinds) | _signs(layout, some))
+    made = _of_bits(name, np.choose(turn, kinds) | _signs(layout, some))
+    made.setflags(write=False)
+    return made
 
 
 #: Which kind an element is of, by four bits.

@@ -141,6 +141,8 @@ class Counts:
         self._set(elements, np.trunc(hat.mean), np.zeros(elements.shape, bool))
         sought = np.arange(elements.size)
         for i in range(TRIES):
+            if not sought.size:
+                break
             u, v = (unit_interval(r, "float64") for r in self._words.long(elements[sought], i))
             u, v = u.astype(np.float64), v.astype(np.float64)
             k, us, certain = hat.candidates(u, sought)

@@ -1,6 +1,7 @@
 """Random numbers, from the paper that describes Philox and from docs/ops.md alone.
 
-Words are Python integers and NumPy's; logarithm, root, sine and cosine are long doubles.
+Words are Python integers and NumPy's; logarithm, root, sine and cosine have the format of
+`working`, which is wider than the arithmetic of the op.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from .near import Expectation, Near, Only, near
-from .ulp import WIDE, WIDE_BITS, unit
+from .near import Expectation, Near, Only, digits_of, near, working
+from .ulp import unit
 from .values import HostArray
 
 _MASK = (1 << 32) - 1
@@ -120,20 +121,20 @@ def _high(bits: HostArray, span: int) -> HostArray:
 
 def _uniform(bits: HostArray, low: HostArray, span: HostArray, to: str) -> Expectation:
     width = 64 if to == "float64" else 32
-    u = np.ldexp((bits >> np.uint64(width - _DIGITS[to])).astype(WIDE), -_DIGITS[to])
+    u = np.ldexp((bits >> np.uint64(width - _DIGITS[to])).astype(working(to)), -_DIGITS[to])
     if float(low) == 0 and float(span) == 1:
         return Only(u.astype(low.dtype))
-    product, shift = u * WIDE(span), WIDE(low)
+    product, shift = u * u.dtype.type(float(span)), u.dtype.type(float(low))
     return _near(product + shift, _slack(product, shift), to)
 
 
 def unit_interval(bits: HostArray, to: str) -> HostArray:
     """Return the numbers in the middle of the cells of (0, 1) that words are in."""
     if to == "float64":
-        middle = np.ldexp((bits >> np.uint64(11)).astype(WIDE) + 0.5, -53)
-        return middle.astype(np.float64).astype(WIDE)
-    middle = np.ldexp(bits.astype(WIDE) + 0.5, -32)
-    return middle.astype(np.float32).astype(WIDE)
+        middle = np.ldexp((bits >> np.uint64(11)).astype(working(to)) + 0.5, -53)
+        return middle.astype(np.float64).astype(working(to))
+    middle = np.ldexp(bits.astype(np.float64) + 0.5, -32)
+    return middle.astype(np.float32).astype(working(to))
 
 
 def standard_normal(bits: HostArray, to: str) -> HostArray:
@@ -147,8 +148,9 @@ def standard_normal(bits: HostArray, to: str) -> HostArray:
     turned &= np.uint64((1 << width) - 1)
     quarters = (turned >> np.uint64(width - 2)).astype(int)
     cells = (turned >> np.uint64(width - digits)).astype(int) % (1 << digits - 2)
-    turn = 8 * np.arctan(WIDE(1))
-    rest = np.ldexp(((cells - (1 << digits - 3)).astype(WIDE) + 0.5) * turn, -digits)
+    kind = working(to)
+    turn = 8 * np.arctan(kind(1))
+    rest = np.ldexp(((cells - (1 << digits - 3)).astype(kind) + 0.5) * turn, -digits)
     sides = np.array([np.cos(rest), np.sin(rest), -np.cos(rest), -np.sin(rest)])
     place = np.arange(quarters.size)
     x, y = sides[-quarters % 4, place], sides[(1 - quarters) % 4, place]
@@ -159,13 +161,13 @@ def _scaled(op: str, made: HostArray, shift: HostArray, scale: HostArray, to: st
     """A standard number with the error of its own, times scale, plus shift."""
     work = "float64" if to == "float64" else "float32"
     own = _OWN[op][work] * unit(np.abs(made).astype(np.float64), work)
-    product, end = made * WIDE(scale), WIDE(shift)
+    product, end = made * made.dtype.type(float(scale)), made.dtype.type(float(shift))
     return _near(product + end, own * abs(float(scale)) + _slack(product, end), to)
 
 
 def _slack(product: HostArray, end: HostArray) -> HostArray:
-    """What the wide format itself may miss where the two cancel."""
-    return np.ldexp((np.abs(product) + np.abs(end)).astype(np.float64), 2 - WIDE_BITS)
+    """What the format of the reference itself may miss where the two cancel."""
+    return np.ldexp((np.abs(product) + np.abs(end)).astype(np.float64), 2 - digits_of(product))
 
 
 def _near(exact: HostArray, radius: HostArray, to: str) -> Near:

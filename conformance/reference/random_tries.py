@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .near import Expectation, Near
+from .near import Expectation, Near, working
 from .random_counts import Counts
 from .random_numbers import TRIES, Words, joined, standard_normal, unit_interval
-from .ulp import WIDE, unit
+from .ulp import unit
 from .values import HostArray
 
 
@@ -59,9 +59,9 @@ def random_tries(
     return Near(values, radius, np.zeros(count), np.zeros(count, bool))
 
 
-def _log(x: HostArray) -> HostArray:
-    """Round a wide logarithm once."""
-    return np.asarray(np.log(x.astype(WIDE)).astype(np.float64))
+def _log(x: HostArray, to: str) -> HostArray:
+    """Round a logarithm from the working format."""
+    return np.asarray(np.log(x.astype(working(to))).astype(np.float64))
 
 
 def _gamma(a: HostArray, words: Words, to: str) -> tuple[HostArray, HostArray]:
@@ -74,12 +74,14 @@ def _gamma(a: HostArray, words: Words, to: str) -> tuple[HostArray, HostArray]:
     value, radius = d.copy(), np.full(a.shape, np.inf)
     tried = np.flatnonzero((a > 0) & (a < np.inf))
     for i in range(1, TRIES):
+        if not tried.size:
+            break
         x, e = _normal_and_exponential(words.block(tried, i), to)
         cx, scale = c[tried] * x, d[tried]
         t = 1 + cx
         error = 16 * u * (1 + np.abs(cx))
         v = t**3
-        level = scale * (v - 1 - _log(v)) - x * x / 2
+        level = scale * (v - 1 - _log(v, to)) - x * x / 2
         doubt = 64 * u * (1 + e + x * x + scale * (np.abs(v - 1) + 3 * error / t))
         is_open = (np.abs(t) < error) | ((t > 0) & (np.abs(e - level) < doubt))
         is_taken = (t > 0) & ~is_open & (e > level)
@@ -104,7 +106,7 @@ def _normal_and_exponential(w: tuple[HostArray, ...], to: str) -> tuple[HostArra
     else:
         bits, angle, rest = w[0], w[1], unit_interval(w[2], to)
     x = standard_normal(np.stack([bits, angle], axis=1).ravel(), to)[0::2]
-    return x.astype(np.float64), -_log(rest)
+    return x.astype(np.float64), -_log(rest, to)
 
 
 def _of_small_shape(
@@ -113,7 +115,7 @@ def _of_small_shape(
     """Numbers of shape a below 1, from those of a + 1."""
     u, tiny = (2.0**-53, 2.0**-1074) if to == "float64" else (2.0**-24, 2.0**-149)
     number = unit_interval(joined(w[0], w[1]) if to == "float64" else w[0], to)
-    power = _log(number) / a
-    factor = np.exp(power.astype(WIDE)).astype(np.float64)
+    power = _log(number, to) / a
+    factor = np.exp(power.astype(working(to))).astype(np.float64)
     own = value * factor * 16 * u * (1 - power) + 4 * tiny * (1 + value)
     return value * factor, np.where(np.isinf(radius), radius, radius * factor + own)

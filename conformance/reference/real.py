@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 import mpmath
@@ -20,12 +19,19 @@ from .values import HostArray
 # ---- exact, or rounded once ----------------------------------------------------------------------
 
 
+def _fraction(x: float, y: float) -> tuple[int, int]:
+    """Return whole numbers whose quotient is that of two finite ones, exactly."""
+    (a, b), (c, d) = x.as_integer_ratio(), y.as_integer_ratio()
+    return a * d, b * c
+
+
 def _floor_divide(x: float, y: float) -> float:
     """Floor of the exact quotient; with infinities and zeros floor(x / y) of IEEE division."""
     if math.isfinite(x) and math.isfinite(y) and x != 0 and y != 0:
-        quotient = Fraction(x) / Fraction(y)
+        over, under = _fraction(x, y)
+        whole = over // under
         try:
-            return float(math.floor(quotient)) if abs(quotient) < 2**53 else float(quotient)
+            return float(whole) if abs(whole) < 2**53 else over / under
         except OverflowError:
             return math.copysign(math.inf, x) * math.copysign(1.0, y)
     return float(np.floor(np.float64(x) / np.float64(y)))
@@ -38,7 +44,8 @@ def _remainder(x: float, y: float) -> float:
     if math.isinf(y):
         r = x if (x >= 0) == (y > 0) or x == 0 else y
     else:
-        r = float(Fraction(x) - math.floor(Fraction(x) / Fraction(y)) * Fraction(y))
+        over, under = _fraction(x, y)
+        r = over % under / (x.as_integer_ratio()[1] * y.as_integer_ratio()[1])
     return math.copysign(0.0, y) if r == 0 else r
 
 
@@ -137,6 +144,7 @@ _NARROW: dict[str, Callable[[HostArray], HostArray]] = {
 #: Functions that change their sign: near that, mpmath computes.
 _SIGN_CHANGES = ("lgamma", "digamma")
 _WIDE_SLACK = 8.0
+_WORD = (1 << 64) - 1
 _DIGITS = 40
 #: Where exp(a) + exp(b) is near 1, logaddexp is a difference whose relative error has no bound; the
 #: op table bounds the absolute one. Measured: float64 1.15 * 2**-56, the worst of 4e5 pairs with a
@@ -216,36 +224,47 @@ def _in_double(op: str, x: HostArray) -> HostArray:
 
 
 def _is_near_middle(exact: HostArray, to: str) -> HostArray:
-    below = np.abs(exact) / unit(exact, to) % 1
-    return np.asarray(np.abs(below - 0.5) < 2.0**-12)
+    steps = np.abs(exact) / unit(exact, to)
+    return np.asarray(np.abs(steps - np.floor(steps) - 0.5) < 2.0**-12)
 
 
 def _refined(
     op: str, args: tuple[HostArray, ...], result: HostArray, places: HostArray
 ) -> tuple[HostArray, HostArray]:
     rest = np.zeros_like(result)
+    columns = [a[places].astype(np.float64).tolist() for a in args]
     with mpmath.workdps(_DIGITS):
-        for i in places.tolist():
-            exact = _MPMATH[op](*(mpmath.mpf(float(a[i])) for a in args))
-            result[i] = to_wide(exact)
-            rest[i] = to_wide(exact - _from_wide(result[i]))
+        exact = [_MPMATH[op](*map(mpmath.mpf, operands)) for operands in zip(*columns, strict=True)]
+    result[places], rest[places] = to_wide(exact)
     return result, rest
 
 
-def to_wide(x: Any) -> Any:
-    """Return a number of mpmath in the wide format, which has more exponents than float64."""
-    fraction, exponent = mpmath.frexp(x)
-    high = float(fraction)
-    return np.ldexp(WIDE(high) + WIDE(float(fraction - high)), int(exponent))
+def to_wide(exact: list[Any]) -> tuple[HostArray, HostArray]:
+    """Return real numbers of mpmath rounded to the wide format (n,), and what that leaves (n,).
 
-
-def _from_wide(x: Any) -> Any:
-    """Return a number of the wide format as one of mpmath, exactly up to 106 bits."""
-    if not np.isfinite(x):
-        return mpmath.mpf(float(x))
-    fraction, exponent = np.frexp(x)
-    high = float(fraction)
-    return mpmath.ldexp(mpmath.mpf(high) + mpmath.mpf(float(fraction - WIDE(high))), int(exponent))
+    Ties go to even. The wide format has more exponents than float64.
+    """
+    values, rest = np.zeros(len(exact), WIDE), np.zeros(len(exact), WIDE)
+    words, scales = np.zeros((2, len(exact)), np.uint64), np.zeros((2, len(exact)), int)
+    for i, x in enumerate(exact):
+        negative, digits, exponent, count = x._mpf_
+        if not digits:
+            values[i] = float(x)  # zero, infinity or NaN
+            continue
+        dropped = max(0, count - WIDE_BITS)
+        near = int(digits) >> dropped
+        left = int(digits) - (near << dropped)
+        if 2 * left + (near & 1) > 1 << dropped:
+            near, left = near + 1, left - (1 << dropped)
+        more = max(0, near.bit_length() - WIDE_BITS)  # it was rounded up to a power of two
+        words[:, i] = near >> more >> 64, near >> more & _WORD
+        surplus = max(0, left.bit_length() - 60)
+        values[i], rest[i] = (-1) ** negative, (-1) ** negative * (left >> surplus)
+        scales[:, i] = exponent + dropped + more, exponent + surplus
+    sizes = np.ldexp(np.ldexp(words[0].astype(WIDE), 64) + words[1].astype(WIDE), scales[0])
+    is_number = words.any(axis=0)
+    values[is_number] *= sizes[is_number]
+    return values, np.ldexp(rest, scales[1])
 
 
 def analytic_slack(to: str, operands: int) -> float:

@@ -13,9 +13,8 @@ import numpy as np
 from phalanx.optable import OPS
 from phalanx.optable.structured import SOFTMAX_EXP_ULP
 
-from .near import ACCUMULATOR, Near, gamma, least, near, roundoff
+from .near import ACCUMULATOR, Near, digits_of, gamma, least, near, roundoff, working
 from .sums import tree_depth
-from .ulp import WIDE, WIDE_BITS
 from .values import HostArray
 
 _EXP, _LOG = OPS["exp"].bound, OPS["log"].bound
@@ -38,13 +37,13 @@ def _powers(x: HostArray) -> _Powers:
     """
     name, n = x.dtype.name, x.shape[-1]
     u = roundoff(name)
-    wide = x.astype(np.float64).astype(WIDE)
+    wide = x.astype(np.float64).astype(working(name))
     distance = wide - wide.max(axis=-1, keepdims=True)
     powers = np.exp(distance)
     total = powers.sum(axis=-1, keepdims=True)
     far = np.where(powers == 0, 0.0, np.abs(distance).astype(np.float64))
     stated = SOFTMAX_EXP_ULP if ACCUMULATOR[name] == "float32" else _EXP.ulp["float64"]
-    error = u * (far + 2 * stated) + 2.0**-WIDE_BITS * (far + n + 8)
+    error = u * (far + 2 * stated) + 2.0 ** -digits_of(wide) * (far + n + 8)
     mean_error = (error * (powers / total)).astype(np.float64).sum(axis=-1, keepdims=True)
     return _Powers(distance, powers, total, error, mean_error + gamma(tree_depth(n), u))
 
@@ -90,7 +89,7 @@ def log_softmax(x: HostArray) -> Near:
         sizes = np.where(np.isfinite(sizes), sizes, 0.0)
         stated = 2 * _LOG.ulp[ACCUMULATOR[name]]
         radius = 1.01 * (found.total_error + u * (2 + stated) * sizes) + 2 * least(name)
-        radius = radius + 2.0**-WIDE_BITS * (sizes + n)
+        radius = radius + 2.0 ** -digits_of(exact) * (sizes + n)
     return near(values, radius, name, rest=_left(exact, values))
 
 
@@ -105,10 +104,10 @@ def layer_norm(x: HostArray, weight: HostArray, bias: HostArray, params: tuple[i
     if n == 0:
         return near(np.zeros(x.shape), np.zeros(x.shape), name)
     u, depth = roundoff(name), tree_depth(n)
-    own = gamma(n, 2.0**-WIDE_BITS)
     eps = struct.unpack("<d", struct.pack("<q", params[0]))[0]
     with np.errstate(all="ignore"):
-        wide, w, b = (a.astype(np.float64).astype(WIDE) for a in (x, weight, bias))
+        wide, w, b = (a.astype(np.float64).astype(working(name)) for a in (x, weight, bias))
+        own = gamma(n, 2.0 ** -digits_of(wide))
         sizes = np.abs(wide).mean(axis=-1, keepdims=True)
         off = (gamma(depth + 1, u) + own) * sizes  # of the mean
         d = wide - wide.mean(axis=-1, keepdims=True)
@@ -117,7 +116,7 @@ def layer_norm(x: HostArray, weight: HostArray, bias: HostArray, params: tuple[i
         variance = (d * d).mean(axis=-1, keepdims=True)
         v_off = (squares - d * d).mean(axis=-1, keepdims=True) + least(name)
         v_off = v_off + (gamma(depth + 3, u) + own) * squares.mean(axis=-1, keepdims=True)
-        v = variance + WIDE(eps)
+        v = variance + wide.dtype.type(eps)
         v_off = v_off + 2 * u * v
         root = 1 / np.sqrt(v)
         most = 1 / np.sqrt(v - v_off)  # NaN where the variance may be 0

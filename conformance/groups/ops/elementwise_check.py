@@ -47,14 +47,14 @@ class Check:
         self._first: HostArray | None = None
         self._to_host = host_dtype(self.to)
         self._places: HostArray | None = None
+        self._round: tuple[HostArray, int] | None = None
         self._taken: dict[int, HostArray] = {}
 
     def places(self, shape: tuple[int, ...], first: int = 0) -> HostArray:
         """Return the places of consecutive operands, round and round, in a shape."""
-        count = math.prod(shape)
-        if count <= self.data.size - first:
-            return np.arange(first, first + count).reshape(shape)
-        return np.resize(np.roll(np.arange(self.data.size), -first), shape)
+        places = _round_and_round(np.arange(self.data.size, dtype=np.int32), first, shape)
+        self._round = places, first
+        return places
 
     def operand(self, number: int, places: HostArray, layout: str) -> Placed:
         """Return an operand at places, in a layout on the device."""
@@ -78,10 +78,17 @@ class Check:
             launch_elementwise("cast", (inputs[0],), out.array)
         else:
             launch_elementwise(self.overload.op, tuple(inputs), out.array)
+        if self._is_as_before(out, places):
+            return
         got, intact = out.read_all()
         self.judge(label, got, places)
         if not intact:
             self._note(label, "elements outside of the result changed", "they stay as they are")
+
+    def _is_as_before(self, out: Placed, places: HostArray) -> bool:
+        """Tell whether a result is that of the first run, and nothing around it has changed."""
+        alike = out.array.shape == places.shape and self._first is not None
+        return alike and out.holds(self._at(places, _FIRST))
 
     def judge(self, label: str, got: HostArray, places: HostArray) -> None:
         """Compare a result with that of the operands at places."""
@@ -134,8 +141,12 @@ class Check:
         if places is not self._places:
             self._places, self._taken = places, {}
         if number not in self._taken:
-            source = self._first if number == _FIRST else self.data.operands[number]
-            self._taken[number] = np.asarray(source)[places]
+            source = np.asarray(self._first if number == _FIRST else self.data.operands[number])
+            if self._round is not None and places is self._round[0]:
+                taken = _round_and_round(source, self._round[1], places.shape)
+            else:
+                taken = source[places]
+            self._taken[number] = taken
         return self._taken[number]
 
     def number(self, number: int, place_: int) -> Any:
@@ -156,3 +167,10 @@ class Check:
 
     def _note(self, label: str, got: str, want: str) -> None:
         self.case.mistake(Mistake(label, "", "", got, want))
+
+
+def _round_and_round(values: HostArray, first: int, shape: tuple[int, ...]) -> HostArray:
+    """Return values from the first one on, again and again, in a shape: copied as whole runs."""
+    last = first + math.prod(shape)
+    runs = values if last <= values.size else np.resize(values, last)
+    return runs[first:last].reshape(shape)
