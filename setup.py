@@ -43,7 +43,10 @@ WARM = Extension(
         *relative("core/pool", "*.h"),
         "core/include/phalanx.h",
     ],
-    extra_compile_args=["-O3", "-g0", "-std=gnu11", "-fvisibility=hidden", "-pthread", *MEMSET],
+    extra_compile_args=[
+        *("-O3", "-g0", "-std=gnu11", "-ffp-contract=off", "-fvisibility=hidden", "-pthread"),
+        *MEMSET,
+    ],
     define_macros=[*DELAYS, *SERIAL],
 )
 

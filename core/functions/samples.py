@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from phalanx._warm import Array, Device, DType, default_float, normal_axis
+from phalanx._warm import Array, Device, DType, default_float, normal_axis, straight_few
 from phalanx.arrays.checks import as_operand, need_array, need_int, need_one_device, need_real
 from phalanx.arrays.data_types import as_dtype, astype, result_type
 from phalanx.namespace.conversion import asarray
@@ -271,6 +271,10 @@ def interp(
         >>> print(px.interp(px.asarray([0.0, 1.5, 3.0]), xp, fp))
         [10. 15. 10.]
     """
+    if left is None and right is None and period is None:
+        few: Array | None = straight_few(x, xp, fp)
+        if few is not None:
+            return few
     need_array(xp, "interp: xp")
     need_array(fp, "interp: fp")
     if xp.ndim != 1 or fp.shape != xp.shape or not xp.size:

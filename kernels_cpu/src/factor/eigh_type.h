@@ -90,8 +90,8 @@ static void NAME(tridiagonal)(NAME(hermitian) * h) {
             T *s = &g[i % FACTOR_LANES];
             *s = STEP(plus_inner)(*s, v[i], h->p[i]);
         }
-        NAME(tree)(g, 1);
-        const T half = STEP(of_parts)((F)0.5 * STEP(plus_square)((F)0, tau) * STEP(re)(g[0]), (F)0);
+        const F sum = STEP(re)(NAME(lane_tree)(g));
+        const T half = STEP(of_parts)((F)0.5 * STEP(plus_square)((F)0, tau) * sum, (F)0);
         for (int64_t i = k + 1; i < n; i++)
             h->w[i] = STEP(minus_product)(STEP(plus_product)(ZERO, tau, h->p[i]), half, v[i]);
         NAME(less_outer)(&AT(k + 1, 0), v, h->w, k + 1, k + 1, n);

@@ -26,16 +26,25 @@ static void NAME(move)(T *to, int64_t ti, int64_t tj, const T *from, int64_t fi,
                 for (int64_t j = j0; j < n && j < j0 + 16; j++) to[i * ti + j * tj] = from[i * fi + j * fj];
 }
 
-static inline F NAME(real_tree)(F *s) {
-    for (int half = FACTOR_LANES / 2; half > 0; half /= 2)
-        for (int l = 0; l < half; l++) s[l] += s[l + half];
-    return s[0];
+/* The tree of 16 lanes' sums: by steps of a known length, as what is stored on the way is waited for. */
+static inline F NAME(real_tree)(const F *s) {
+    F eight[8], four[4];
+    for (int l = 0; l < 8; l++) eight[l] = s[l] + s[l + 8];
+    for (int l = 0; l < 4; l++) four[l] = eight[l] + eight[l + 4];
+    return (four[0] + four[2]) + (four[1] + four[3]);
 }
 
 /* The tree of rows of n lanes' sums, column by column. */
 static inline void NAME(tree)(T *s, int64_t n) {
     for (int half = FACTOR_LANES / 2; half > 0; half /= 2)
         for (int64_t l = 0; l < half * n; l++) s[l] = STEP(sum)(s[l], s[l + half * n]);
+}
+
+static inline T NAME(lane_tree)(const T *s) {
+    T eight[8], four[4];
+    for (int l = 0; l < 8; l++) eight[l] = STEP(sum)(s[l], s[l + 8]);
+    for (int l = 0; l < 4; l++) four[l] = STEP(sum)(eight[l], eight[l + 4]);
+    return STEP(sum)(STEP(sum)(four[0], four[2]), STEP(sum)(four[1], four[3]));
 }
 
 /* to - l[0] f[0] - l[1] f[1] ... for n elements, `count` rows f that lie `step` apart: four at once, in order. */
@@ -204,15 +213,20 @@ static void NAME(householder)(const factor_job *job, const char *in, char *out, 
     NAME(move)((T *)out, job->y[0], job->y[1], a, n, 1, m + n, n);
 }
 
+/* How far the columns of jacobi, m elements and the n of V, lie apart: the last lanes may read behind one. */
+static inline int64_t NAME(apart)(int64_t m, int64_t n) { return m + n + FACTOR_LANES; }
+
 /* x^H x of a column. */
 static F NAME(square)(const T *restrict x, int64_t m) {
     F s[FACTOR_LANES] = {0};
     int64_t r = 0;
     for (; r + FACTOR_LANES <= m; r += FACTOR_LANES)
-        for (int l = 0; l < FACTOR_LANES; l++) s[l] = STEP(plus_square)(s[l], x[r + l]);
-    const int rest = (int)(m - r);
-    for (int l = 0; l < FACTOR_LANES; l++)
-        if (l < rest) s[l] = STEP(plus_square)(s[l], x[r + l]);
+        BY_LANES(FACTOR_LANES) {
+            s[l] = STEP(plus_square)(s[l], x[r + l]);
+        }
+    BY_LANES(FACTOR_LANES) {
+        s[l] = l < m - r ? STEP(plus_square)(s[l], x[r + l]) : s[l];
+    }
     return NAME(real_tree)(s);
 }
 
@@ -222,12 +236,14 @@ static T NAME(inner)(const T *restrict x, const T *restrict y, int64_t m) {
     for (int l = 0; l < FACTOR_LANES; l++) g[l] = ZERO;
     int64_t r = 0;
     for (; r + FACTOR_LANES <= m; r += FACTOR_LANES)
-        for (int l = 0; l < FACTOR_LANES; l++) g[l] = STEP(plus_inner)(g[l], x[r + l], y[r + l]);
-    const int rest = (int)(m - r);
-    for (int l = 0; l < FACTOR_LANES; l++)
-        if (l < rest) g[l] = STEP(plus_inner)(g[l], x[r + l], y[r + l]);
-    NAME(tree)(g, 1);
-    return g[0];
+        BY_LANES(FACTOR_LANES) {
+            g[l] = STEP(plus_inner)(g[l], x[r + l], y[r + l]);
+        }
+    BY_LANES(FACTOR_LANES) {
+        const T more = STEP(plus_inner)(g[l], x[r + l], y[r + l]);
+        g[l] = l < m - r ? more : g[l];
+    }
+    return NAME(lane_tree)(g);
 }
 
 typedef struct {
@@ -238,60 +254,105 @@ typedef struct {
     atomic_int turned;
 } NAME(round);
 
-/* Turn pairs [begin, end) of a round. */
-static void NAME(pairs)(void *ctx, int64_t begin, int64_t end) {
-    NAME(round) *d = ctx;
-    const int64_t m = d->m, n = d->n, length = m + n, rounds = (n + 1) / 2 * 2 - 1;
+/* The rotations of some pairs of a round: those of one do not touch the columns of another. */
+typedef struct {
+    T *x[ROTATIONS], *y[ROTATIONS], inner[ROTATIONS], phase[ROTATIONS];
+    F ss[ROTATIONS], tt[ROTATIONS], cosine[ROTATIONS], sine[ROTATIONS];
+    int turns[ROTATIONS];
+} NAME(rotations);
+
+/* Which pairs turn, and by how much: in vectors of pairs, as each has a long chain of roots and quotients. */
+static __attribute__((noinline)) void NAME(angles)(NAME(rotations) *restrict r, F limit) {
     const F least = STEP_OF(power_below, F)((F)0) / (F)TINY;
-    int turned = 0;
+    F size[ROTATIONS], bound[ROTATIONS], zeta[ROTATIONS], root[ROTATIONS];
+    BY_LANES(ROTATIONS) {
+        const T g = r->inner[l];
+        const F power = STEP_OF(power_below, F)(STEP(largest_part)(g));
+        size[l] = power * REAL(sqrt)(STEP(plus_square)((F)0, STEP(over)(g, power)));
+        zeta[l] = (r->tt[l] - r->ss[l]) / ((F)2 * size[l]);
+        root[l] = REAL(sqrt)(REAL(fma)(zeta[l], zeta[l], (F)1));
+        r->phase[l] = STEP(over)(STEP(conjugate)(g), size[l]);
+        bound[l] = limit * REAL(sqrt)(r->ss[l]) * REAL(sqrt)(r->tt[l]);
+    }
+    BY_LANES(ROTATIONS) { /* apart, or the compiler makes a root conditional */
+        const F far = REAL(fabs)(zeta[l]), near = (F)1 / (far + root[l]), beyond = (F)0.5 / far;
+        const F tangent = REAL(copysign)(far > (F)FAR ? beyond : near, zeta[l]);
+        r->cosine[l] = (F)1 / REAL(sqrt)(REAL(fma)(tangent, tangent, (F)1));
+        r->sine[l] = r->cosine[l] * tangent;
+        r->turns[l] = (r->ss[l] > least) & (r->tt[l] > least) & (size[l] > bound[l]);
+    }
+}
+
+/* Turn pairs [begin, end) of a round, which are ROTATIONS or fewer; whether there was one to turn. */
+static bool NAME(turn_some)(NAME(round) * d, int64_t begin, int64_t end) {
+    const int64_t m = d->m, n = d->n, length = m + n, apart = NAME(apart)(m, n), rounds = (n + 1) / 2 * 2 - 1;
+    NAME(rotations)
+    r;
+    BY_LANES(ROTATIONS) {
+        r.ss[l] = r.tt[l] = (F)0;
+        r.inner[l] = ZERO;
+    }
+    int64_t columns[2 * ROTATIONS];
+    int count = 0;
     for (int64_t q = begin; q < end; q++) {
         const int64_t one = q == 0 ? rounds : (d->round + q) % rounds, other = (d->round - q + rounds) % rounds;
         const int64_t i = one < other ? one : other, j = one + other - i;
         if (j >= n) continue;
-        T *restrict x = d->a + i * length;
-        T *restrict y = d->a + j * length;
+        T *x = d->a + i * apart, *y = d->a + j * apart;
         if (!(d->squares[i] >= (F)0)) d->squares[i] = NAME(square)(x, m);
         if (!(d->squares[j] >= (F)0)) d->squares[j] = NAME(square)(y, m);
-        const F ss = d->squares[i], tt = d->squares[j];
-        const T g = NAME(inner)(x, y, m);
-        const F power = STEP_OF(power_below, F)(STEP(largest_part)(g));
-        const F size = power * REAL(sqrt)(STEP(plus_square)((F)0, STEP(over)(g, power)));
-        if (!(ss > least && tt > least && size > d->limit * REAL(sqrt)(ss) * REAL(sqrt)(tt))) continue;
-        const F zeta = (tt - ss) / ((F)2 * size), far = REAL(fabs)(zeta);
-        const F tangent = REAL(copysign)(
-            far > (F)FAR ? (F)0.5 / far : (F)1 / (far + REAL(sqrt)(REAL(fma)(zeta, zeta, (F)1))), zeta);
-        const F cosine = (F)1 / REAL(sqrt)(REAL(fma)(tangent, tangent, (F)1)), sine = cosine * tangent;
-        const T phase = STEP(over)(STEP(conjugate)(g), size);
-        turned = 1;
-        d->squares[i] = d->squares[j] = (F)-1;
+        r.x[count] = x, r.y[count] = y;
+        r.ss[count] = d->squares[i], r.tt[count] = d->squares[j];
+        r.inner[count] = NAME(inner)(x, y, m);
+        columns[2 * count] = i, columns[2 * count + 1] = j;
+        count++;
+    }
+    NAME(angles)(&r, d->limit);
+    bool turned = false;
+    for (int p = 0; p < count; p++) {
+        if (!r.turns[p]) continue;
+        T *restrict x = r.x[p];
+        T *restrict y = r.y[p];
+        const T phase = r.phase[p];
+        const F cosine = r.cosine[p], sine = r.sine[p];
+        turned = true;
+        d->squares[columns[2 * p]] = d->squares[columns[2 * p + 1]] = (F)-1;
         for (int64_t k = 0; k < length; k++) {
             const T u = x[k], v = STEP(plus_product)(ZERO, phase, y[k]);
             x[k] = STEP(turned)(u, cosine, v, -sine);
             y[k] = STEP(turned)(v, cosine, u, sine);
         }
     }
+    return turned;
+}
+
+static void NAME(pairs)(void *ctx, int64_t begin, int64_t end) {
+    NAME(round) *d = ctx;
+    bool turned = false;
+    for (int64_t q = begin; q < end; q += ROTATIONS)
+        turned |= NAME(turn_some)(d, q, end - q < ROTATIONS ? end : q + ROTATIONS);
     if (turned) atomic_store(&d->turned, 1);
 }
 
 static void NAME(jacobi)(const factor_job *job, const char *in, char *out, void *room) {
-    const int64_t m = job->m, n = job->n, length = m + n, pairs = (n + 1) / 2;
+    const int64_t m = job->m, n = job->n, pairs = (n + 1) / 2, apart = NAME(apart)(m, n);
     T *a = room; /* columns dense */
-    NAME(move)(a, length, 1, (const T *)in, job->x[1], job->x[0], n, m);
+    NAME(move)(a, apart, 1, (const T *)in, job->x[1], job->x[0], n, m);
     for (int64_t j = 0; j < n; j++)
-        for (int64_t i = 0; i < n; i++) a[j * length + m + i] = i == j ? ONE : ZERO;
-    F *squares = (F *)(a + length * n);
+        for (int64_t i = 0; i < n; i++) a[j * apart + m + i] = i == j ? ONE : ZERO;
+    F *squares = (F *)(a + apart * n);
     for (int64_t j = 0; j < n; j++) squares[j] = (F)-1;
     NAME(round)
     d = {.a = a, .squares = squares, .m = m, .n = n, .limit = (REAL(sqrt)((F)m) + (F)4) * (F)TINY};
-    const int64_t grain = 1 + 20000 / (length + 1);
+    const int64_t grain = 1 + 20000 / (m + n + 1);
     int64_t sweeps = 0;
     for (atomic_store(&d.turned, 1); atomic_load(&d.turned) && sweeps < FACTOR_SWEEPS; sweeps++) {
         atomic_store(&d.turned, 0);
         for (d.round = 0; d.round < 2 * pairs - 1; d.round++) phx_parallel_for(pairs, grain, NAME(pairs), &d);
     }
-    NAME(move)((T *)out, job->y[1], job->y[0], a, length, 1, n, length);
+    NAME(move)((T *)out, job->y[1], job->y[0], a, apart, 1, n, m + n);
     const T count = STEP(of_parts)(atomic_load(&d.turned) ? (F)-1 : (F)sweeps, (F)0);
-    for (int64_t j = 0; j < n; j++) ((T *)out)[length * job->y[0] + j * job->y[1]] = count;
+    for (int64_t j = 0; j < n; j++) ((T *)out)[(m + n) * job->y[0] + j * job->y[1]] = count;
 }
 
 #include "factor/eigh_type.h"
