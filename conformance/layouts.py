@@ -14,7 +14,7 @@ import phalanx as px
 from phalanx._warm import view
 
 from .reference.formats import host_dtype
-from .reference.ulp import same_bytes
+from .reference.ulp import differing, same_bytes
 
 if TYPE_CHECKING:
     from phalanx._warm import Array, Device
@@ -150,6 +150,10 @@ class Placed:
         """
         _assign(_window(self._image, self._shape, self._steps), values)
         return same_bytes(px.asnumpy(self._base), self._image)
+
+    def is_unchanged(self, values: HostArray) -> bool:
+        """Tell whether the elements are still these values; waits."""
+        return self.holds(values) or not differing(self.read(), values).any()
 
     def outside_intact(self) -> bool:
         """Tell whether every byte that is not the array's is as it was; waits."""

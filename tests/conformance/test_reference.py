@@ -55,6 +55,40 @@ def test_every_overload_has_a_reference(row: Op) -> None:
         assert all(want.text(i) for i in range(6))
 
 
+def _exactly(x: Any) -> Fraction:
+    """A finite number of the wide format."""
+    fraction, exponent = np.frexp(x)
+    high = float(fraction)
+    low = float(fraction - ulp.WIDE(high))
+    return (Fraction(high) + Fraction(low)) * Fraction(2) ** int(exponent)
+
+
+def test_numbers_of_mpmath_in_the_wide_format() -> None:
+    """The nearest number, ties to even, and nearly all of what it leaves; any size and sign."""
+    bits, rng = ulp.WIDE_BITS, np.random.default_rng(SEED)
+    one, two = Fraction(2) ** (bits - 1), Fraction(2)
+    half = 1 / two
+    exact = [one, one + half, one + 1 + half, 2 * one - half, -3 * one / one]
+    exact += [one + half + two**-90, 2 * one - two**-60 / 3, 5 * two**-1070]
+    exact += [int(rng.integers(1, 2**62)) ** 3 * two**e for e in (-700, 0, 80)]
+    exact += [-x for x in exact]
+    with mpmath.workprec(400):
+        numbers = [mpmath.mpf(x.numerator) / x.denominator for x in exact]
+        special = [mpmath.mpf(0), mpmath.inf, -mpmath.inf, mpmath.nan]
+        near, rest = real.to_wide([*numbers, *special])
+    for x, high, low in zip(exact, near, rest, strict=False):
+        step = Fraction(2) ** (int(np.frexp(high)[1]) - bits)
+        assert abs(x - _exactly(high)) <= step / 2, x
+        assert abs(x - _exactly(high) - _exactly(low)) <= step / 2**50, x
+    assert near[1] == one, "a tie goes to the even number"
+    assert near[2] == one + 2, "a tie goes to the even number"
+    assert near[len(exact)] == 0
+    assert near[len(exact) + 1] == np.inf
+    assert near[len(exact) + 2] == -np.inf
+    assert np.isnan(near[len(exact) + 3])
+    assert not rest[len(exact) :].any()
+
+
 def test_an_op_without_reference_is_refused() -> None:
     for name in ("bool", "int8", "float32", "complex64"):
         with pytest.raises(KeyError, match="no reference for gamma"):
