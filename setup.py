@@ -43,7 +43,7 @@ WARM = Extension(
         *relative("core/pool", "*.h"),
         "core/include/phalanx.h",
     ],
-    extra_compile_args=[
+    extra_compile_args=[  # a product and a sum are two roundings here, as they are in the ops
         *("-O3", "-g0", "-std=gnu11", "-ffp-contract=off", "-fvisibility=hidden", "-pthread"),
         *MEMSET,
     ],

@@ -7,14 +7,13 @@ import math
 import operator
 import struct
 from fractions import Fraction
-from itertools import product
 from typing import Any
 
 import mpmath
 import numpy as np
 import pytest
 from phalanx.conformance.groups.ops.structured_data import rows
-from phalanx.conformance.reference import fixed_point, order, sums
+from phalanx.conformance.reference import order, sums
 from phalanx.conformance.reference import rows as normalized
 from phalanx.conformance.reference.formats import FORMATS, PARTS, host_dtype
 from phalanx.conformance.reference.fourier import packed, scale_bits, table, unit_roots
@@ -272,34 +271,6 @@ def test_overflow_is_judged_as_ieee_754_says() -> None:
     assert overflow_of("float16") == 65520
     just = near(np.array([65519.0, 65521.0]), np.zeros(2), "float16")
     assert (just.errors(np.array([np.inf, np.inf], np.float16)) <= 1).tolist() == [True, True]
-
-
-def test_fixed_point_is_exact(rng: np.random.Generator) -> None:
-    x = np.concatenate([wild_values("float64", 200, rng), [0.0, -0.0, 5e-324, 1.7e308]])
-    x = x[np.isfinite(x)]
-    integers, exponent = fixed_point.fixed_point(x)
-    assert [Fraction(i) * Fraction(2) ** exponent for i in integers] == exact(x)
-    high, rest = fixed_point.exact_sum(x[:20])
-    assert high == math.fsum(x[:20])
-    assert abs(Fraction(high) + Fraction(rest) - sum(exact(x[:20]))) <= abs(Fraction(rest)) / 2**50
-    assert fixed_point.exact_sum(np.array([1.7e308, 1.7e308])) == (math.inf, 0.0)
-
-
-def test_whole_numbers_over_powers_of_two(rng: np.random.Generator) -> None:
-    """Of any size, beyond the format and below its normal numbers, too; ties to even."""
-    sizes, exponents = (1, 53, 54, 64, 200, 999, 1000, 1023, 1025), (0, -7, -900, -1074)
-    for bits, exponent in product(sizes, exponents):
-        for low in (0, 1, 1 << max(0, bits - 54), int(rng.integers(1 << 62))):
-            value = (1 << bits - 1) | low % (1 << bits)
-            exact = Fraction(value) * Fraction(2) ** exponent
-            high, rest = fixed_point.split(-value, exponent)
-            try:
-                assert high == -float(exact)
-            except OverflowError:
-                assert (high, rest) == (-math.inf, 0.0)
-                continue
-            left = -exact - Fraction(high)
-            assert abs(Fraction(rest) - left) <= max(abs(left) / 2**52, Fraction(1, 2**1074))
 
 
 # ---- products of matrices, softmax, ranges -------------------------------------------------------

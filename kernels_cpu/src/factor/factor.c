@@ -17,12 +17,12 @@
 #include "francis.h"
 
 #define FACTOR_LANES 16
-/* A loop over lanes: unrolled it would be one of numbers, rolled it is one of vectors. */
-#define BY_LANES(COUNT) _Pragma("GCC unroll 1") for (int64_t l = 0; l < (COUNT); l++)
 #define FACTOR_SWEEPS 60
+#define FACTOR_SWEEPS_A_ROW 30
 /* Pairs of columns whose rotations are found side by side. */
 #define ROTATIONS 8
-#define FACTOR_SWEEPS_A_ROW 30
+/* A loop over lanes: unrolled it would be one of numbers, rolled it is one of vectors. */
+#define BY_LANES(COUNT) _Pragma("GCC unroll 1") for (int64_t l = 0; l < (COUNT); l++)
 /* Steps that are worth a thread's while. */
 #define WORK 100000
 
