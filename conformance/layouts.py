@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +23,8 @@ HostArray = npt.NDArray[Any]
 #: Elements before and behind every array: a kernel that leaves its array changes them.
 _GUARD = 67
 _POISON = 0xA5
+#: Bytes of undefined elements that are made once: a million elements take so many.
+_MOST_KEPT = 9 << 20
 #: From so many elements on, a loop in Python over lines of an axis costs less than short rows.
 _LONG = 4096
 
@@ -123,17 +125,41 @@ class Placed:
     """
 
     def __init__(
-        self, device: Device, image: HostArray, shape: tuple[int, ...], steps: Steps
+        self,
+        device: Device,
+        shape: tuple[int, ...],
+        steps: Steps,
+        dtype: str,
+        values: HostArray | None = None,
     ) -> None:
-        self._base = px.asarray(image, device=device)
-        self._image = image
         self._shape = shape
         self._steps = steps
+        self._dtype = dtype
+        #: What the whole block holds; of a result, what it held at first.
+        self._image = self._with(values) if values is not None else _known(self._count, dtype)
+        self._base = px.asarray(self._image, device=device)
         self.array: Array = view(self._base, shape, steps.strides, steps.first)
 
+    @property
+    def _count(self) -> int:
+        return self._steps.first + self._steps.count + _GUARD
+
+    def _with(self, values: HostArray) -> HostArray:
+        """Return the block of known bytes around these elements."""
+        image = np.empty(self._count, host_dtype(self._dtype))
+        known = _known(self._count, self._dtype)
+        if self._steps.count == math.prod(self._shape):  # there is nothing between them
+            image[: self._steps.first] = known[: self._steps.first]
+            image[-_GUARD:] = known[-_GUARD:]
+        else:
+            image[...] = known
+        _assign(_window(image, self._shape, self._steps), values)
+        return image
+
     def read(self) -> HostArray:
-        """Return the elements on the host; waits."""
-        return _copied(_window(px.asnumpy(self._base), self._shape, self._steps))
+        """Return the elements on the host, C-contiguous; waits."""
+        elements = _window(px.asnumpy(self._base), self._shape, self._steps)
+        return elements if elements.flags.c_contiguous else _copied(elements)
 
     def read_all(self) -> tuple[HostArray, bool]:
         """Return the elements, and whether all bytes around them are as they were; waits once."""
@@ -148,12 +174,12 @@ class Placed:
 
         It is what `read_all` answers with fewer copies.
         """
-        _assign(_window(self._image, self._shape, self._steps), values)
-        return same_bytes(px.asnumpy(self._base), self._image)
+        return same_bytes(px.asnumpy(self._base), self._with(values))
 
     def is_unchanged(self, values: HostArray) -> bool:
-        """Tell whether the elements are still these values; waits."""
-        return self.holds(values) or not differing(self.read(), values).any()
+        """Tell whether the elements are still the values that were placed; waits."""
+        same = same_bytes(px.asnumpy(self._base), self._image)
+        return same or not differing(self.read(), values).any()
 
     def outside_intact(self) -> bool:
         """Tell whether every byte that is not the array's is as it was; waits."""
@@ -190,34 +216,30 @@ def _steps(layout: str, shape: tuple[int, ...]) -> Steps:
     return LAYOUTS[layout](shape)
 
 
-def _poisoned(
-    shape: tuple[int, ...], dtype: str, layout: str, *, filled: bool = False
-) -> tuple[HostArray, Steps]:
-    """Return a block of known bytes, but those of the elements if they are filled in at once."""
-    steps = _steps(layout, shape)
-    count = steps.first + steps.count + _GUARD
-    if dtype == "bool":
-        return np.arange(count) % 3 == 0, steps
-    size = host_dtype(dtype).itemsize
-    image = np.empty(count * size, np.uint8)
-    if filled and steps.count == math.prod(shape):
-        image[: steps.first * size] = image[-_GUARD * size :] = _POISON
-    else:
-        image[...] = _POISON
-    return image.view(host_dtype(dtype)), steps
+def _undefined(size: int, is_bool: bool) -> HostArray:
+    return np.arange(size) % 3 == 0 if is_bool else np.full(size, _POISON, np.uint8)
+
+
+@cache
+def _kept(is_bool: bool) -> HostArray:
+    return _undefined(_MOST_KEPT, is_bool)
+
+
+def _known(count: int, dtype: str) -> HostArray:
+    """Return what a block of undefined elements holds; it is shared, and only read."""
+    size, is_bool = count * host_dtype(dtype).itemsize, dtype == "bool"
+    block = _kept(is_bool)[:size] if size <= _MOST_KEPT else _undefined(size, is_bool)
+    return block.view(host_dtype(dtype))
 
 
 def room(device: Device, shape: tuple[int, ...], dtype: str, layout: str) -> Placed:
     """Return an array of undefined elements, for a result."""
-    image, steps = _poisoned(shape, dtype, layout)
-    return Placed(device, image, shape, steps)
+    return Placed(device, shape, _steps(layout, shape), dtype)
 
 
 def place(device: Device, values: HostArray, dtype: str, layout: str) -> Placed:
     """Return an array with the values, which have the NumPy dtype of ``dtype``."""
-    image, steps = _poisoned(values.shape, dtype, layout, filled=True)
-    _assign(_window(image, values.shape, steps), values)
-    return Placed(device, image, values.shape, steps)
+    return Placed(device, values.shape, _steps(layout, values.shape), dtype, values)
 
 
 def broadcast(device: Device, values: HostArray, shape: tuple[int, ...], dtype: str) -> Array:

@@ -32,6 +32,8 @@ from .watch import Watch, how_it_ended
 _PROPERTY = "phalanx_outcome"
 _TRACES, _MISSING, _LOST = "phalanx_traces", "phalanx_missing", "phalanx_lost"
 _UNUSABLE = 3
+#: New objects before the garbage collector looks for cycles: cases make millions without any.
+_OBJECTS = 50_000
 
 
 class Session:
@@ -53,6 +55,7 @@ class Session:
         self._watch: Watch | None = None
         self._traces: Path | None = None
         self._frozen = False
+        self._thresholds = gc.get_threshold()
         self._device: Device | None = None
         self._declared: Declarations | None = None
         self._served: dict[tuple[str, tuple[str, ...]], Support] | None = None
@@ -93,6 +96,7 @@ class Session:
         """Start to watch the process that runs the cases."""
         worker = getattr(session.config, "workerinput", {})
         self._watch = Watch(self.limit, worker.get(_TRACES, ""))
+        gc.set_threshold(_OBJECTS, *self._thresholds[1:])
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self) -> Generator[None, object, object]:
@@ -106,6 +110,7 @@ class Session:
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Tell the controller what was missing."""
+        gc.set_threshold(*self._thresholds)
         if self._frozen:
             gc.unfreeze()
         output = getattr(session.config, "workeroutput", None)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from .steps import LANES, Matrix, Parts, Steps, reflector
+from .steps import LANES, Line, Matrix, Parts, Steps, line_of, numbers_of, reflector
 
 _SWEEPS_A_ROW = 30
 
@@ -31,8 +31,10 @@ def eigh(s: Steps, a: Matrix) -> Matrix:
         if tau != s.zero:
             _reduce(s, form, k, vectors[-1], tau)
     diagonal = [form[i][i][0] for i in range(n)]
-    rows = [list(column) for column in zip(*_product(s, n, vectors, factors), strict=True)]
-    count = _diagonal(s, diagonal, beside, rows)
+    columns = zip(*_product(s, n, vectors, factors), strict=True)
+    lines = [line_of(list(column)) for column in columns]
+    count = _diagonal(s, diagonal, beside, lines)
+    rows = [numbers_of(line) for line in lines]
     return [*rows, [s.of(x, 0.0) for x in diagonal], [s.of(count, 0.0)] * n]
 
 
@@ -67,7 +69,7 @@ def _product(s: Steps, n: int, vectors: Matrix, factors: list[Parts]) -> Matrix:
     return q
 
 
-def _diagonal(s: Steps, d: list[float], e: list[float], rows: Matrix) -> float:
+def _diagonal(s: Steps, d: list[float], e: list[float], rows: list[Line]) -> float:
     """QR until nothing is beside the diagonal: the sweeps, or -1."""
     eps, normal = float(np.finfo(s.part).eps), float(np.finfo(s.part).smallest_normal)
     sweeps, last = 0, len(d) - 1
@@ -87,7 +89,9 @@ def _diagonal(s: Steps, d: list[float], e: list[float], rows: Matrix) -> float:
     return -1.0 if last > 0 else float(sweeps)
 
 
-def _sweep(s: Steps, d: list[float], e: list[float], rows: Matrix, first: int, last: int) -> None:
+def _sweep(
+    s: Steps, d: list[float], e: list[float], rows: list[Line], first: int, last: int
+) -> None:
     x = s.over(s.add(d[last - 1], -d[last]), s.times(2.0, e[last - 1]))
     root = math.copysign(s.root(s.fma(x, x, 1.0)), x)
     g = s.add(s.add(d[first], -d[last]), s.over(e[last - 1], s.add(x, root)))
@@ -102,11 +106,7 @@ def _sweep(s: Steps, d: list[float], e: list[float], rows: Matrix, first: int, l
         p = s.times(sine, t)
         d[i] = s.add(here, p)
         g = s.fma(cosine, t, -b)
-        upper, lower = rows[i], rows[i + 1]
-        for j, (u, v) in enumerate(zip(upper, list(lower), strict=True)):
-            pairs = list(zip(u, v, strict=True))
-            upper[j] = tuple(s.fma(sine, q, s.times(cosine, r)) for r, q in pairs)
-            lower[j] = tuple(s.fma(-sine, r, s.times(cosine, q)) for r, q in pairs)
+        rows[i], rows[i + 1] = s.turned(rows[i], rows[i + 1], cosine, -sine)
     d[last] = s.add(d[last], -p)
     e[last - 1] = g
 

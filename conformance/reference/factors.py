@@ -14,7 +14,18 @@ from .eigh import eigh
 from .near import Expectation, Only
 from .schur import schur
 from .schur_real import real_schur
-from .steps import LANES, Matrix, Parts, Steps, power_below, reflector
+from .steps import (
+    LANES,
+    Line,
+    Matrix,
+    Numbers,
+    Parts,
+    Steps,
+    line_of,
+    numbers_of,
+    power_below,
+    reflector,
+)
 from .values import HostArray
 
 _SWEEPS = 60
@@ -112,7 +123,7 @@ def _householder(s: Steps, a: Matrix) -> Matrix:
 def _jacobi(s: Steps, a: Matrix) -> Matrix:
     m, n = len(a), len(a[0])
     whole = a + [[s.one if i == j else s.zero for j in range(n)] for i in range(n)]
-    columns = [[row[j] for row in whole] for j in range(n)]
+    columns = [line_of([row[j] for row in whole]) for j in range(n)]
     unit = float(np.finfo(s.part).eps)
     limit = s.times(s.add(s.root(float(m)), 4.0), unit)
     rounds = (n + 1) // 2 * 2 - 1
@@ -127,21 +138,13 @@ def _jacobi(s: Steps, a: Matrix) -> Matrix:
                     turned |= _turn(s, columns[i], columns[j], m, limit)
         sweeps += 1
     count = s.of(-1.0 if turned else float(sweeps), 0.0)
-    rows = [[column[i] for column in columns] for i in range(m + n)]
+    rows = [list(row) for row in zip(*map(numbers_of, columns), strict=True)]
     return [*rows, [count] * n]
 
 
-def _turn(s: Steps, x: list[Parts], y: list[Parts], m: int, limit: float) -> bool:
-    """Make two columns orthogonal, unless they are."""
-    squares = [[(0.0,)] * LANES for _ in range(2)]
-    inner = [s.zero] * LANES
-    for i in range(m):
-        lane = i % LANES
-        for k, column in enumerate((x, y)):
-            squares[k][lane] = (s.square(squares[k][lane][0], column[i]),)
-        inner[lane] = s.inner(inner[lane], x[i], y[i])
-    first, second = (s.tree(list(lanes))[0] for lanes in squares)
-    g = s.tree(inner)
+def _turn(s: Steps, x: Line, y: Line, m: int, limit: float) -> bool:
+    """Make the first m elements of two columns orthogonal, unless they are."""
+    first, second, g = _products(s, [p[:m] for p in x], [p[:m] for p in y])
     power = power_below(s, max(abs(part) for part in g))
     size = s.times(power, s.root(s.square(0.0, s.shrunk(g, power))))
     least = power_below(s, 0.0) / float(np.finfo(s.part).eps)
@@ -158,11 +161,25 @@ def _turn(s: Steps, x: list[Parts], y: list[Parts], m: int, limit: float) -> boo
     cosine = s.over(1.0, s.root(s.fma(tangent, tangent, 1.0)))
     sine = s.times(cosine, tangent)
     phase = s.shrunk(s.conj(g), size)
-    for k in range(len(x)):
-        u, v = x[k], s.plus(s.zero, phase, y[k])
-        x[k] = tuple(s.fma(-sine, q, s.times(cosine, p)) for p, q in zip(u, v, strict=True))
-        y[k] = tuple(s.fma(sine, p, s.times(cosine, q)) for p, q in zip(u, v, strict=True))
+    x[:], y[:] = s.turned(x, s.multiple(phase, y), cosine, sine)
     return True
+
+
+def _products(s: Steps, x: Line, y: Line) -> tuple[float, float, Parts]:
+    """The squares of two columns and their inner product, each a tree of lanes."""
+    squares: list[Numbers] = [[0.0] * LANES for _ in range(2)]
+    inner: Line = [[0.0] * LANES for _ in x]
+    for first in range(0, len(x[0]), LANES):
+        u, v = ([p[first : first + LANES] for p in column] for column in (x, y))
+        count = len(u[0])
+        for lanes, column in zip(squares, (u, v), strict=True):
+            for p in column:
+                lanes[:count] = s.fmas(p, p, lanes[:count])
+        added = s.inner_lines([lanes[:count] for lanes in inner], u, v)
+        for lanes, new in zip(inner, added, strict=True):
+            lanes[:count] = new
+    one, other = (s.tree([(p,) for p in lanes])[0] for lanes in squares)
+    return one, other, s.tree(numbers_of(inner))
 
 
 def _schur(s: Steps, a: Matrix) -> Matrix:

@@ -6,7 +6,8 @@ The bounds are those of N. J. Higham, Accuracy and Stability of Numerical Algori
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -137,6 +138,22 @@ class Near:
         """Return one result for people."""
         parts = zip(np.ravel(self.values[index]), np.ravel(self.radius[index]), strict=True)
         return ", ".join(f"{value!s} within {radius:.3g}" for value, radius in parts)
+
+
+def of_rows(want: Expectation, places: HostArray) -> Expectation:
+    """Return what rows give that are those at places (...) of the first axis of others."""
+    return _with_arrays(want, lambda name: getattr(want, name)[places])
+
+
+def one_after_another(parts: list[Expectation]) -> Expectation:
+    """Return what is given along the first axis by parts of one kind, of which there is one."""
+    return _with_arrays(parts[0], lambda name: np.concatenate([getattr(p, name) for p in parts]))
+
+
+def _with_arrays(want: Any, made: Callable[[str], HostArray]) -> Expectation:
+    names = [f.name for f in fields(want) if isinstance(getattr(want, f.name), np.ndarray)]
+    changed: Expectation = replace(want, **{name: made(name) for name in names})
+    return changed
 
 
 def near(

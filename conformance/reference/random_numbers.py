@@ -80,12 +80,22 @@ def joined(low: HostArray, high: HostArray) -> HostArray:
     return np.asarray(low | high << np.uint64(32))
 
 
+def _is_wide(op: str, to: str) -> bool:
+    """Tell whether a number is made of two words."""
+    return op in ("random_bernoulli", "random_integers") or to in ("uint64", "float64")
+
+
+def blocks_of(op: str, to: str) -> float:
+    """Return how many blocks of four words a number takes."""
+    return 0.5 if _is_wide(op, to) else 0.25
+
+
 def random_numbers(
     op: str, args: tuple[HostArray, ...], to: str, params: tuple[int, ...]
 ) -> Expectation:
     """Return what an op gives; the params are key, stream, position and the length."""
     key, stream, position, count = params
-    wide = op in ("random_bernoulli", "random_integers") or to in ("uint64", "float64")
+    wide = _is_wide(op, to)
     even = count + count % 2
     bits = words(key, stream, position, 2 * even if wide else even)
     if wide:
@@ -151,9 +161,11 @@ def standard_normal(bits: HostArray, to: str) -> HostArray:
     kind = working(to)
     turn = 8 * np.arctan(kind(1))
     rest = np.ldexp(((cells - (1 << digits - 3)).astype(kind) + 0.5) * turn, -digits)
-    sides = np.array([np.cos(rest), np.sin(rest), -np.cos(rest), -np.sin(rest)])
-    place = np.arange(quarters.size)
-    x, y = sides[-quarters % 4, place], sides[(1 - quarters) % 4, place]
+    cosine, sine = np.cos(rest), np.sin(rest)
+    is_odd = quarters % 2 == 1
+    x, y = np.where(is_odd, sine, cosine), np.where(is_odd, cosine, sine)
+    x = np.where((quarters + 1) // 2 % 2 == 1, -x, x)
+    y = np.where(quarters // 2 == 1, -y, y)
     return np.stack([radius * x, radius * y], axis=1).reshape(-1)
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Callable
 from ctypes import CDLL, c_double, c_float
 from functools import cache
+from itertools import repeat
+from operator import neg
 
 import numpy as np
 
@@ -13,6 +16,9 @@ from .formats import PARTS
 
 Parts = tuple[float, ...]
 Matrix = list[list[Parts]]
+#: Real numbers, and such of a row or column: a list for each part of its numbers.
+Numbers = list[float]
+Line = list[Numbers]
 
 #: A sum along rows has so many lanes.
 LANES = 16
@@ -114,6 +120,10 @@ class Steps:
         """A float64 rounded to the dtype; it is exact, or rounded to odd."""
         return c_float(x).value if self._single else x
 
+    def all_near(self, numbers: Numbers) -> Numbers:
+        """Each number rounded to the dtype, as `near` does."""
+        return array("f", numbers).tolist() if self._single else numbers
+
     # float64 has room for two of float32: no second rounding of a sum, product, quotient or root
     # shows (Figueroa, 1995).
 
@@ -191,6 +201,35 @@ class Steps:
         """The imaginary part."""
         return a[1] if self.is_complex else 0.0
 
+    def fmas(self, a: Numbers | float, b: Numbers, c: Numbers | float) -> Numbers:
+        """A b + c of numbers, of which a or c may be one for all."""
+        every_a = repeat(a) if isinstance(a, float) else a
+        every_c = repeat(c) if isinstance(c, float) else c
+        return list(map(self.fma, every_a, b, every_c))
+
+    def inner_lines(self, s: Line, a: Line, b: Line) -> Line:
+        """S + conj(a) b, number by number: as `inner`."""
+        if not self.is_complex:
+            return [self.fmas(a[0], b[0], s[0])]
+        re = self.fmas(a[1], b[1], self.fmas(a[0], b[0], s[0]))
+        less = list(map(neg, a[1]))
+        return [re, self.fmas(less, b[0], self.fmas(a[0], b[1], s[1]))]
+
+    def multiple(self, a: Parts, b: Line) -> Line:
+        """A b, as `plus` gives it for s = 0."""
+        if not self.is_complex:
+            return [self.fmas(a[0], b[0], 0.0)]
+        re = self.fmas(-a[1], b[1], self.fmas(a[0], b[0], 0.0))
+        return [re, self.fmas(a[1], b[0], self.fmas(a[0], b[1], 0.0))]
+
+    def turned(self, x: Line, y: Line, cosine: float, sine: float) -> tuple[Line, Line]:
+        """The lines cosine x - sine y and sine x + cosine y."""
+        first, second = [], []
+        for p, q in zip(x, y, strict=True):
+            first.append(self.fmas(-sine, q, self.all_near([cosine * v for v in p])))
+            second.append(self.fmas(sine, p, self.all_near([cosine * v for v in q])))
+        return first, second
+
     def tree(self, sums: list[Parts]) -> Parts:
         """The tree of the lanes' sums."""
         half = len(sums)
@@ -198,6 +237,16 @@ class Steps:
             pairs = zip(sums[:half], sums[half:], strict=True)
             sums = [tuple(map(self.add, p, q)) for p, q in pairs]
         return sums[0]
+
+
+def line_of(numbers: list[Parts]) -> Line:
+    """Numbers by their parts."""
+    return [list(part) for part in zip(*numbers, strict=True)]
+
+
+def numbers_of(line: Line) -> list[Parts]:
+    """The numbers of a line."""
+    return list(zip(*line, strict=True))
 
 
 def power_below(s: Steps, most: float) -> float:

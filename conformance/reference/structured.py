@@ -6,15 +6,18 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
+from phalanx.optable.random import TRIED
 from phalanx.optable.structured import NO_PLACE
 
 from . import factors, fourier, order, random_numbers, random_tries, rows, sums
 from .formats import FORMATS, PARTS
-from .near import Expectation, Only
+from .near import Expectation, Only, one_after_another
 from .values import HostArray
 
 Args = tuple[HostArray, ...]
 Params = tuple[int, ...]
+#: Random numbers that are found together: a multiple of those of a block of words.
+_AT_ONCE = 1 << 15
 _Reference = Callable[[Args, str, Params], Expectation]
 
 
@@ -120,6 +123,21 @@ def _matmul(args: Args, to: str, _: Params) -> Expectation:
     return Only(order.wrapped(np.asarray(order.modular(a) @ order.modular(b)), to))
 
 
+def _random(op: str, args: Args, to: str, params: Params) -> Expectation:
+    """Find a part of the numbers after the other: so many are kept in the host's caches."""
+    key, stream, position, count = params
+    tried = op in TRIED
+    reference = random_tries.random_tries if tried else random_numbers.random_numbers
+    steps = random_numbers.TRIES if tried else random_numbers.blocks_of(op, to)
+    parts = []
+    for first in range(0, max(count, 1), _AT_ONCE):
+        some = min(count - first, _AT_ONCE)
+        own = tuple(x[first : first + some] if x.ndim else x for x in args)
+        at = position + int(first * steps)
+        parts.append(reference(op, own, to, (key, stream, at, some)))
+    return one_after_another(parts)
+
+
 #: Reductions that are not defined over no elements.
 NEED_ELEMENTS = ("max", "min", "argmax", "argmin")
 #: By op. For ``arange`` and for what goes by target the params are the length of the result, which
@@ -155,12 +173,11 @@ REFERENCES: dict[str, _Reference] = {
     "fft_from_pairs": fourier.from_pairs,
     "fft_to_pairs": fourier.to_pairs,
     **{
-        f"random_{name}": partial(random_numbers.random_numbers, f"random_{name}")
-        for name in ("bits", "bernoulli", "integers", "uniform", "normal", "exponential")
-    },
-    **{
-        f"random_{name}": partial(random_tries.random_tries, f"random_{name}")
-        for name in ("gamma", "poisson", "binomial")
+        f"random_{name}": partial(_random, f"random_{name}")
+        for name in (
+            *("bits", "bernoulli", "integers", "uniform", "normal", "exponential"),
+            *("gamma", "poisson", "binomial"),
+        )
     },
     **{
         name: partial(factors.factored, name)

@@ -14,6 +14,7 @@ from phalanx.conformance.case import Case
 from phalanx.conformance.layouts import HostArray, broadcast, place, room
 from phalanx.conformance.outcome import Mistake
 from phalanx.conformance.overloads import Overload, overloads
+from phalanx.conformance.reference.ulp import same_bytes
 from phalanx.conformance.reference.values import ordinary_values
 from phalanx.optable import Structure
 
@@ -30,7 +31,7 @@ def _class_of(case: Case, overload: Overload) -> str:
 
 def _same(case: Case, call: Call, first: HostArray, again: HostArray, what: str) -> None:
     a, b = (np.ascontiguousarray(x).reshape(-1) for x in (first, again))
-    if a.tobytes() == b.tobytes():
+    if same_bytes(a, b):
         return
     size = a.dtype.itemsize
     rows = (x.view(np.uint8).reshape(-1, size) for x in (a, b))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from phalanx._warm import view
 from phalanx.conformance.groups.ops.structured_check import NAMES, Check
 from phalanx.conformance.layouts import place
+from phalanx.conformance.reference.near import of_rows
 from phalanx.conformance.reference.structured import expected
 from phalanx.conformance.reference.values import HostArray
+from phalanx.conformance.subnormals import flushed
 
 #: Rows of many blocks: whole ones, a row of more than a task takes, and beyond 16 bits.
 LONG_ROWS = (8192, 12_289, 16_384, 20_001, 32_769, 65_536)
@@ -27,41 +30,74 @@ WIDE, WIDE_QUICK, WIDE_COSTLY = (1031, 521), (521, 261), (131, 261)
 _COSTLY = ("float64", "complex128")
 #: Those of which a tile has fewer columns, as it keeps the lanes of a sum.
 _SUMMED = ("float16", "bfloat16", "float32", "complex64", *_COSTLY)
+#: So many different rows an operand has; more of them repeat these by chance.
+_MOST_ROWS = 12
 #: Gives rows (r, n) for an op and a dtype.
 Data = Callable[[str, str, int, int, np.random.Generator], HostArray]
 Params = tuple[tuple[int, ...], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """An operand by its different rows (r, n): which of them are at places (...)."""
+
+    different: HostArray
+    places: HostArray
+
+    def operand(self) -> HostArray:
+        """The operand (..., n)."""
+        return self.different[self.places]
+
+
 class Along:
     """An overload with data for it, all params that it may have, and its other operands.
 
-    These are one of a row's length for each dtype behind the first.
+    These are one of a row's length for each dtype behind the first. The first operand has at most
+    ``most`` different rows.
     """
 
-    def __init__(self, check: Check, data: Data, params: Params = ((),)) -> None:
+    def __init__(
+        self, check: Check, data: Data, params: Params = ((),), most: int = _MOST_ROWS
+    ) -> None:
         self.check = check
         self.params = params
         self._data = data
+        self._most = most
         self._rng = check.case.rng()
 
     def rows(self, *shape: int) -> HostArray:
         """Return an operand of some shape, the last axis of which is a row."""
-        count = int(np.prod(shape[:-1], dtype=int))
-        overload = self.check.overload
-        x = self._data(overload.op, overload.inputs[0], count, shape[-1], self._rng)
-        return x.reshape(shape)
+        return self._rows(*shape).operand()
+
+    def _rows(self, *shape: int) -> _Rows:
+        *outer, n = shape
+        count = int(np.prod(outer, dtype=int))
+        r = min(count, self._most)
+        different = self._drawn(self.check.name, r, n)
+        places = self._rng.integers(0, r, count) if count > r else np.arange(count)
+        return _Rows(different, places.reshape(outer))
 
     def others(self, n: int) -> tuple[HostArray, ...]:
         """Return the operands behind the first for rows of n elements."""
-        op, inputs = self.check.overload.op, self.check.overload.inputs
-        return tuple(self._data(op, name, 1, n, self._rng)[0] for name in inputs[1:])
+        return tuple(self._drawn(name, 1, n)[0] for name in self.check.overload.inputs[1:])
+
+    def _drawn(self, name: str, r: int, n: int) -> HostArray:
+        x = self._data(self.check.overload.op, name, r, n, self._rng)
+        return flushed(x) if self.check.case.flushes else x
 
     def _chance(self, *kinds: str) -> str:
         return str(self._rng.choice(kinds or NAMES))
 
-    def _run(self, x: HostArray, layout: str, out_layout: str, params: tuple[int, ...]) -> None:
-        args = (x, *self.others(x.shape[-1]))
-        self.check.run(f"{layout} {x.shape}", args, params, (layout,), out_layout)
+    def _run(self, rows: _Rows, layout: str, out_layout: str, params: tuple[int, ...]) -> None:
+        """Launch; the reference is asked for each of the different rows once."""
+        x, check = rows.operand(), self.check
+        others = self.others(x.shape[-1])
+        want = None
+        if rows.places.size > len(rows.different):
+            of_different = expected(check.overload.op, (rows.different, *others), check.to, params)
+            want = of_rows(of_different, rows.places)
+        label = f"{layout} {x.shape}"
+        check.run(label, (x, *others), params, (layout,), out_layout, want)
 
     def everything(self, min_length: int = 0) -> None:
         """Run all of it; rows shorter than ``min_length`` are not asked for."""
@@ -79,11 +115,11 @@ class Along:
         for number, n in enumerate(self.check.sizes(self._rng, (1, 65, 257, 4097))):
             costly = self.check.name in _COSTLY
             few = costly and self.check.case.quick and n > 1000
-            x = self.rows(2 if few else 5, n)
+            rows = self._rows(2 if few else 5, n)
             for params in self.params:
-                self._run(x, ("contiguous", "offset")[number % 2], self._chance(), params)
+                self._run(rows, ("contiguous", "offset")[number % 2], self._chance(), params)
         for n in (1, 77):
-            self._run(self.rows(n), "offset", "contiguous", self.params[0])
+            self._run(self._rows(n), "offset", "contiguous", self.params[0])
 
     def long_rows(self) -> None:
         """Rows of many blocks; if quick, of one length."""
@@ -91,7 +127,7 @@ class Along:
         for n in chosen:
             for params in self.params:
                 layout = self._chance("contiguous", "offset")
-                self._run(self.rows(2, n), layout, "contiguous", params)
+                self._run(self._rows(2, n), layout, "contiguous", params)
 
     def row_counts(self) -> None:
         """Few and many short rows."""
@@ -103,8 +139,8 @@ class Along:
         else:
             counts += MANY_ROWS
         for count in counts:
-            x = self.rows(count, int(self._rng.integers(1, 10 if count < MANY_ROWS[0] else 3)))
-            self._run(x, self._chance("contiguous", "transposed"), "contiguous", self.params[-1])
+            rows = self._rows(count, int(self._rng.integers(1, 10 if count < MANY_ROWS[0] else 3)))
+            self._run(rows, self._chance("contiguous", "transposed"), "contiguous", self.params[-1])
 
     def wide(self) -> None:
         """More rows side by side than a tile has columns, of more elements; also into columns."""
@@ -112,8 +148,8 @@ class Along:
         if self.check.case.quick:
             shape = WIDE_COSTLY if self.check.name in _SUMMED else WIDE_QUICK
         for layout in ("transposed",) if self.check.case.quick else ("transposed", "mixed"):
-            self._run(self.rows(*shape), layout, "contiguous", self.params[0])
-        self._run(self.rows(77, 37), "transposed", "transposed", self.params[-1])
+            self._run(self._rows(*shape), layout, "contiguous", self.params[0])
+        self._run(self._rows(77, 37), "transposed", "transposed", self.params[-1])
 
     def layouts(self) -> None:
         """Each layout of the operand and of the result, of one, two and three axes.
@@ -123,15 +159,15 @@ class Along:
         """
         shapes: tuple[tuple[int, ...], ...] = ((5, 67), (2, 4, 35), (131,), (3, 300))
         for shape in _MANY_AXES:
-            self._run(self.rows(*shape), "mixed", "mixed", self.params[0])
+            self._run(self._rows(*shape), "mixed", "mixed", self.params[0])
         for number, name in enumerate(NAMES):
             others = (NAMES[(number + 1) % len(NAMES)], name, NAMES[(number + 3) % len(NAMES)])
             for i, shape in enumerate(shapes):
                 if self.check.case.quick and i != number % 2:
                     continue
                 for out_layout in others[:1] if self.check.case.quick else others:
-                    x = self.rows(*shape)
-                    self._run(x, name, out_layout, self.params[number % len(self.params)])
+                    rows = self._rows(*shape)
+                    self._run(rows, name, out_layout, self.params[number % len(self.params)])
 
     def broadcasts(self) -> None:
         """Strides of 0 along the row and along the other axes."""
@@ -159,7 +195,7 @@ class Along:
         """No rows; rows of no elements."""
         for shape in ((0, 5), (3, 0), (0, 0), (0,), (2, 0, 7)):
             if shape[-1] >= min_length:
-                self._run(self.rows(*shape), self._chance(), self._chance(), self.params[0])
+                self._run(self._rows(*shape), self._chance(), self._chance(), self.params[0])
 
     def large(self, least: int = 0) -> None:
         """One row that is longer than what a device takes at once, and columns.
@@ -167,6 +203,6 @@ class Along:
         The row has at least ``least`` elements.
         """
         n = max(self.check.large, least)
-        self._run(self.rows(n), "contiguous", "contiguous", self.params[0])
+        self._run(self._rows(n), "contiguous", "contiguous", self.params[0])
         n = 4099 if self.check.case.quick else 70_001
-        self._run(self.rows(17, n), "transposed", "transposed", self.params[0])
+        self._run(self._rows(17, n), "transposed", "transposed", self.params[0])

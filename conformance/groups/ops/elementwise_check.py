@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,23 @@ from phalanx.namespace.public import public_function
 
 #: The first result, beside the numbers of operands.
 _FIRST = -1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Round:
+    """Places of consecutive operands from the first one on, again and again, in a shape."""
+
+    first: int
+    shape: tuple[int, ...]
+
+    def of(self, values: HostArray) -> HostArray:
+        """Return what values (n,) have there: copied as whole runs."""
+        last = self.first + math.prod(self.shape)
+        runs = values if last <= values.size else np.resize(values, last)
+        return runs[self.first : last].reshape(self.shape)
+
+
+Places = HostArray | Round
 
 
 class Check:
@@ -46,33 +64,39 @@ class Check:
         self.bound = 0.0 if data.expected.is_exact else stated + data.expected.slack
         self._first: HostArray | None = None
         self._to_host = host_dtype(self.to)
-        self._places: HostArray | None = None
-        self._round: tuple[HostArray, int] | None = None
+        self._places: Places | None = None
         self._taken: dict[int, HostArray] = {}
 
     def places(self, shape: tuple[int, ...], first: int = 0) -> HostArray:
         """Return the places of consecutive operands, round and round, in a shape."""
-        places = _round_and_round(np.arange(self.data.size, dtype=np.int32), first, shape)
-        self._round = places, first
+        return self._numbers(Round(first, shape))
+
+    def round(self, shape: tuple[int, ...], rng: np.random.Generator) -> Round:
+        """Return the same from a chance one on, which need no memory."""
+        return Round(int(rng.integers(self.data.size)), shape)
+
+    def _numbers(self, places: Places) -> HostArray:
+        if isinstance(places, Round):
+            return places.of(np.arange(self.data.size, dtype=np.int32))
         return places
 
-    def operand(self, number: int, places: HostArray, layout: str) -> Placed:
+    def operand(self, number: int, places: Places, layout: str) -> Placed:
         """Return an operand at places, in a layout on the device."""
         values = self._at(places, number)
         return place(self.case.device, values, self.overload.inputs[number], layout)
 
-    def all_operands(self, places: HostArray, layouts: tuple[str, ...]) -> list[Placed]:
+    def all_operands(self, places: Places, layouts: tuple[str, ...]) -> list[Placed]:
         """Return all operands at places, the first in the first layout and so on, round."""
         return [
             self.operand(i, places, layouts[i % len(layouts)])
             for i in range(len(self.overload.inputs))
         ]
 
-    def run(self, label: str, inputs: list[Array], places: HostArray, layout: str) -> None:
+    def run(self, label: str, inputs: list[Array], places: Places, layout: str) -> None:
         """Launch into a fresh array in a layout; the result is that of the operands at places."""
         self.run_into(label, inputs, room(self.case.device, places.shape, self.to, layout), places)
 
-    def run_into(self, label: str, inputs: list[Array], out: Placed, places: HostArray) -> None:
+    def run_into(self, label: str, inputs: list[Array], out: Placed, places: Places) -> None:
         """Launch into an array, which may be an input."""
         if self.overload.op == "cast":
             launch_elementwise("cast", (inputs[0],), out.array)
@@ -85,12 +109,12 @@ class Check:
         if not intact:
             self._note(label, "elements outside of the result changed", "they stay as they are")
 
-    def _is_as_before(self, out: Placed, places: HostArray) -> bool:
+    def _is_as_before(self, out: Placed, places: Places) -> bool:
         """Tell whether a result is that of the first run, and nothing around it has changed."""
         alike = out.array.shape == places.shape and self._first is not None
         return alike and out.holds(self._at(places, _FIRST))
 
-    def judge(self, label: str, got: HostArray, places: HostArray) -> None:
+    def judge(self, label: str, got: HostArray, places: Places) -> None:
         """Compare a result with that of the operands at places."""
         if got.shape != places.shape or got.dtype != self._to_host:
             wanted = f"{self.to} {places.shape}"
@@ -106,7 +130,8 @@ class Check:
             asked = differing(got, first)
         if not asked.any():
             return
-        errors = self.data.expected.errors(got[asked], places[asked])
+        numbers = self._numbers(places)
+        errors = self.data.expected.errors(got[asked], numbers[asked])
         if self.case.flushes:
             errors = forgiven(got[asked], errors)
         self.case.judge(self.overload.op, self._dtype, float(errors.max()), self.bound)
@@ -115,7 +140,7 @@ class Check:
         if wrong.any():
             worst = int(np.argmax(np.where(wrong, errors, -1.0)))
             index = tuple(np.argwhere(asked)[worst].tolist())
-            at = int(places[index])
+            at = int(numbers[index])
             self.case.mistake(
                 Mistake(
                     label,
@@ -130,22 +155,19 @@ class Check:
                 )
             )
 
-    def check_unchanged(self, label: str, inputs: list[Placed], places: HostArray) -> None:
+    def check_unchanged(self, label: str, inputs: list[Placed], places: Places) -> None:
         """Compare operands that were only read with what they were."""
         for i, placed in enumerate(inputs):
             if not placed.is_unchanged(self._at(places, i)):
                 self._note(label, f"operand {i} changed", "operands are only read")
 
-    def _at(self, places: HostArray, number: int) -> HostArray:
+    def _at(self, places: Places, number: int) -> HostArray:
         """Return an operand, or the first result, at places: once, as runs share their places."""
         if places is not self._places:
             self._places, self._taken = places, {}
         if number not in self._taken:
             source = np.asarray(self._first if number == _FIRST else self.data.operands[number])
-            if self._round is not None and places is self._round[0]:
-                taken = _round_and_round(source, self._round[1], places.shape)
-            else:
-                taken = source[places]
+            taken = places.of(source) if isinstance(places, Round) else source[places]
             self._taken[number] = taken
         return self._taken[number]
 
@@ -167,10 +189,3 @@ class Check:
 
     def _note(self, label: str, got: str, want: str) -> None:
         self.case.mistake(Mistake(label, "", "", got, want))
-
-
-def _round_and_round(values: HostArray, first: int, shape: tuple[int, ...]) -> HostArray:
-    """Return values from the first one on, again and again, in a shape: copied as whole runs."""
-    last = first + math.prod(shape)
-    runs = values if last <= values.size else np.resize(values, last)
-    return runs[first:last].reshape(shape)

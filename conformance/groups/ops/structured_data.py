@@ -16,8 +16,6 @@ from phalanx.conformance.reference.values import (
 
 Rng = np.random.Generator
 _Row = Callable[[str, int, Rng], HostArray]
-#: Different rows of one array; more rows repeat them by chance.
-_MOST_ROWS = 12
 
 
 def _is_floating(name: str) -> bool:
@@ -151,9 +149,9 @@ def _adjacent(name: str, n: int, rng: Rng) -> HostArray:
     """Neighbours near one end, where a narrower format sees them as one."""
     dtype = host_dtype(name)
     if not _is_floating(name) and name != "bool":
-        end = int(_top(name) if rng.random() < 0.5 else _bottom(name))
-        step = -1 if end > 0 else 1
-        return np.array([end + step * int(k) for k in rng.integers(0, 5, n)], dtype)
+        end = dtype.type(_top(name) if rng.random() < 0.5 else _bottom(name))
+        steps = rng.integers(0, 5, n).astype(dtype)
+        return np.asarray(end - steps if end > 0 else end + steps)
     if name not in FORMATS:
         return ordinary_values(name, n, rng)
     word = np.dtype(f"u{dtype.itemsize}")
@@ -252,15 +250,14 @@ def rows(op: str, name: str, count: int, n: int, rng: Rng) -> HostArray:
     One of several rows is of the sharpest kind, the others are of kinds from a chance one on.
     """
     kinds = _ROWS[op]
-    if count == 0:
-        return np.empty((0, n), host_dtype(name))
-    distinct = min(count, _MOST_ROWS)
     first = int(rng.integers(len(kinds)))
-    chosen = [kinds[(first + i) % len(kinds)] for i in range(distinct)]
-    if distinct > 1:
-        chosen[int(rng.integers(distinct))] = _SHARPEST[op]
-    made = np.stack([kind(name, n, rng) for kind in chosen]).astype(host_dtype(name))
-    return made if count == distinct else made[rng.integers(0, distinct, count)]
+    chosen = [kinds[(first + i) % len(kinds)] for i in range(count)]
+    if count > 1:
+        chosen[int(rng.integers(count))] = _SHARPEST[op]
+    made = np.empty((count, n), host_dtype(name))
+    for row, kind in zip(made, chosen, strict=True):
+        row[...] = kind(name, n, rng)
+    return made
 
 
 def special_sums(name: str) -> HostArray:

@@ -84,13 +84,13 @@ def layouts(check: Check, rng: np.random.Generator) -> None:
         others = tuple(NAMES[(number + i) % len(NAMES)] for i in (1, 2, 3))
         for rank in ranks:
             shape = shapes(count, rank)
-            places = check.places(shape, int(rng.integers(check.data.size)))
+            places = check.round(shape, rng)
             for kinds in ((name,), others):
                 inputs = [p.array for p in check.all_operands(places, kinds)]
                 label = f"{' and '.join(kinds)} to {name} {shape}"
                 check.run(label, inputs, places, name)
     for shape in ((), (0,), (3, 0, 2), (1, 1, 1), (1, 9, 1)):
-        places = check.places(shape, int(rng.integers(check.data.size)))
+        places = check.round(shape, rng)
         name = NAMES[int(rng.integers(len(NAMES)))]
         inputs = [p.array for p in check.all_operands(places, (name,))]
         check.run(f"{name} {shape}", inputs, places, "mixed")
@@ -99,7 +99,7 @@ def layouts(check: Check, rng: np.random.Generator) -> None:
 def many_axes(check: Check, rng: np.random.Generator) -> None:
     """Seven to ten axes that cannot be merged."""
     for shape in ((2, 3, 2, 3, 2, 2, 3), (2,) * 9, (2, 1, 3, *(2,) * 7)):
-        places = check.places(shape, int(rng.integers(check.data.size)))
+        places = check.round(shape, rng)
         inputs = [p.array for p in check.all_operands(places, ("mixed", "transposed"))]
         check.run(f"mixed and transposed to mixed {shape}", inputs, places, "mixed")
 
@@ -111,7 +111,7 @@ def tiles(check: Check, rng: np.random.Generator) -> None:
     if check.case.quick:
         shapes_ = [shapes_[int(rng.integers(len(shapes_)))]]
     for shape in shapes_:
-        places = check.places(shape, int(rng.integers(check.data.size)))
+        places = check.round(shape, rng)
         for name, to in (*pairs, ("transposed", "padded")):
             inputs = [p.array for p in check.all_operands(places, (name, to))]
             check.run(f"{name} and {to} to {to} {shape}", inputs, places, to)
@@ -123,7 +123,7 @@ def long_axes(check: Check, rng: np.random.Generator) -> None:
     if check.case.quick and rng.random() > LONG_AXES_QUICK:
         return
     for shape in (shapes_[int(rng.integers(len(shapes_)))],) if check.case.quick else shapes_:
-        places = check.places(shape, int(rng.integers(check.data.size)))
+        places = check.round(shape, rng)
         for name in ("mixed",) if check.case.quick else ("mixed", "padded", "transposed"):
             inputs = [p.array for p in check.all_operands(places, (name,))]
             check.run(f"{name} {shape}", inputs, places, name)
@@ -133,7 +133,7 @@ def sizes(check: Check, rng: np.random.Generator) -> None:
     """Odd sizes, aligned and misaligned."""
     chosen = rng.choice(SIZES, 8, replace=False).tolist() if check.case.quick else SIZES
     for number, size in enumerate(chosen):
-        places = check.places((size,), int(rng.integers(check.data.size)))
+        places = check.round((size,), rng)
         kinds = ("contiguous", "offset") if number % 2 else ("offset", "contiguous")
         for name in kinds[:1] if check.case.quick else kinds:
             inputs = [p.array for p in check.all_operands(places, (name,))]
@@ -265,11 +265,11 @@ def in_place(check: Check, rng: np.random.Generator) -> None:
         if check.case.quick:
             kinds = (kinds[int(rng.integers(len(kinds)))],)
         for layout in kinds:
-            places = check.places((7, 13), int(rng.integers(check.data.size)))
+            places = check.round((7, 13), rng)
             inputs = check.all_operands(places, (layout, "contiguous", layout))
             label = f"in place of operand {number}, {layout}"
             check.run_into(label, [p.array for p in inputs], inputs[number], places)
-        places = check.places((9001,), int(rng.integers(check.data.size)))
+        places = check.round((9001,), rng)
         inputs = check.all_operands(places, ("contiguous",))
         label = f"in place of operand {number}, {places.shape}"
         check.run_into(label, [p.array for p in inputs], inputs[number], places)
@@ -365,6 +365,6 @@ def large(check: Check, rng: np.random.Generator) -> None:
     size = LARGE_QUICK if check.case.quick else LARGE
     if not check.case.quick and (check.overload.op, check.to) in HUGE:
         size = 2**24 + 5
-    places = check.places((size,), int(rng.integers(check.data.size)))
+    places = check.round((size,), rng)
     inputs = [p.array for p in check.all_operands(places, ("contiguous",))]
     check.run(f"contiguous {places.shape}", inputs, places, "contiguous")
