@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 
 from .child import first_failure
@@ -45,13 +45,17 @@ class Trial:
 
 @dataclass(slots=True)
 class SelfTest:
-    """A self-test: a trial of each fault, and of the sound devices, which must not be caught."""
+    """A self-test: a trial of each fault, and of the sound devices, which must not be caught.
+
+    ``interrupted`` tells that Ctrl-C ended it, and only those are there that were done.
+    """
 
     quick: bool
     seed: int
     trials: list[Trial] = field(default_factory=list)
     sound: list[Trial] = field(default_factory=list)
     seconds: float = 0.0
+    interrupted: bool = False
 
     @property
     def killed(self) -> int:
@@ -83,7 +87,7 @@ def run_self_test(
     at_once: int = AT_ONCE,
     observe: Callable[[Trial], None] = lambda _: None,
 ) -> SelfTest:
-    """Run the suite against faulty devices; blocks until all are done.
+    """Run the suite against faulty devices; blocks until all are done or Ctrl-C is pressed.
 
     Args:
         quick: run the quick form of the suite.
@@ -106,17 +110,21 @@ def run_self_test(
     unusual = [UNUSUAL[name] for name in names if name in UNUSUAL]
     result = SelfTest(quick, seed)
     begin = time.perf_counter()
+    done: list[Future[Trial]] = []
     with ThreadPoolExecutor(at_once) as threads:
         sound = [threads.submit(_try_sound, quick, seed + i) for i in range(sound_runs)]
         sound += [threads.submit(_try_unusual, one, quick, seed) for one in unusual]
         faulty = [threads.submit(_try, fault, quick, seed) for fault in faults]
         try:
             for future in as_completed([*sound, *faulty]):
+                done.append(future)
                 observe(future.result())
+        except KeyboardInterrupt:
+            result.interrupted = True
         finally:
             threads.shutdown(wait=False, cancel_futures=True)
-        result.sound = [future.result() for future in sound]
-        result.trials = [future.result() for future in faulty]
+        result.sound = [future.result() for future in sound if future in done]
+        result.trials = [future.result() for future in faulty if future in done]
     result.seconds = time.perf_counter() - begin
     return result
 

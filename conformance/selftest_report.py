@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -37,31 +36,39 @@ def run_and_show(
         0 if enough faults are caught and the sound device passes, 1 if not, 2 for an unknown fault,
         130 after Ctrl-C.
     """
-    visible = json_file != _STDOUT and sys.stderr.isatty()
-    bar = CountingBar("self-test", len(names or (*FAULTS, *UNUSUAL)) + 1, visible=visible)
-    survived = 0
-
-    def observe(trial: Trial) -> None:
-        nonlocal survived
-        survived += trial.fault in FAULTS and not trial.killed
-        bar.advance(survived)
-
+    total = len(names or (*FAULTS, *UNUSUAL)) + 1
+    bar = CountingBar("self-test", "devices", "wrong", total, visible=json_file != _STDOUT)
     try:
         with bar:
-            found = run_self_test(quick=quick, seed=seed, names=names, observe=observe)
+            found = run_self_test(
+                quick=quick,
+                seed=seed,
+                names=names,
+                observe=lambda trial: bar.advance(_what_is_wrong(trial)),
+            )
     except ValueError as error:
         fail(str(error), _USAGE)
-    except KeyboardInterrupt:
-        fail("interrupted; the self-test says nothing before its end", _INTERRUPTED)
     if json_file is not None:
         write_data(to_dict(found), json_file)
     if json_file != _STDOUT:
         _show(found)
+    if found.interrupted:
+        done = len(found.trials) + len(found.sound)
+        fail(f"interrupted: {done} of {total} devices were tested", _INTERRUPTED)
     return 0 if holds(found) else 1
+
+
+def _what_is_wrong(trial: Trial) -> str:
+    """Return what a trial says against the suite, empty if nothing."""
+    if trial.group:
+        return "" if trial.killed else f"survived: {trial.fault}"
+    return f"fails though it is sound: {trial.fault}, in {trial.case}" if trial.killed else ""
 
 
 def holds(found: SelfTest) -> bool:
     """Tell whether enough faults were caught, and the sound device was not."""
+    if found.interrupted:
+        return False
     wanted = QUICK_RATE if found.quick else FULL_RATE
     no_faults_asked = not found.trials and len(found.sound) > 1
     return found.sound_passes and (no_faults_asked or found.kill_rate >= wanted)
@@ -77,6 +84,7 @@ def to_dict(found: SelfTest) -> dict[str, Any]:
         "kill_rate": found.kill_rate,
         "killed": found.killed,
         "holds": holds(found),
+        "interrupted": found.interrupted,
         "faults": [asdict(t) | {"killed": t.killed} for t in found.trials],
         "sound": [asdict(t) | {"passed": not t.killed} for t in found.sound],
     }

@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -75,14 +74,12 @@ def run_and_show(
     try:
         count, names = parse(text)
         device = device or _first_device()
-        visible = json_file != _STDOUT and sys.stderr.isatty()
-        bar = CountingBar("noting the programs", None, visible=visible)
-        survived = 0
+        visible = json_file != _STDOUT
+        bar = CountingBar("noting the programs", "mutants", "survived", None, visible=visible)
 
         def observe(trial: MutantTrial) -> None:
-            nonlocal survived
-            survived += trial.counts and not trial.killed
-            bar.advance(survived)
+            survived = trial.counts and not trial.killed
+            bar.advance(f"survived: {trial.mutant.name}" if survived else "")
 
         with bar:
             found = run_mutants(

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from phalanx.conformance import selftest_report
-from phalanx.conformance.faults import FAULTS, UNUSUAL
-from phalanx.conformance.selftest import SelfTest, Trial
+from phalanx.conformance import selftest, selftest_report
+from phalanx.conformance.faults import FAULTS, UNUSUAL, Fault
+from phalanx.conformance.selftest import SelfTest, Trial, run_self_test
 from phalanx.conformance.selftest_report import holds, run_and_show
 
 SOUND = Trial("none", "the sound device, seed 20", "", "", "", 5.0)
@@ -110,12 +110,41 @@ def test_an_unknown_fault_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> 
     assert "unknown fault 'gremlin'" in capsys.readouterr().err
 
 
-def test_ctrl_c(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def interrupt(**_: Any) -> SelfTest:
+def test_what_is_wrong_is_told_at_once(
+    show: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert show(found(2, 1, sound=UNSOUND)) == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert "self-test: fails though it is sound: none, in ops/x[0]" in lines
+    assert "self-test: survived: fault-0" in lines
+    assert show(found(40, 0), Path("-")) == 0
+    assert not capsys.readouterr().err
+
+
+def test_ctrl_c(show: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
+    """What was found until then is shown."""
+    result = found(2, 0)
+    result.interrupted = True
+    with pytest.raises(SystemExit) as ended:
+        show(result)
+    assert ended.value.code == 130
+    said = capsys.readouterr()
+    assert "fault-1  runtime/copies[1]" in said.out
+    assert f"interrupted: 3 of {len(FAULTS) + len(UNUSUAL) + 1} devices were tested" in said.err
+    assert not holds(result)
+
+
+def test_ctrl_c_ends_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first of two devices is done when it comes; the second is waited for, and not counted."""
+
+    def tried(fault: Fault, quick: bool, seed: int) -> Trial:
+        return Trial(fault.name, fault.summary, fault.group, "runtime/x", "wrong", 0.0)
+
+    def interrupt(_: Trial) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(selftest_report, "run_self_test", interrupt)
-    with pytest.raises(SystemExit) as ended:
-        run_and_show(quick=True, seed=20)
-    assert ended.value.code == 130
-    assert "interrupted" in capsys.readouterr().err
+    monkeypatch.setattr(selftest, "_try", tried)
+    names = tuple(FAULTS)[:2]
+    result = run_self_test(quick=True, names=names, sound_runs=0, observe=interrupt)
+    assert result.interrupted
+    assert len(result.trials) == 1
