@@ -139,6 +139,14 @@ def hardest_values(op: str, dtype: str) -> HostArray:
     return np.concatenate([x, -x])
 
 
+def near_quarters(dtype: str, count: int, rng: np.random.Generator) -> HostArray:
+    """Return numbers (count,) that are the nearest to multiples of pi / 2, up to a million."""
+    pi = 4 * np.arctan(np.longdouble(1))
+    multiples = np.round(10.0 ** rng.uniform(0, 5.8, count)) * rng.choice([-1, 1], count)
+    with np.errstate(over="ignore"):
+        return (multiples * pi / 2).astype(host_dtype(dtype))
+
+
 def hard_quotients(dtype: str, count: int, rng: np.random.Generator) -> list[HostArray]:
     """Return dividends and divisors (k,), k <= count, of quotients as near a middle as there are.
 

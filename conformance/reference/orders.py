@@ -1,7 +1,7 @@
 """Sums, products and scans bit by bit, in the order of evaluation that docs/ops.md states.
 
-Each step is one operation of NumPy in the dtype, rounded once (IEEE 754-2019, 5.4.1), so the bits
-are those that a kernel of class bitwise promises.
+Each step is one operation of NumPy in the dtype, or an fma, rounded once (IEEE 754-2019, 5.4.1), so
+the bits are those that a kernel of class bitwise promises.
 """
 
 from __future__ import annotations
@@ -9,7 +9,13 @@ from __future__ import annotations
 import numpy as np
 from phalanx.optable.structured import BLOCK, LANES, SCAN_BLOCK
 
+from .formats import PARTS
+from .near import ACCUMULATOR
+from .steps import fma_of
 from .values import HostArray
+
+#: Rows of a target that are added from the left.
+RUN = 256
 
 _STEPS = {
     **{"sum": np.add, "cumulative_sum": np.add},
@@ -20,10 +26,43 @@ ORDERED = tuple(_STEPS)
 
 
 def in_stated_order(op: str, x: HostArray) -> HostArray:
-    """Return the result of an op of `ORDERED` for rows (..., n), n > 0, of float32 or float64."""
-    step = _STEPS[op]
+    """Return the result of an op of `ORDERED` for rows (..., n), n > 0, of float32 or float64.
+
+    Sums may be those of any floating dtype: float16 and bfloat16 stay in float32, complex numbers
+    are added part by part.
+    """
+    step, name = _STEPS[op], x.dtype.name
     with np.errstate(all="ignore"):
-        return _scan(x, step) if op.startswith("cumulative") else _reduce(x, step)
+        if name in PARTS:
+            parts = [in_stated_order(op, np.ascontiguousarray(p)) for p in (x.real, x.imag)]
+            return np.stack(parts, axis=-1).view(x.dtype)[..., 0]
+        wide = x.astype(ACCUMULATOR[name])
+        found = _scan(wide, step) if op.startswith("cumulative") else _reduce(wide, step)
+        return found.astype(x.dtype)
+
+
+def product_in_stated_order(a: HostArray, b: HostArray) -> HostArray:
+    """Return the matrix product (m, n) of (m, k) and (k, n), k > 0, of float32 or float64."""
+    fma = fma_of(a.dtype.name)
+    found = np.empty((len(a), b.shape[1]), a.dtype)
+    for i, j in np.ndindex(found.shape):
+        totals = []
+        for first in range(0, len(b), BLOCK):
+            total = 0.0
+            pairs = a[i, first : first + BLOCK].tolist(), b[first : first + BLOCK, j].tolist()
+            for x, y in zip(*pairs, strict=True):
+                total = fma(x, y, total)
+            totals.append(total)
+        found[i, j] = _tree(np.array(totals, a.dtype), np.add)
+    return found
+
+
+def runs_in_stated_order(rows: HostArray) -> HostArray:
+    """Return the sum (k,) of the rows (m, k) of one target, m > 0, of float32 or float64."""
+    while len(rows) > 1:
+        runs = [rows[at : at + RUN] for at in range(0, len(rows), RUN)]
+        rows = np.stack([np.add.accumulate(run, axis=0)[-1] for run in runs])
+    return rows[0]
 
 
 def _reduce(x: HostArray, step: np.ufunc) -> HostArray:

@@ -9,7 +9,15 @@ from phalanx.conformance.case import Case
 from phalanx.conformance.layouts import place, room
 from phalanx.conformance.outcome import Mistake
 from phalanx.conformance.overloads import Overload, overloads
-from phalanx.conformance.reference.orders import ORDERED, in_stated_order
+from phalanx.conformance.reference.formats import host_dtype
+from phalanx.conformance.reference.near import ACCUMULATOR
+from phalanx.conformance.reference.orders import (
+    ORDERED,
+    RUN,
+    in_stated_order,
+    product_in_stated_order,
+    runs_in_stated_order,
+)
 from phalanx.conformance.reference.values import HostArray
 from phalanx.optable import Structure
 from phalanx.optable.structured import BLOCK, SCAN_BLOCK
@@ -22,19 +30,36 @@ _LENGTHS = {
 #: More blocks than a group, or a byte, counts.
 _MANY_BLOCKS = 257 * BLOCK + 33
 _LAYOUTS = ("contiguous", "transposed")
+_PLAIN = ("float32", "float64")
 _ORDERED = [
     overload
     for overload in overloads(*_LENGTHS)
-    if overload.op in ORDERED and overload.inputs[0] in ("float32", "float64")
+    if overload.op in ORDERED
+    and (
+        overload.inputs[0] in _PLAIN or (overload.op == "sum" and overload.inputs[0] in ACCUMULATOR)
+    )
 ]
+#: Steps along k: two blocks of the order and a rest, and more.
+_STEPS = (9000, 4 * BLOCK + 70)
+#: Rows of one target: in runs of runs, and of those.
+_ROWS = (700, RUN * RUN + 300, 2 * RUN * RUN + 3 * RUN + 7)
+
+
+def _plain(op: str) -> list[Overload]:
+    structure = Structure.CONTRACTION if op == "matmul" else Structure.SEGMENT
+    return [o for o in overloads(structure) if o.op == op and o.inputs[0] in _PLAIN]
+
+
+def _need_bitwise(case: Case, overload: Overload) -> None:
+    promise = case.served[overload.op, overload.dtypes].determinism
+    if promise != "bitwise":
+        pytest.skip(f"the kernel's class is {promise or 'that of another device'}")
 
 
 @pytest.mark.parametrize("overload", _ORDERED, ids=str)
 def test_orders(case: Case, overload: Overload) -> None:
     """A kernel of class bitwise gives the bits of the stated order, by rows and by columns."""
-    promise = case.served[overload.op, overload.dtypes].determinism
-    if promise != "bitwise":
-        pytest.skip(f"the kernel's class is {promise or 'that of another device'}")
+    _need_bitwise(case, overload)
     rng = case.rng()
     shapes: list[tuple[int, ...]] = [(3, n) for n in _LENGTHS[overload.row.structure]]
     if overload.op in ("sum", "mean"):
@@ -43,7 +68,9 @@ def test_orders(case: Case, overload: Overload) -> None:
         x, n = rng.standard_normal(shape), shape[-1]
         if overload.op.endswith("prod"):  # products that stay near 1
             x = np.exp(x / n**0.5)
-        x = x.astype(overload.inputs[0])
+        x = x.astype(host_dtype(overload.inputs[0]))
+        if x.dtype.kind == "c":
+            x.imag = rng.standard_normal(shape)
         want = in_stated_order(overload.op, x)
         for layout in _LAYOUTS:
             operand = place(case.device, x, overload.inputs[0], layout)
@@ -54,6 +81,45 @@ def test_orders(case: Case, overload: Overload) -> None:
             if got.tobytes() != want.tobytes():
                 case.mistake(_mistake(f"{layout} {x.shape}", got, want))
     case.finish()
+
+
+@pytest.mark.parametrize("overload", _plain("matmul"), ids=str)
+def test_order_of_products(case: Case, overload: Overload) -> None:
+    """Blocks along k are chains of fma, and are joined as those of a sum."""
+    _need_bitwise(case, overload)
+    rng, name = case.rng(), overload.inputs[0]
+    for k in _STEPS[:1] if case.quick else _STEPS:
+        a, b = (rng.standard_normal(shape).astype(name) for shape in ((2, k), (k, 2)))
+        _compare(case, overload, f"k = {k}", (a, b), product_in_stated_order(a, b))
+    case.finish()
+
+
+@pytest.mark.parametrize("overload", _plain("segment_sum"), ids=str)
+def test_order_of_segments(case: Case, overload: Overload) -> None:
+    """The rows of a target are added in runs, and their totals in runs."""
+    _need_bitwise(case, overload)
+    rng, name = case.rng(), overload.inputs[0]
+    for m in _ROWS[:2] if case.quick else _ROWS:
+        rows, numbers = rng.standard_normal((m + 90, 2)).astype(name), np.ones(m + 90, np.int64)
+        numbers[rng.permutation(m + 90)[:90]] = 0
+        want = np.stack([runs_in_stated_order(rows[numbers == t]) for t in (0, 1)])
+        _compare(case, overload, f"{m} rows", (rows, numbers), want)
+    case.finish()
+
+
+def _compare(
+    case: Case, overload: Overload, label: str, args: tuple[HostArray, ...], want: HostArray
+) -> None:
+    operands = [
+        place(case.device, x, dtype, "contiguous").array
+        for x, dtype in zip(args, overload.inputs, strict=True)
+    ]
+    out = room(case.device, want.shape, overload.outputs[0], "contiguous")
+    launch(overload.op, tuple(operands), (out.array,), ())
+    got = out.read()
+    case.checks += 1
+    if got.tobytes() != want.tobytes():
+        case.mistake(_mistake(label, got, want))
 
 
 def _mistake(label: str, got: HostArray, want: HostArray) -> Mistake:

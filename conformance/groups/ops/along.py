@@ -15,7 +15,7 @@ from phalanx.conformance.reference.values import HostArray
 from phalanx.conformance.subnormals import flushed
 
 #: Rows of many blocks: whole ones, a row of more than a task takes, and beyond 16 bits.
-LONG_ROWS = (8192, 12_289, 16_384, 20_001, 32_769, 65_536)
+LONG_ROWS = (8192, 12_288, 12_289, 16_384, 20_001, 32_769, 65_536)
 #: Elements of a row of more blocks than a reduction has lanes (docs/ops.md: 64 blocks of 4096).
 MANY_BLOCKS = 300_001
 #: Where a number of 16 bits for a row ends.
@@ -94,14 +94,14 @@ class Along:
         others = self.others(x.shape[-1])
         want = None
         if rows.places.size > len(rows.different):
-            of_different = expected(check.overload.op, (rows.different, *others), check.to, params)
-            want = of_rows(of_different, rows.places)
+            want = of_rows(check.expected((rows.different, *others), params), rows.places)
         label = f"{layout} {x.shape}"
         check.run(label, (x, *others), params, (layout,), out_layout, want)
 
     def everything(self, min_length: int = 0) -> None:
         """Run all of it; rows shorter than ``min_length`` are not asked for."""
         self.lengths()
+        self.consecutive_lengths()
         self.long_rows()
         self.row_counts()
         self.wide()
@@ -120,6 +120,12 @@ class Along:
                 self._run(rows, ("contiguous", "offset")[number % 2], self._chance(), params)
         for n in (1, 77):
             self._run(self._rows(n), "offset", "contiguous", self.params[0])
+
+    def consecutive_lengths(self) -> None:
+        """Lengths one after another, so that each has its rest in blocks of up to 48."""
+        first, count = int(self._rng.integers(1000, 4000)), 3 if self.check.case.quick else 48
+        for n in range(first, first + count):
+            self._run(self._rows(2, n), "contiguous", "contiguous", self.params[0])
 
     def long_rows(self) -> None:
         """Rows of many blocks; if quick, of one length."""
@@ -141,6 +147,8 @@ class Along:
         for count in counts:
             rows = self._rows(count, int(self._rng.integers(1, 10 if count < MANY_ROWS[0] else 3)))
             self._run(rows, self._chance("contiguous", "transposed"), "contiguous", self.params[-1])
+        if MANY_ROWS[-1] in counts:  # of two axes that are not one
+            self._run(self._rows(300, 301, 3), "mixed", "contiguous", self.params[-1])
 
     def wide(self) -> None:
         """More rows side by side than a tile has columns, of more elements; also into columns."""

@@ -9,7 +9,12 @@ from phalanx.conformance.overloads import Overload
 from phalanx.conformance.reference import annex_g, complex_numbers, real
 from phalanx.conformance.reference.elementwise import Expected, expected
 from phalanx.conformance.reference.formats import FORMATS, PARTS, host_dtype
-from phalanx.conformance.reference.hard import hard_quotients, hard_roots, hardest_values
+from phalanx.conformance.reference.hard import (
+    hard_quotients,
+    hard_roots,
+    hardest_values,
+    near_quarters,
+)
 from phalanx.conformance.reference.values import (
     HostArray,
     any_bits,
@@ -34,6 +39,9 @@ _TABLE = {1: (21,), 2: (7, 5), 3: (3, 5, 7)}
 _LIMITS = np.array([1e-300, 1e-270, 0.125, 0.25, 0.5625, 28.0, 40.0, 2.0**53])
 #: Ops that round to another format or to whole numbers: they meet all corners in quick runs, too.
 _ROUNDING = ("cast", "ceil", "floor", "round", "trunc")
+
+#: Ops whose results, or those of their parts, are near 0 at quarters of a turn.
+_TURNS = ("sin", "cos", "tan")
 
 #: Numbers that programs have beside arrays, by kind; implementations have shorter ways for some.
 _USUAL = {
@@ -95,6 +103,8 @@ def data_of(overload: Overload, rng: np.random.Generator, quick: bool, flush: bo
         sections.append(hard_quotients(overload.inputs[0], count, rng))
     if overload.inputs[0] in FORMATS and overload.op == "sqrt":
         sections.append([hard_roots(overload.inputs[0], 24 if quick else 200, rng)])
+    if overload.op in _TURNS and overload.inputs[0] in FORMATS:
+        sections.append([near_quarters(overload.inputs[0], count, rng)])
     if len(overload.inputs) == 1:
         sections.append([hardest_values(overload.op, overload.inputs[0])])
         if overload.inputs[0] in FORMATS and not real.is_rounded_once(overload.op):

@@ -21,7 +21,7 @@ NAMES = tuple(LAYOUTS)
 #: Around the widths of vectors, the lanes of a reduction, work-groups and blocks.
 SIZES = (
     *(1, 2, 3, 7, 8, 9, 15, 17, 31, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 513),
-    *(1023, 1024, 1025, 4095, 4096, 4097),
+    *(1023, 1024, 1025, 3072, 4095, 4096, 4097, 6144),
 )
 #: More than 2**20, and more than 2**16.
 LARGE, LARGE_QUICK = 1_050_003, 70_001
@@ -66,6 +66,10 @@ class Check:
             return list(SIZES)
         return [*always, *rng.choice(SIZES, 2, replace=False).tolist()]
 
+    def expected(self, args: tuple[HostArray, ...], params: tuple[int, ...] = ()) -> Expectation:
+        """Return what the reference gives for the operands and params."""
+        return expected(self.overload.op, args, self.to, params)
+
     def run(
         self,
         label: str,
@@ -82,7 +86,7 @@ class Check:
         if want is None:
             if self.case.flushes:
                 args = tuple(flushed(x) for x in args)
-            want = expected(self.overload.op, args, self.to, params)
+            want = self.expected(args, params)
         inputs = [
             place(self.case.device, x, name, layouts[i % len(layouts)])
             for i, (x, name) in enumerate(zip(args, self.overload.inputs, strict=True))

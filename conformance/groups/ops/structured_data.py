@@ -141,6 +141,14 @@ def _ascending(name: str, n: int, rng: Rng) -> HostArray:
     return np.sort(ordinary_values(name, n, rng))
 
 
+def _nearly_ascending(name: str, n: int, rng: Rng) -> HostArray:
+    """Ascending but for some neighbours: samples at a distance of a power of two do not tell."""
+    x = _ascending(name, n, rng)
+    for at in rng.integers(0, max(n - 16, 1), 5) // 16 * 16 + 5:
+        x[at : at + 3] = x[at : at + 3][::-1].copy()
+    return x
+
+
 def _descending(name: str, n: int, rng: Rng) -> HostArray:
     return _ascending(name, n, rng)[::-1].copy()
 
@@ -220,7 +228,8 @@ _EXTREME: tuple[_Row, ...] = (
     _corners,
 )
 _ORDERED: tuple[_Row, ...] = (
-    *(_small, _zeros, _adjacent, _numbers, _ascending, _with_nan, _all_nan, _descending, _corners),
+    *(_small, _zeros, _adjacent, _numbers, _ascending, _with_nan, _nearly_ascending, _all_nan),
+    *(_descending, _corners),
 )
 _COUNTED: tuple[_Row, ...] = (_one_counts, _one_does_not, _small, _zeros)
 _ADDED: tuple[_Row, ...] = (_terms, _positive_terms, _last_counts, _large_terms)

@@ -26,6 +26,8 @@ _SMALL = (
 _THIN = (
     *((161, 9, 1), (1, 6, 131), (521, 7, 1), (1, 7, 521), (1, 1, 521), (1, 521, 1)),
     *((1, 70, 41), (41, 70, 1)),
+    *((m, 9, 1) for m in range(65, 69)),
+    *((1, 9, n) for n in range(65, 69)),
 )
 #: Extents without a rest in tiles of 16, for which a device may have other units.
 _WHOLE = ((16, 32, 48), (64, 128, 64))
@@ -45,6 +47,8 @@ _LARGE = (
 _BLOCKS = ((4101, 2, 9), (9, 2, 4101), (65_541, 2, 3), (3, 2, 65_541), (2, 65_541, 3))
 #: One element from four blocks of the order of evaluation at once, and from what is left of them.
 _DOT = 4 * 4096 + 4101
+#: More rows, or columns, than a grid of tiles of 16 counts in 16 bits.
+_MANY = ((1_050_003, 1, 1), (1, 1, 1_050_003))
 #: Steps along k where a product is made of other ops.
 _MOST_STEPS = 300
 #: Three blocks of the order of evaluation (docs/ops.md: 4096) along k, and tiles both ways.
@@ -96,6 +100,8 @@ def sizes(check: Check, rng: np.random.Generator) -> None:
     whole = _WHOLE[:1] if check.case.quick and check.name != "float32" else _WHOLE
     for m, k, n in [*small, (5, 67, 6), *whole, *_EMPTY]:
         _run(check, (), m, k, n, rng)
+    for m, k, n in ((16, 16, 16), *whole):
+        _run(check, (), m, k, n, rng, "offset")
     for m, k, n in _THIN:
         for name in ("contiguous", "transposed"):
             _run(check, (), m, k, n, rng, name)
@@ -180,6 +186,7 @@ def stacks(check: Check, rng: np.random.Generator) -> None:
     for shapes in (
         *(((4, 6), (3, 6, 5)), ((3, 4, 6), (6, 5)), ((2, 1, 4, 6), (1, 4, 6, 5))),
         *(((5, 5), (3, 5, 5)), ((3, 5, 5), (5, 5)), ((35, 2, 3), (3, 2)), ((3, 2), (35, 2, 3))),
+        *(((3, 4, 2, 2), (3, 1, 2, 2)), ((3, 1, 2, 2), (3, 4, 2, 2))),
     ):
         batch = np.broadcast_shapes(*(s[:-2] for s in shapes))
         parts = [_operand(check.name, shape, rng) for shape in shapes]
@@ -190,15 +197,19 @@ def stacks(check: Check, rng: np.random.Generator) -> None:
         ]
         want = expected("matmul", args, check.to)
         check.run_arrays(f"stacks {shapes}", arrays, args, (), "contiguous", want)
-    for label, (m, k, n), length in (
-        ("one element each", (5, 9, 4), 1),
-        ("one row and one column for all", (37, 19, 70), 19),
+    for label, (m, k, n), first, second in (
+        ("one element each", (5, 9, 4), (1, 1), (1, 1)),
+        ("one row and one column for all", (37, 19, 70), (1, 19), (19, 1)),
+        ("one column and one row for all", (37, 19, 70), (37, 1), (1, 70)),
+        ("one row for all", (4, 7, 9), (4, 7), (1, 9)),
     ):
-        row, column = _operand(check.name, (1, length), rng), _operand(check.name, (length, 1), rng)
-        args = (np.broadcast_to(row, (m, k)).copy(), np.broadcast_to(column, (k, n)).copy())
+        parts = [_operand(check.name, shape, rng) for shape in (first, second)]
+        args = tuple(
+            np.broadcast_to(x, s).copy() for x, s in zip(parts, ((m, k), (k, n)), strict=True)
+        )
         arrays = [
             broadcast(check.case.device, x, whole.shape, check.name)
-            for x, whole in zip((row, column), args, strict=True)
+            for x, whole in zip(parts, args, strict=True)
         ]
         want = expected("matmul", args, check.to)
         check.run_arrays(label, arrays, args, (), "contiguous", want)
@@ -209,6 +220,8 @@ def exact(check: Check, rng: np.random.Generator) -> None:
     large = [_LARGE[0], _LARGE[int(rng.integers(1, len(_LARGE)))]] if check.case.quick else _LARGE
     if not check.case.quick and check.name in ("float32", "float64", "int8", "complex128"):
         large = (*large, (513, 515, 514), (1025, 70, 1027))
+    if not check.case.quick:
+        large = (*large, *_MANY)
     for number, (m, k, n) in enumerate((*large, _CORNERS, _DEEP, *_BLOCKS)):
         if k > _MOST_STEPS and not _is_native(check):
             continue
@@ -272,6 +285,12 @@ def specials(check: Check, rng: np.random.Generator) -> None:
         a, b = _operand(check.name, (3, k), rng), _operand(check.name, (k, 4), rng)
         a[1:, 0] = np.inf, np.nan
         check.run(f"infinity and NaN behind a row of {k}", (a, b))
+    a, b = np.zeros((3, 5), a.dtype), _operand(check.name, (5, 4), rng)
+    b[1, 2], b[4, 0] = np.inf, np.nan
+    check.run("nothing but zeros beside infinity and NaN", (a, b))
+    check.run("infinity and NaN beside nothing but zeros", (b.T.copy(), a.T.copy()))
+    a, b = np.array([[0.0], [-0.0], [1.0]], a.dtype), np.array([[-1.0, 1.0, -0.0]], a.dtype)
+    check.run("zeros of both signs", (a, b), want=_exactly(check.name, _wide(a) @ _wide(b)))
     digits, low, _ = FORMATS[check.name]
     a = np.full((3, 5), 2.0 ** (low - digits + 1)).astype(a.dtype)
     b = np.ones((5, 4), a.dtype)

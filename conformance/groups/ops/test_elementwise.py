@@ -17,7 +17,8 @@ NAMES = tuple(LAYOUTS)
 #: Around the widths of vectors and the sizes of work-groups.
 SIZES = (
     *(1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257),
-    *(47, 75, 95, 300, 511, 513, 1023, 1024, 1025, 4095, 4097, 65_535, 65_536, 65_537),
+    *(47, 75, 95, 300, 511, 513, 1023, 1024, 1025, 3072, 4095, 4097, 65_535, 65_536, 65_537),
+    307_200,
 )
 LARGE, LARGE_QUICK = 2**20 + 3, 70_001
 #: Those that are tried with more elements than float32 has whole numbers.
@@ -105,9 +106,9 @@ def many_axes(check: Check, rng: np.random.Generator) -> None:
 
 
 def tiles(check: Check, rng: np.random.Generator) -> None:
-    """Matrices that are whole tiles of 16, 32 or 64 and a rest, read and written across."""
+    """Matrices that are whole tiles of 16, 32 or 64 and a rest, which may be 1, across."""
     pairs = (("transposed", "contiguous"), ("contiguous", "transposed"), ("padded", "transposed"))
-    shapes_ = [(67, 131), (129, 33), (16, 65), (64, 128)]
+    shapes_ = [(67, 131), (129, 33), (16, 65), (64, 128), (70, 129), (300, 33), (33, 289)]
     if check.case.quick:
         shapes_ = [shapes_[int(rng.integers(len(shapes_)))]]
     for shape in shapes_:
@@ -127,6 +128,9 @@ def long_axes(check: Check, rng: np.random.Generator) -> None:
         for name in ("mixed",) if check.case.quick else ("mixed", "padded", "transposed"):
             inputs = [p.array for p in check.all_operands(places, (name,))]
             check.run(f"{name} {shape}", inputs, places, name)
+    places = check.round((65_539, 2, 2), rng)
+    inputs = [p.array for p in check.all_operands(places, ("mixed",))]
+    check.run(f"mixed {places.shape}", inputs, places, "mixed")
 
 
 def sizes(check: Check, rng: np.random.Generator) -> None:
@@ -239,6 +243,13 @@ def one_element_operands(check: Check, rng: np.random.Generator) -> None:
             ]
             label = f"operand {number} of one element, the last one {layout}"
             check.run(label, inputs, places, "contiguous")
+    if len(check.overload.inputs) == 3:
+        for axis in range(3):
+            line = np.moveaxis(check.data.table, axis, 0)[:, 0, 0]
+            inputs = [
+                check.operand(i, line if i == axis else line[0], "offset").array for i in range(3)
+            ]
+            check.run(f"two operands of one element beside {axis}", inputs, line, "contiguous")
     same = np.full((5, 13), int(rng.integers(check.data.size)))
     inputs = [
         broadcast(check.case.device, check.data.operands[i][same[:1, :1]], same.shape, name)

@@ -8,6 +8,7 @@ from phalanx.conformance.calls import factor_operands
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.ops.structured_check import NAMES, Check
 from phalanx.conformance.overloads import Overload, overloads
+from phalanx.conformance.reference.near import of_rows
 from phalanx.conformance.reference.values import HostArray
 from phalanx.optable import Structure
 
@@ -27,6 +28,8 @@ _LONG = {
 
 #: Where infinities go is not stated, as `px.linalg` refuses them; nor the sign of zero in `schur`.
 _OPEN_FOR = ("householder", "jacobi", "eigh", "schur")
+#: Matrices in a stack: more than 16 bits count.
+_MANY = 65_541
 _PLACES = ((0, 0), (2, 1), (4, 0), (0, 4), (3, 3))
 
 
@@ -48,6 +51,10 @@ def test_factorization(case: Case, overload: Overload) -> None:
         check.run(f"stack {shape}", factor_operands(overload, rng, shape), params, ("offset",))
     if not case.quick:
         check.run("many", factor_operands(overload, rng, (300, 2, 2)), params)
+        few = factor_operands(overload, rng, (12, 2, 2))
+        places = rng.integers(0, 12, _MANY)
+        want = of_rows(check.expected(few, params), places)
+        check.run(f"{_MANY} in a stack", tuple(x[places] for x in few), params, want=want)
     if params:
         check.run("unit", factor_operands(overload, rng, (2, 6, 4)), (1,))
     else:
@@ -89,6 +96,7 @@ def test_special_factorization(case: Case, overload: Overload) -> None:
             heads = np.zeros(shape, zeros[0].dtype)
             heads[0, 0] = 1 + 2j
             check.run(f"complex heads of zeros {shape}", (heads,), params)
+    _ways_around(check, rng)
     graded = tuple(_graded(x) for x in factor_operands(overload, rng, (1, 6, 6)))
     check.run("graded", graded, params)
     if overload.op in _TURNED:
@@ -127,6 +135,18 @@ _SHIFTS = {
 #: A permutation that moves each row by one has all eigenvalues on the unit circle: iterations whose
 #: shift is 0 go round for ever, and all that is left of a column is its last element.
 _TURNED = ("schur", "lu", "householder", "jacobi")
+
+
+def _ways_around(check: Check, rng: np.random.Generator) -> None:
+    """Where other libraries choose another pivot, or leave out products with zeros."""
+    if check.overload.op == "lu":
+        signs = rng.choice([-1.0, 1.0], (1, 70, 3)).astype(check.name)
+        check.run("equal pivots in many rows", (signs,))
+    if check.overload.op == "triangular_solve":
+        lower, right = factor_operands(check.overload, rng, (1, 5, 5))
+        lower[0, 2, 1], lower[0, 4, 0] = np.nan, np.inf
+        for unit in (0, 1):
+            check.run("zeros beside NaN and infinity", (lower, np.zeros_like(right)), (unit,))
 
 
 def _params(overload: Overload) -> tuple[int, ...]:

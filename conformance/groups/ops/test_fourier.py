@@ -30,6 +30,7 @@ _CHAINS = (
     *((2, 2), (3, 3), (5, 4), (7, 8), (3, 5), (5, 7), (11, 2), (3, 11), (97, 3)),
     *((5, 3, 2), (7, 5, 3, 8), (4, 4, 8), (3, 2, 2, 2, 2, 2, 2, 2, 2), (13, 11, 4)),
     *((11, 11), (13, 13, 2), (8, 8), (3, 4, 4), (2,) * 8),
+    *((131, 3), (137, 5), (149, 7)),
 )
 _LENGTHS = tuple(range(1, 301))
 #: Rows around the widths of vectors, and around groups.
@@ -48,6 +49,8 @@ _LONG_OF_PRIMES: tuple[Radices, ...] = (
     (17, 17, 17, 4),
     (241, 241),
 )
+#: Rows of as many passes as there are, more than a word of the params holds.
+_MANY_PASSES: tuple[Radices, ...] = ((3,) * 8, (3, 3, 3, 3, 3, 3, 3, 5))
 _LONGEST: tuple[Radices, ...] = (
     (4, 4, *(8,) * 4),
     (3, 4, 4, *(8,) * 4),
@@ -147,6 +150,9 @@ def test_long_transform(case: Case, overload: Overload) -> None:
         given = int(rng.choice([n, n - 1, n // 2 + 1, n // 3]))
         rows = (1,) if n > 1 << 14 else ((), (3,))[rng.integers(2)]
         _run(check, rng, radices, given, int(rng.integers(2)), rows)
+    for radices in _MANY_PASSES:
+        for inverse in (0, 1):
+            _run(check, rng, radices, int(np.prod(radices)), inverse, (2,))
     case.finish()
 
 

@@ -141,7 +141,7 @@ def _beyond(check: Check) -> tuple[int, ...]:
 
 
 #: Orders of indices that a device might take for something simpler.
-_ORDERS = ("ascending", "descending", "neighbours")
+_ORDERS = ("ascending", "descending", "neighbours", "nearly neighbours")
 
 
 def _indices(count: int, extent: int, rng: np.random.Generator, order: str = "") -> HostArray:
@@ -151,7 +151,9 @@ def _indices(count: int, extent: int, rng: np.random.Generator, order: str = "")
     """
     if order:
         chosen = np.sort(rng.choice(extent, count, replace=False))
-        chosen = np.arange(count) + 1 if order == "neighbours" else chosen
+        chosen = np.arange(count) + 1 if order.endswith("neighbours") else chosen
+        if order.startswith("nearly"):
+            chosen[2 : count - 1] = rng.permutation(chosen[2 : count - 1])
         return np.array(chosen[::-1] if order == "descending" else chosen)
     chosen = rng.integers(0, extent, count)
     chosen[-2:] = [extent - 1, 0][-min(count, 2) :] if count else []

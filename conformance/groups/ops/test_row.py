@@ -8,6 +8,7 @@ from phalanx.conformance.calls import along_params
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.ops.along import MANY_BLOCKS, Along
 from phalanx.conformance.groups.ops.structured_check import Check
+from phalanx.conformance.layouts import broadcast, place
 from phalanx.conformance.overloads import Overload, overloads
 from phalanx.conformance.reference.formats import FORMATS, host_dtype
 from phalanx.conformance.reference.near import ACCUMULATOR
@@ -36,6 +37,7 @@ def test_row(case: Case, overload: Overload) -> None:
         masked_beginnings(check)
     if overload.op == "layer_norm":
         small_epsilons(check, along)
+        one_for_all(check, along)
     if check.name == "float32" or not case.quick:
         along.large(MANY_BLOCKS)
         many = case.rng("many").standard_normal(MANY_BLOCKS)  # no block counts less than another
@@ -86,6 +88,23 @@ def small_epsilons(check: Check, along: Along) -> None:
         check.run(f"epsilon {epsilon}", (rows, *along.others(33)), params)
 
 
+def one_for_all(check: Check, along: Along) -> None:
+    """A weight, or a bias, that is one number in memory, by a stride of 0."""
+    x, device = along.rows(3, 40), check.case.device
+    for at in (1, 2):
+        args = [x, *along.others(40)]
+        one = args[at][:1]
+        args[at] = np.full(40, one[0])
+        arrays = [
+            place(device, a, name, "contiguous").array
+            for a, name in zip(args, check.overload.inputs, strict=True)
+        ]
+        arrays[at] = broadcast(device, one, (40,), check.overload.inputs[at])
+        want = check.expected(tuple(args), along.params[0])
+        label = f"operand {at} is one number"
+        check.run_arrays(label, arrays, tuple(args), along.params[0], "contiguous", want)
+
+
 def specials(check: Check, along: Along) -> None:
     """The largest numbers, equal ones, far ones, zeros, infinities and NaN."""
     top = (2.0 - 2.0 ** (1 - FORMATS[check.name][0])) * 2.0 ** FORMATS[check.name][2]
@@ -97,5 +116,8 @@ def specials(check: Check, along: Along) -> None:
     table[6, 74], table[7, 0], table[8] = np.nan, np.nan, np.linspace(-100, 10, 75)
     table[9], table[10], table[11, 1::2] = -0.0, 7.0, -0.0
     others = along.others(75)
+    kind = host_dtype(check.name)
+    alone = np.array([[np.nan], [np.inf], [-np.inf], [top], [-0.0], [7.0]], kind)
     for params in along.params:
-        check.run("special values", (table.astype(host_dtype(check.name)), *others), params)
+        check.run("special values", (table.astype(kind), *others), params)
+        check.run("special values in rows of one", (alone, *along.others(1)), params)

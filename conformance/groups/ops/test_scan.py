@@ -40,6 +40,9 @@ def test_scan(case: Case, overload: Overload) -> None:
         x = along.rows(2, 700)
         x[0, 100], x[1, 0] = 0, -0.0
         check.run("a zero early in a row", (np.sign(x),))
+    if (op, name) == ("cumulative_sum", "int8") and not case.quick:
+        x = case.rng("far").integers(-128, 128, 2**24 + 3).astype(np.int8)
+        check.run(f"a row of {x.size}", (x,))
     if (op, name) in _LARGE or (op == "cumulative_sum" and name in INTEGER):
         along.large()
     case.finish()

@@ -74,6 +74,15 @@ def _many_targets(check: Check, rng: np.random.Generator) -> None:
     if op == "bincount" or check.overload.inputs[0] == "int64":
         numbers = np.zeros(70_001, np.int64)
         _launch(check, "all to one", (*_rows(check, rng, 70_001, 1), numbers), 2)
+    for m, width in ((5000, 3), (1500, 1)):  # shuffled, and sorted but for some neighbours
+        numbers = np.sort(rng.integers(0, 2500, m))
+        if width == 1:
+            numbers = numbers // 60
+            for at in rng.integers(0, m - 16, 9) // 16 * 16 + 5:
+                numbers[at : at + 3] = rng.permutation(42)[:3]
+        else:
+            numbers = rng.permutation(numbers)
+        _launch(check, f"{m} to many", (*_rows(check, rng, m, width), numbers), 3000)
     rows = _rows(check, rng, 700, 3)
     numbers = np.sort(rng.integers(0, 4, 700))
     _launch(check, "sorted", (*rows, numbers), 4)

@@ -35,6 +35,7 @@ def test_selection(case: Case, overload: Overload) -> None:
     for n in MANY_ROWS[2:3] if case.quick else MANY_ROWS:
         _run(check, rng.random(n) < 0.5, 1, "offset", rng)
     _run(check, rng.random(_LONG) < 0.9, 1, "contiguous", rng)
+    _run(check, np.ones(3 * 65_536 + 5, bool), 1, "contiguous", rng)
     sparse = np.zeros(_LONG, bool)
     sparse[[3, _LONG // 2, _LONG - 1]] = True
     _run(check, sparse, 1, "contiguous", rng)

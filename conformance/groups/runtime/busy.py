@@ -18,13 +18,19 @@ def chain(x: Array, length: int) -> Array:
 
 
 def busy(
-    case: Case, seconds: float, *, behind: px.Event | None = None, asks: bool = True
+    case: Case,
+    seconds: float,
+    *,
+    behind: px.Event | None = None,
+    asks: bool = True,
+    stream: px.Stream | None = None,
 ) -> px.Stream:
     """Return a stream with work for at least about so long, which may wait for an event first.
 
-    Skips the case if the device is too fast, unless it shall not ask.
+    It is a new one of the case's device, or ``stream``, of the current device. Skips the case if
+    the device is too fast, unless it shall not ask.
     """
-    stream, took = px.Stream(case.device), []
+    stream, took = stream or px.Stream(case.device), []
     for _ in range(4):  # others may use the device, too: the fastest counts
         begin = time.perf_counter()
         with stream:

@@ -189,6 +189,20 @@ def test_large_copies(case: Case, of_its_own: bool) -> None:
     _check(found, data, f"{size} bytes through two blocks")
 
 
+#: Mebibytes of copies that are whole chunks, whatever those are: powers of two, and three of them.
+_CHUNKS, _CHUNKS_QUICK = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64), (1, 8, 12, 16)
+
+
+def test_copies_of_whole_chunks(case: Case) -> None:
+    """Copies whose size is a multiple of a large power of two have their last bytes, both ways."""
+    words = np.arange((_CHUNKS_QUICK if case.quick else _CHUNKS)[-1] << 17)
+    for mebibytes in _CHUNKS_QUICK if case.quick else _CHUNKS:
+        data = words[: mebibytes << 17].view(np.uint8)
+        if data.size <= case.device.info.max_allocation:
+            found = px.asnumpy(px.asarray(data))
+            _check(found, data, f"{mebibytes} MiB there and back")
+
+
 def test_large_results(case: Case) -> None:
     """Many mebibytes are computed, from neighbours and from elements two apart."""
     whole = np.arange(2 * _LARGE_QUICK // 4, dtype=np.int32)

@@ -237,6 +237,67 @@ def test_failure_is_told_in_any_thread(case: Case) -> None:
     _works(case)
 
 
+@pytest.mark.parametrize("of_its_own", [False, True], ids=["default stream", "stream"])
+def test_failure_is_told_by_its_stream(case: Case, of_its_own: bool) -> None:
+    """A wait for a stream where nothing failed is told nothing, and takes nothing."""
+    device = case.device
+    if not device.has_streams:
+        pytest.skip("the device has no streams of its own")
+    opened = device.ensure_open()
+    x, bad = px.arange(10, dtype=px.float32), px.asarray([0, 99], dtype=px.int64)
+    px.synchronize(device)
+    own = [px.Stream(device) for _ in range(2)]
+    others, failing = [device.default_stream, own[0]], own[1]
+    if not of_its_own:
+        others, failing = own, device.default_stream
+    event = opened.event_create(timed=False)
+    with failing:
+        try:
+            taken = px.take(x, bad)
+        except IndexError:
+            return  # told at the call: nothing is left to tell
+    opened.event_record(event, failing.handle)
+    end = time.monotonic() + 10.0
+    while not opened.event_query(event) and time.monotonic() < end:
+        time.sleep(1e-3)
+    for other in others:
+        opened.stream_synchronize(other.handle, 60.0)
+    with pytest.raises(IndexError):
+        opened.stream_synchronize(failing.handle, 60.0)
+    del taken
+    opened.event_destroy(event)
+    _works(case)
+
+
+def test_calls_that_fail_take_no_failure(case: Case) -> None:
+    """What failed on a stream is told though other calls failed, or asked, before the wait."""
+    device = case.device
+    if not device.has_streams:
+        pytest.skip("the device has no streams of its own")
+    opened = device.ensure_open()
+    x, bad = px.arange(10, dtype=px.float32), px.asarray([0, 99], dtype=px.int64)
+    for _ in range(2):
+        px.synchronize(device)
+        stream = px.Stream(device)
+        with stream:
+            try:
+                taken = px.take(x, bad)
+            except IndexError:
+                return  # told at the call: nothing is left to tell
+        end = time.monotonic() + 10.0
+        while not opened.stream_query(stream.handle) and time.monotonic() < end:
+            time.sleep(1e-3)
+        for size in (device.info.max_allocation + 1, 1 << 62):
+            with pytest.raises(px.OutOfMemoryError):
+                opened.alloc(size)
+        opened.memory_info()
+        opened.kernel("no_such_op", ("float32", "float32"), px.Layout.ANY)
+        with pytest.raises(IndexError):
+            opened.stream_synchronize(stream.handle, 60.0)
+        del taken
+    _works(case)
+
+
 def test_shapes_that_do_not_fit(case: Case) -> None:
     """Shapes that do not broadcast are a ValueError before anything runs."""
     with pytest.raises(ValueError, match=r"shape|broadcast"):

@@ -48,6 +48,39 @@ def test_a_wait_for_an_event_ends_with_it(case: Case) -> None:
     _judge(late, "a wait for an event ended when the work behind it was done")
 
 
+@pytest.mark.parametrize("waited", [False, True], ids=["older", "behind what was waited for"])
+def test_waits_for_later_events_first(case: Case, waited: bool) -> None:
+    """A stream waits for an event though it waits for one that was recorded later, elsewhere.
+
+    Or for one of a stream that itself waited for the first only behind it.
+    """
+    _need_streams(case)
+    opened = case.device.ensure_open()
+    was_busy = 0
+    for _ in range(_TRIES):
+        other, waiting = px.Stream(case.device), px.Stream(case.device)
+        long, short, end = (opened.event_create(timed=False) for _ in range(3))
+        if waited:
+            opened.event_record(short, other.handle)
+        opened.event_record(long, busy(case, 0.1, asks=False).handle)
+        if waited:
+            opened.stream_wait_event(other.handle, long)
+        else:
+            opened.event_record(short, other.handle)
+        opened.stream_wait_event(waiting.handle, short)
+        opened.stream_wait_event(waiting.handle, long)
+        opened.event_record(end, waiting.handle)
+        is_passed = opened.event_query(end)
+        is_busy = not opened.event_query(long)
+        was_busy += is_busy
+        assert not (is_passed and is_busy), "a stream did not wait for the older of two events"
+        px.synchronize(case.device)
+        for event in (long, short, end):
+            opened.event_destroy(event)
+    if not was_busy:
+        pytest.skip("the device is too fast for this case")
+
+
 def test_a_wait_for_a_stream_ends_with_its_work(case: Case) -> None:
     """What others put on a stream while somebody waits for it is not waited for."""
     _need_streams(case)

@@ -1,0 +1,83 @@
+"""Two devices of one driver: each keeps its own queue and its own memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import phalanx as px
+import pytest
+from phalanx._warm import Device
+from phalanx.conformance.case import Case
+from phalanx.conformance.groups.runtime.busy import busy
+from phalanx.driver import DeviceKind, Feature, OpenDevice, Place
+
+_SIZE = 1 << 12
+
+
+def _two(case: Case) -> tuple[Device, Device]:
+    others = [d for d in px.devices(case.device.driver.name) if d is not case.device]
+    if not others:
+        pytest.skip("the driver has one device")
+    return case.device, others[0]
+
+
+def _allocate(opened: OpenDevice, _: Device) -> None:
+    opened.free(opened.alloc(_SIZE))
+
+
+def _copy(opened: OpenDevice, device: Device) -> None:
+    data, stream = np.ones(_SIZE, np.uint8), px.Stream(device)
+    block = opened.alloc(_SIZE)
+    opened.copy(Place(opened, block), Place(None, data.ctypes.data), _SIZE, stream=stream)
+    stream.synchronize()
+    opened.free(block)
+
+
+def _make_stream(_: OpenDevice, device: Device) -> None:
+    px.Stream(device).close()
+
+
+_CALLS: dict[str, Callable[[OpenDevice, Device], None]] = {
+    "alloc": _allocate,
+    "copy": _copy,
+    "stream": _make_stream,
+}
+
+
+@pytest.mark.parametrize("call", _CALLS)
+def test_a_call_for_another_device_moves_no_work(case: Case, call: str) -> None:
+    """Behind a call for a busy device a thread's work on another one is in the queue of that."""
+    for first, second in (_two(case), _two(case)[::-1]):
+        with px.device(first):
+            x = px.ones(_SIZE, dtype=px.float32)
+            _ = x + 1.0  # so that all is compiled
+        px.synchronize(first)
+        with px.device(second):
+            busy(case, 0.1, stream=second.default_stream, asks=False)
+        _CALLS[call](second.ensure_open(), second)
+        y = x + 5.0
+        found = np.array(px.asnumpy(y))
+        px.synchronize(second)
+        assert (found == 6).all(), f"work of {first} was not done when it was waited for"
+
+
+def test_memory_of_another_device_is_not_taken(case: Case) -> None:
+    """What one device holds is not missing on another one."""
+    first, second = _two(case)
+    shared = Feature.UNIFIED_MEMORY | Feature.HOST_ADDRESSABLE
+    if any(d.info.kind is DeviceKind.CPU or d.info.features & shared for d in (first, second)):
+        pytest.skip("the devices share the memory of the host")
+    opened, other = first.ensure_open(), second.ensure_open()
+    if opened.memory_info()[1] == 0:
+        pytest.skip("the driver does not tell how much memory is free")
+    size = min(second.info.max_allocation, max(1 << 20, second.info.total_memory // 16))
+    lost = []
+    for _ in range(4):  # others may use the memory, too
+        before = opened.memory_info()[0]
+        block = other.alloc(size)
+        lost.append(before - opened.memory_info()[0])
+        other.free(block)
+        if lost[-1] < size / 2:
+            return
+    pytest.fail(f"free memory of {first} shrank by {min(lost)} when {second} took {size} bytes")
