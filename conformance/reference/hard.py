@@ -144,7 +144,7 @@ def near_quarters(dtype: str, count: int, rng: np.random.Generator) -> HostArray
     pi = 4 * np.arctan(np.longdouble(1))
     multiples = np.round(10.0 ** rng.uniform(0, 5.8, count)) * rng.choice([-1, 1], count)
     with np.errstate(over="ignore"):
-        return (multiples * pi / 2).astype(host_dtype(dtype))
+        return np.asarray((multiples * pi / 2).astype(host_dtype(dtype)))
 
 
 def hard_quotients(dtype: str, count: int, rng: np.random.Generator) -> list[HostArray]:

@@ -35,7 +35,7 @@ def in_stated_order(op: str, x: HostArray) -> HostArray:
     with np.errstate(all="ignore"):
         if name in PARTS:
             parts = [in_stated_order(op, np.ascontiguousarray(p)) for p in (x.real, x.imag)]
-            return np.stack(parts, axis=-1).view(x.dtype)[..., 0]
+            return np.asarray(np.stack(parts, axis=-1).view(x.dtype)[..., 0])
         wide = x.astype(ACCUMULATOR[name])
         found = _scan(wide, step) if op.startswith("cumulative") else _reduce(wide, step)
         return found.astype(x.dtype)
