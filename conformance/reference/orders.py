@@ -62,7 +62,7 @@ def runs_in_stated_order(rows: HostArray) -> HostArray:
     while len(rows) > 1:
         runs = [rows[at : at + RUN] for at in range(0, len(rows), RUN)]
         rows = np.stack([np.add.accumulate(run, axis=0)[-1] for run in runs])
-    return rows[0]
+    return np.asarray(rows[0])
 
 
 def _reduce(x: HostArray, step: np.ufunc) -> HostArray:
