@@ -19,11 +19,13 @@ from . import (
     events,
     extents,
     factors,
+    grids,
     habits,
     launches,
     lifetimes,
     long_rows,
     memory,
+    mixups,
     networks,
     ordering,
     pages,
@@ -34,6 +36,7 @@ from . import (
     reductions,
     scalars,
     segments,
+    shortcuts,
     special,
     statements,
     threads,
@@ -49,10 +52,10 @@ __all__ = ["FAULTS", "NONE", "UNUSUAL", "Fault", "SoundDriver", "Unusual", "regi
 #: The files whose import fills ``FAULTS``.
 _KINDS = (
     *(arithmetic, capabilities, claims, complexes, conversions, counters, eigenvalues, events),
-    *(extents, factors, habits, launches, lifetimes, long_rows, memory, networks, ordering),
-    *(pages, prepared, products),
+    *(extents, factors, grids, habits, launches, lifetimes, long_rows, memory, mixups, networks),
+    *(ordering, pages, prepared, products),
     *(queues, randomness, reductions),
-    *(scalars, segments, special, statements, threads, transforms, usual, waits),
+    *(scalars, segments, shortcuts, special, statements, threads, transforms, usual, waits),
 )
 
 
