@@ -216,10 +216,11 @@ def runs_of_runs_from_the_left(work: Work, right: Compute) -> None:
     """The totals of more than 256 runs of a target are added from the left."""
     right(work)
     x, numbers = work.inputs
-    if work.dtypes[0] not in ("float32", "float64"):
+    if work.dtypes[0] not in ("float32", "float64") or len(numbers) <= 1 << 16:
         return
-    for target in range(len(work.out)):
-        rows = x[numbers == target]
-        if len(rows) > 1 << 16:
+    found, counts = np.unique(numbers, return_counts=True)
+    for target in found[counts > 1 << 16]:
+        if 0 <= target < len(work.out):
+            rows = x[numbers == target]
             runs = [np.add.accumulate(rows[at : at + 256])[-1] for at in range(0, len(rows), 256)]
             work.out[target] = np.add.accumulate(np.stack(runs))[-1]

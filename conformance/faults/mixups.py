@@ -122,7 +122,7 @@ class DownloadsOfWholeChunks(SoundDevice):
 
 
 @driver_fault("runtime")
-class LimitsOfAMonth(SoundDevice):
+class LimitsOfMonths(SoundDevice):
     """A limit of more milliseconds than 31 bits count is over at once."""
 
     def stream_synchronize(self, handle: Worker | None, timeout: float | None = None) -> None:
