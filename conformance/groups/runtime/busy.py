@@ -17,6 +17,17 @@ def chain(x: Array, length: int) -> Array:
     return x
 
 
+def take_wrongly(case: Case, stream: px.Stream) -> Array | None:
+    """Take by a wrong index on a stream; ``None`` if the call told it: nothing is left to tell."""
+    x, bad = px.arange(10, dtype=px.float32), px.asarray([0, 99], dtype=px.int64)
+    px.synchronize(case.device)
+    with stream:
+        try:
+            return px.take(x, bad)
+        except IndexError:
+            return None
+
+
 def busy(
     case: Case,
     seconds: float,
