@@ -35,7 +35,6 @@ class CountingBar:
 
     def __init__(self, what: str, noun: str, bad: str, total: int | None, *, visible: bool) -> None:
         self._stderr = sys.stderr  # pytest's is another one while it runs
-        self._visible = visible
         self._is_log = visible and not self._stderr.isatty()
         self._bar = Progress(
             TextColumn("{task.description}"),
@@ -79,7 +78,7 @@ class CountingBar:
         self._bar.update(self._task, total=count)
 
     def advance(self, wrong: str = "") -> None:
-        """Count one; ``wrong`` says what is wrong with it, and is shown at once."""
+        """Count one; ``wrong`` says what is wrong with it, and is told at once in a log."""
         self._seen += 1
         self._bad += bool(wrong)
         text = f"[red]{self._bad} {self._word}[/]" if self._bad else ""

@@ -73,13 +73,7 @@ def test_orders(case: Case, overload: Overload) -> None:
             x.imag = rng.standard_normal(shape)
         want = in_stated_order(overload.op, x)
         for layout in _LAYOUTS:
-            operand = place(case.device, x, overload.inputs[0], layout)
-            out = room(case.device, want.shape, overload.outputs[0], "contiguous")
-            launch(overload.op, (operand.array,), (out.array,), ())
-            got = out.read()
-            case.checks += 1
-            if got.tobytes() != want.tobytes():
-                case.mistake(_mistake(f"{layout} {x.shape}", got, want))
+            _compare(case, overload, f"{layout} {x.shape}", (x,), want, layout)
     case.finish()
 
 
@@ -108,10 +102,16 @@ def test_order_of_segments(case: Case, overload: Overload) -> None:
 
 
 def _compare(
-    case: Case, overload: Overload, label: str, args: tuple[HostArray, ...], want: HostArray
+    case: Case,
+    overload: Overload,
+    label: str,
+    args: tuple[HostArray, ...],
+    want: HostArray,
+    layout: str = "contiguous",
 ) -> None:
+    """Launch on operands in a layout, and hold the result to the bits that are wanted."""
     operands = [
-        place(case.device, x, dtype, "contiguous").array
+        place(case.device, x, dtype, layout).array
         for x, dtype in zip(args, overload.inputs, strict=True)
     ]
     out = room(case.device, want.shape, overload.outputs[0], "contiguous")

@@ -48,7 +48,8 @@ _CALLS: dict[str, Callable[[OpenDevice, Device], None]] = {
 @pytest.mark.parametrize("call", _CALLS)
 def test_a_call_for_another_device_moves_no_work(case: Case, call: str) -> None:
     """Behind a call for a busy device a thread's work on another one is in the queue of that."""
-    for first, second in (_two(case), _two(case)[::-1]):
+    both = _two(case)
+    for first, second in (both, both[::-1]):
         with px.device(first):
             x = px.ones(_SIZE, dtype=px.float32)
             _ = x + 1.0  # so that all is compiled
@@ -57,7 +58,7 @@ def test_a_call_for_another_device_moves_no_work(case: Case, call: str) -> None:
             busy(case, 0.1, stream=second.default_stream, asks=False)
         _CALLS[call](second.ensure_open(), second)
         y = x + 5.0
-        found = np.array(px.asnumpy(y))
+        found = px.asnumpy(y)
         px.synchronize(second)
         assert (found == 6).all(), f"work of {first} was not done when it was waited for"
 
