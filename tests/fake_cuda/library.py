@@ -1,10 +1,11 @@
 """NVIDIA's library without a card: memory of the host, and kernels as `emulated` runs them.
 
 It does what the CUDA Driver API reference promises and no more. Work on a stream happens as late as
-it may: when the stream, an event behind it or the whole device is waited for, and one step for each
-time that it is asked for. So whoever forgets to wait, or to order two streams, sees old bytes. A
-call without a current context, with a handle that was destroyed, with memory that was given back or
-a grid beyond the limits fails as a card's would. `FakeCuda.faults` makes any call fail.
+it may: when the stream, an event behind it or the whole device is waited for, and one step for
+every second time that it is asked for, so that the answers between come at once. So whoever forgets
+to wait, or to order two streams, sees old bytes. A call without a current context, with a handle
+that was destroyed, with memory that was given back or a grid beyond the limits fails as a card's
+would. `FakeCuda.faults` makes any call fail.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ class _Stream:
     #: How many commands were enqueued, and how many of them are done.
     put: int = 0
     done: int = 0
+    asked: int = 0
 
 
 @dataclass
@@ -260,6 +262,11 @@ class FakeCuda(FakeRanges):
             work()
         stream.done += 1
 
+    def _ask(self, stream: _Stream) -> None:
+        stream.asked += 1
+        if not stream.asked % 2:
+            self._step(stream)
+
     def _drain(self, stream: _Stream, number: int) -> None:
         while stream.done < number:
             self._step(stream)
@@ -283,7 +290,7 @@ class FakeCuda(FakeRanges):
         if not isinstance(stream, _Stream):
             return codes.INVALID_HANDLE
         if stream.work:
-            self._step(stream)
+            self._ask(stream)
         return self._sticky or (codes.NOT_READY if stream.work else codes.SUCCESS)
 
     def _cuStreamSynchronize(self, handle: Any) -> int:
@@ -332,7 +339,7 @@ class FakeCuda(FakeRanges):
             return codes.INVALID_HANDLE
         if event.stream is None or event.stream.done >= event.number:
             return self._sticky
-        self._step(event.stream)
+        self._ask(event.stream)
         return self._sticky or (
             codes.SUCCESS if event.stream.done >= event.number else codes.NOT_READY
         )
