@@ -47,13 +47,13 @@ def running_products(x: HostArray) -> tuple[HostArray, HostArray]:
     return values, rest
 
 
-def steps(start: float, step: float, count: int) -> tuple[HostArray, HostArray]:
-    """Return start + i * step for i from 0, and what they leave: both float64 (count,).
+def steps(start: float, step: float, numbers: range) -> tuple[HostArray, HostArray]:
+    """Return start + i * step for consecutive numbers i, and what they leave: float64 (n,) both.
 
-    Both numbers are zero or between ``LEAST`` and ``GREATEST``, and count is at most 2**53.
+    Start and step are zero or between ``LEAST`` and ``GREATEST``; no number is above 2**53.
     """
-    product, left = _product(np.arange(count, dtype=np.float64), np.asarray(step))
-    high, low = _sum(np.asarray(start), product)
+    product, left = _product(np.arange(numbers.start, numbers.stop, dtype=np.float64), step)
+    high, low = _sum(start, product)
     return _joined(high, low + left)
 
 
@@ -63,7 +63,7 @@ def in_range(x: HostArray) -> HostArray:
     return np.asarray((size == 0) | ((size >= LEAST) & (size <= GREATEST)))
 
 
-def _sum(a: HostArray, b: HostArray) -> tuple[HostArray, HostArray]:
+def _sum(a: HostArray | float, b: HostArray) -> tuple[HostArray, HostArray]:
     total = a + b
     shared = total - a
     return total, (a - (total - shared)) + (b - shared)
@@ -75,7 +75,7 @@ def _joined(high: HostArray, low: HostArray) -> tuple[HostArray, HostArray]:
     return total, low - (total - high)
 
 
-def _product(a: HostArray, b: HostArray) -> tuple[HostArray, HostArray]:
+def _product(a: HostArray, b: HostArray | float) -> tuple[HostArray, HostArray]:
     product = a * b
     (a1, a2), (b1, b2) = _halves(a), _halves(b)
     return product, a2 * b2 - (((product - a1 * b1) - a2 * b1) - a1 * b2)

@@ -83,10 +83,10 @@ def exact_products(a: HostArray, b: HostArray) -> tuple[HostArray, HostArray]:
     return values.reshape(len(rows), n), rest.reshape(len(rows), n)
 
 
-def steps(start: float, step: float, count: int) -> tuple[HostArray, HostArray]:
-    """Return start + i * step for i from 0, and what the rounding of each leaves: both (count,)."""
+def steps(start: float, step: float, numbers: range) -> tuple[HostArray, HostArray]:
+    """Return start + i * step for numbers i, and what the rounding of each leaves: (n,) both."""
     (first, width), exponent = fixed_point(np.array([start, step]))
-    return _splits([first + i * width for i in range(count)], exponent)
+    return _splits([first + i * width for i in numbers], exponent)
 
 
 def running_products(x: HostArray) -> tuple[HostArray, HostArray]:

@@ -25,6 +25,8 @@ ACCUMULATOR = {
     "complex64": "float32",
     "complex128": "float64",
 }
+#: Errors that are found together, as so many are kept in the host's caches.
+_AT_ONCE = 1 << 15
 
 
 def working(name: str) -> Any:
@@ -109,22 +111,12 @@ class Near:
         return np.asarray(self._part_errors(parts_of(got)).max(axis=-1))
 
     def _part_errors(self, got: HostArray) -> HostArray:
-        want, limit = self.values, overflow_of(got.dtype.name)
-        with np.errstate(all="ignore"):
-            wide = got.astype(np.float64)
-            miss = np.abs(wide - want - self.rest)
-            error = np.where(miss == 0, 0.0, miss / self.radius)
-            if np.isfinite(miss).all() and not (self.signed & (want == 0)).any():
-                return error
-            same_sign = np.signbit(wide) == np.signbit(want)
-            # Overflow is right where the radius reaches the numbers that round to infinity.
-            over = np.isfinite(want) & (np.abs(want) + self.radius >= limit) & same_sign
-            error = np.where(np.isinf(wide), np.where(over, 0.0, np.inf), error)
-            error = np.where(np.isfinite(want), error, np.where(wide == want, 0.0, np.inf))
-            wrong = np.isnan(wide) != np.isnan(want)
-            wrong |= self.signed & (want == 0) & (wide == 0) & ~same_sign
-            error = np.where(np.isnan(want) & np.isnan(wide), 0.0, error)
-        return np.where(wrong, np.inf, error)
+        flat = [x.reshape(-1) for x in (got, self.values, self.rest, self.radius, self.signed)]
+        errors = np.empty(got.size)
+        for first in range(0, got.size, _AT_ONCE):
+            some = slice(first, first + _AT_ONCE)
+            errors[some] = _errors(*(x[some] for x in flat))
+        return errors.reshape(got.shape)
 
     def in_ulp(self, got: HostArray) -> HostArray:
         """Return the errors in units in the last place; of complex numbers, of the worse part."""
@@ -138,6 +130,28 @@ class Near:
         """Return one result for people."""
         parts = zip(np.ravel(self.values[index]), np.ravel(self.radius[index]), strict=True)
         return ", ".join(f"{value!s} within {radius:.3g}" for value, radius in parts)
+
+
+def _errors(
+    got: HostArray, want: HostArray, rest: HostArray, radius: HostArray, signed: HostArray
+) -> HostArray:
+    with np.errstate(all="ignore"):
+        wide = got.astype(np.float64)
+        miss = np.abs(wide - want - rest)
+        error = np.where(miss == 0, 0.0, miss / radius)
+        if np.isfinite(miss).all() and not (signed & (want == 0)).any():
+            return error
+        same_sign = np.signbit(wide) == np.signbit(want)
+        # Overflow is right where the radius reaches the numbers that round to infinity.
+        over = (
+            np.isfinite(want) & (np.abs(want) + radius >= overflow_of(got.dtype.name)) & same_sign
+        )
+        error = np.where(np.isinf(wide), np.where(over, 0.0, np.inf), error)
+        error = np.where(np.isfinite(want), error, np.where(wide == want, 0.0, np.inf))
+        wrong = np.isnan(wide) != np.isnan(want)
+        wrong |= signed & (want == 0) & (wide == 0) & ~same_sign
+        error = np.where(np.isnan(want) & np.isnan(wide), 0.0, error)
+    return np.where(wrong, np.inf, error)
 
 
 def of_rows(want: Expectation, places: HostArray) -> Expectation:

@@ -16,7 +16,8 @@ from .values import HostArray
 
 Args = tuple[HostArray, ...]
 Params = tuple[int, ...]
-#: Random numbers that are found together: a multiple of those of a block of words.
+#: Numbers that are found together, as so many are kept in the host's caches: a multiple of those of
+#: a block of random words.
 _AT_ONCE = 1 << 15
 _Reference = Callable[[Args, str, Params], Expectation]
 
@@ -71,7 +72,7 @@ def _arange(args: Args, to: str, params: Params) -> Expectation:
     start, step = args
     (count,) = params
     if _is_rounded(start):
-        return sums.steps(start, step, count)
+        return one_after_another([sums.steps(start, step, some) for some in _parts(count)])
     bits = (1 << 64) - 1
     first, width = int(start), int(step)
     return Only(order.wrapped(np.array([first + i * width & bits for i in range(count)], "u8"), to))
@@ -124,18 +125,23 @@ def _matmul(args: Args, to: str, _: Params) -> Expectation:
 
 
 def _random(op: str, args: Args, to: str, params: Params) -> Expectation:
-    """Find a part of the numbers after the other: so many are kept in the host's caches."""
     key, stream, position, count = params
     tried = op in TRIED
     reference = random_tries.random_tries if tried else random_numbers.random_numbers
     steps = random_numbers.TRIES if tried else random_numbers.blocks_of(op, to)
     parts = []
-    for first in range(0, max(count, 1), _AT_ONCE):
-        some = min(count - first, _AT_ONCE)
-        own = tuple(x[first : first + some] if x.ndim else x for x in args)
-        at = position + int(first * steps)
-        parts.append(reference(op, own, to, (key, stream, at, some)))
+    for some in _parts(count):
+        own = tuple(x[some.start : some.stop] if x.ndim else x for x in args)
+        at = position + int(some.start * steps)
+        parts.append(reference(op, own, to, (key, stream, at, len(some))))
     return one_after_another(parts)
+
+
+def _parts(count: int) -> list[range]:
+    """Return the numbers below a count in parts, of which there is one at least."""
+    return [
+        range(first, min(first + _AT_ONCE, count)) for first in range(0, max(count, 1), _AT_ONCE)
+    ]
 
 
 #: Reductions that are not defined over no elements.

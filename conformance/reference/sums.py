@@ -268,8 +268,8 @@ def _complex_products(a: HostArray, b: HostArray) -> tuple[HostArray, HostArray,
     return values, rest, np.stack(sizes, axis=-1)
 
 
-def steps(start: HostArray, step: HostArray, count: int) -> Near:
-    """Return start + i * step, (count,), from 0-d floating numbers.
+def steps(start: HostArray, step: HostArray, numbers: range) -> Near:
+    """Return start + i * step of 0-d floating numbers for consecutive i: (n,).
 
     The product and the sum are rounded once each: u (|i step| + |result|).
     """
@@ -280,10 +280,10 @@ def steps(start: HostArray, step: HostArray, count: int) -> Near:
     for first, width in zip(*(a.astype(np.float64).tolist() for a in ends), strict=True):
         easy = bool(double_double.in_range(np.array([first, width])).all())
         exact_steps = double_double.steps if easy else fixed_point.steps
-        value, left = exact_steps(first, width, count)
+        value, left = exact_steps(first, width, numbers)
         values.append(value)
         rest.append(left)
-        sizes.append(np.abs(np.arange(count) * width))
+        sizes.append(np.abs(np.arange(numbers.start, numbers.stop) * width))
     exact, left, product = (np.stack(a, axis=-1) for a in (values, rest, sizes))
     radius = u * (product * (1 + u) + np.abs(exact)) + least(name)
     if name not in PARTS:

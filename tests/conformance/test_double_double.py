@@ -50,11 +50,11 @@ def test_running_products_of_rows(rng: np.random.Generator) -> None:
 
 @pytest.mark.parametrize(("start", "step"), [(1.1, -0.37), (1e200, 3e-7), (-0.0, 0.0), (-5.5, 0.5)])
 def test_steps(start: float, step: float) -> None:
-    pair = double_double.steps(start, step, 1000)
+    pair = double_double.steps(start, step, range(1000))
     want = [Fraction(start) + i * Fraction(step) for i in range(1000)]
     size = [max(abs(Fraction(start)), abs(i * Fraction(step)), Fraction(1)) for i in range(1000)]
     assert error(pair, want, size) < 2.0**-104
-    exact = fixed_point.steps(start, step, 1000)
+    exact = fixed_point.steps(start, step, range(1000))
     assert pair[0].tolist() == exact[0].tolist()
 
 

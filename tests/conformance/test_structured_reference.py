@@ -360,7 +360,7 @@ def test_softmax_of_special_rows() -> None:
 @pytest.mark.parametrize("name", FLOATING)
 def test_ranges_agree_with_fractions(name: str, rng: np.random.Generator) -> None:
     start, step = (v.reshape(()) for v in ordinary_values(name, 2, rng)[:, None])
-    want = sums.steps(start, step, 100)
+    want = sums.steps(start, step, range(100))
     for i in range(100):
         value = Fraction(float(start)) + i * Fraction(float(step))
         assert abs(Fraction(want.values[i]) + Fraction(want.rest[i]) - value) <= Fraction(1, 2**90)

@@ -32,11 +32,10 @@ class Round:
     first: int
     shape: tuple[int, ...]
 
-    def of(self, values: HostArray) -> HostArray:
-        """Return what values (n,) have there: copied as whole runs."""
-        last = self.first + math.prod(self.shape)
-        runs = values if last <= values.size else np.resize(values, last)
-        return runs[self.first : last].reshape(self.shape)
+    @property
+    def last(self) -> int:
+        """Behind the last of the places, as if the operands never ended."""
+        return self.first + math.prod(self.shape)
 
 
 Places = HostArray | Round
@@ -66,6 +65,8 @@ class Check:
         self._to_host = host_dtype(self.to)
         self._places: Places | None = None
         self._taken: dict[int, HostArray] = {}
+        #: Operands, and the first result, again and again: all rounds are parts of them.
+        self._runs: dict[int, HostArray] = {}
 
     def places(self, shape: tuple[int, ...], first: int = 0) -> HostArray:
         """Return the places of consecutive operands, round and round, in a shape."""
@@ -76,9 +77,10 @@ class Check:
         return Round(int(rng.integers(self.data.size)), shape)
 
     def _numbers(self, places: Places) -> HostArray:
-        if isinstance(places, Round):
-            return places.of(np.arange(self.data.size, dtype=np.int32))
-        return places
+        if not isinstance(places, Round):
+            return places
+        numbers = np.resize(np.arange(self.data.size, dtype=np.int32), places.last)
+        return numbers[places.first :].reshape(places.shape)
 
     def operand(self, number: int, places: Places, layout: str) -> Placed:
         """Return an operand at places, in a layout on the device."""
@@ -163,13 +165,19 @@ class Check:
 
     def _at(self, places: Places, number: int) -> HostArray:
         """Return an operand, or the first result, at places: once, as runs share their places."""
+        if isinstance(places, Round):
+            runs = self._runs.get(number)
+            if runs is None or runs.size < places.last:
+                runs = self._runs[number] = np.resize(self._source(number), places.last)
+            return runs[places.first : places.last].reshape(places.shape)
         if places is not self._places:
             self._places, self._taken = places, {}
         if number not in self._taken:
-            source = np.asarray(self._first if number == _FIRST else self.data.operands[number])
-            taken = places.of(source) if isinstance(places, Round) else source[places]
-            self._taken[number] = taken
+            self._taken[number] = self._source(number)[places]
         return self._taken[number]
+
+    def _source(self, number: int) -> HostArray:
+        return np.asarray(self._first if number == _FIRST else self.data.operands[number])
 
     def number(self, number: int, place_: int) -> Any:
         """Return an operand at a place as a Python number."""
