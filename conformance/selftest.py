@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from .child import first_failure
 from .faults import FAULTS, NONE, UNUSUAL, Fault, Unusual
-from .settings import DEFAULT_SEED, GROUP_LEVELS, Level
+from .settings import DEFAULT_SEED, GROUP_LEVELS, Level, unknown
 
 #: Groups whose cases are about an overload each, so that an op chooses among them.
 _OF_OVERLOADS = ("ops", "determinism", "bitwise")
@@ -102,10 +102,9 @@ def run_self_test(
         RuntimeError: pytest failed before the first case, which says nothing of the device.
     """
     names = tuple(names) or (*FAULTS, *UNUSUAL)
-    unknown = [name for name in names if name not in FAULTS and name not in UNUSUAL]
-    if unknown:
-        every = ", ".join((*FAULTS, *UNUSUAL))
-        raise ValueError(f"unknown fault {unknown[0]!r}; there are {every}")
+    lost = [name for name in names if name not in FAULTS and name not in UNUSUAL]
+    if lost:
+        raise ValueError(unknown("fault", lost[0], (*FAULTS, *UNUSUAL)))
     faults = [FAULTS[name] for name in names if name in FAULTS]
     unusual = [UNUSUAL[name] for name in names if name in UNUSUAL]
     result = SelfTest(quick, seed)

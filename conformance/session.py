@@ -21,6 +21,7 @@ from phalanx.discovery.declarations import Declarations, Pattern
 from phalanx.dispatch.registry import Support, support
 from phalanx.errors import PhalanxError, UnsupportedOpError
 
+from .brief import Brief
 from .case import Case
 from .coverage import MOVES
 from .description import NO_FP64, declarations_of
@@ -31,6 +32,7 @@ from .watch import Watch, how_it_ended
 
 _PROPERTY = "phalanx_outcome"
 _TRACES, _MISSING, _LOST = "phalanx_traces", "phalanx_missing", "phalanx_lost"
+_BRIEF = "phalanx_brief"
 _UNUSABLE = 3
 #: New objects before the garbage collector looks for cycles: cases make millions without any.
 _OBJECTS = 50_000
@@ -87,15 +89,18 @@ class Session:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Tell a worker, before it starts, where to leave its stacks."""
+        """Tell a worker, before it starts, where to leave its stacks, and whether to be brief."""
         if self._traces is None:
             self._traces = Path(tempfile.mkdtemp(prefix="phalanx-"))
         node.workerinput[_TRACES] = str(self._traces / node.workerinput["workerid"])
+        node.workerinput[_BRIEF] = not node.config.pluginmanager.hasplugin("terminalreporter")
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Start to watch the process that runs the cases."""
         worker = getattr(session.config, "workerinput", {})
         self._watch = Watch(self.limit, worker.get(_TRACES, ""))
+        if worker.get(_BRIEF, False):
+            session.config.pluginmanager.register(Brief())
         gc.set_threshold(_OBJECTS, *self._thresholds[1:])
 
     @pytest.hookimpl(wrapper=True)

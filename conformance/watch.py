@@ -15,7 +15,8 @@ _LINES = 40
 class Watch:
     """Ends the process if a case takes too long; the stacks go to a file, as those of a crash do.
 
-    It works while the interpreter is stuck in native code, as its thread is a native one.
+    It works while the interpreter is stuck in native code: a signal's handler, which is none of
+    Python's, writes the stacks, and then the signal ends the process.
 
     Args:
         limit: in seconds; 0 for none.
@@ -25,19 +26,20 @@ class Watch:
     def __init__(self, limit: float, path: str = "") -> None:
         self._limit = limit
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-        self._file = os.open(path, flags, 0o600) if path else os.dup(2)
+        file = os.open(path, flags, 0o600) if path else os.dup(2)
         if path:
-            faulthandler.enable(self._file)
+            faulthandler.enable(file)
+        if limit:
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            faulthandler.register(signal.SIGALRM, file=file, chain=True)
 
     def begin(self) -> None:
         """Start the time of a case."""
-        if self._limit:
-            faulthandler.dump_traceback_later(self._limit, exit=True, file=self._file)
+        signal.setitimer(signal.ITIMER_REAL, self._limit)
 
     def end(self) -> None:
         """Stop it."""
-        if self._limit:
-            faulthandler.cancel_dump_traceback_later()
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def how_it_ended(path: Path, limit: float, code: int | None = None) -> tuple[str, str]:
@@ -52,12 +54,12 @@ def how_it_ended(path: Path, limit: float, code: int | None = None) -> tuple[str
         text = path.read_text("utf-8", "replace")
     except OSError:
         text = ""
-    if text.startswith("Timeout"):
-        stacks = _stacks(text.partition("\n")[2])
-        return f"the case did not end within {limit:g} s, and its process was ended", stacks
     if text.startswith("Fatal Python error: "):
         error = text.partition("\n")[0].removeprefix("Fatal Python error: ")
         return f"the process died in this case ({error})", _stacks(text)
+    if text:
+        words = f"the case did not end within {limit:g} s, and its process was ended"
+        return words, _stacks(text)
     return f"the process ended in this case without a word{_code(code)}", ""
 
 

@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from . import (
     arithmetic,
     capabilities,
+    circumstances,
     claims,
     complexes,
     conversions,
@@ -51,7 +52,8 @@ from .unusual import UNUSUAL, Unusual, declare
 __all__ = ["FAULTS", "NONE", "UNUSUAL", "Fault", "SoundDriver", "Unusual", "register"]
 #: The files whose import fills ``FAULTS``.
 _KINDS = (
-    *(arithmetic, capabilities, claims, complexes, conversions, counters, eigenvalues, events),
+    *(arithmetic, capabilities, circumstances, claims, complexes, conversions, counters),
+    *(eigenvalues, events),
     *(extents, factors, grids, habits, launches, lifetimes, long_rows, memory, mixups, networks),
     *(ordering, pages, prepared, products),
     *(queues, randomness, reductions),

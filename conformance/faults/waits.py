@@ -8,7 +8,7 @@ from collections import deque
 
 import numpy as np
 from phalanx.errors import DeviceError, LaunchError
-from phalanx.testing import EventHandle, HostArray, Marker, Worker
+from phalanx.testing import EventHandle, HostArray, Marker, Task, Worker
 from phalanx.vendor import Place, Stream
 
 from .device import SoundDevice, SoundDriver
@@ -50,6 +50,34 @@ class SomeStreamsDoNotWait(SoundDevice):
     def stream_wait_event(self, handle: Worker | None, event: EventHandle) -> None:
         if handle is None or handle not in self.workers[25:]:
             super().stream_wait_event(handle, event)
+
+
+@driver_fault("runtime")
+class EventOvertakesTheDefaultStream(SoundDevice):
+    """An event right behind a wait for the default stream is passed before that wait is over."""
+
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
+        self._before: dict[Worker, Marker] = {}
+
+    def stream_wait_event(self, handle: Worker | None, event: EventHandle) -> None:
+        worker = self.stream(handle)
+        self._before.pop(worker, None)
+        if event.worker is self.workers[0] and worker is not event.worker:
+            marker = self._before[worker] = Marker()
+            worker.put(marker.set)
+        super().stream_wait_event(handle, event)
+
+    def submit(self, handle: Worker | None, task: Task, what: str) -> None:
+        self._before.pop(self.stream(handle), None)
+        super().submit(handle, task, what)
+
+    def event_record(self, event: EventHandle, handle: Worker | None) -> None:
+        before = self._before.get(self.stream(handle))
+        if before is None:
+            super().event_record(event, handle)
+        else:
+            event.marker, event.worker = before, self.stream(handle)
 
 
 @driver_fault("runtime")

@@ -52,8 +52,9 @@ def steps(start: float, step: float, numbers: range) -> tuple[HostArray, HostArr
 
     Start and step are zero or between ``LEAST`` and ``GREATEST``; no number is above 2**53.
     """
-    product, left = _product(np.arange(numbers.start, numbers.stop, dtype=np.float64), step)
-    high, low = _sum(start, product)
+    places = np.arange(numbers.start, numbers.stop, dtype=np.float64)
+    product, left = _product(places, np.asarray(step))
+    high, low = _sum(np.asarray(start), product)
     return _joined(high, low + left)
 
 
@@ -63,7 +64,7 @@ def in_range(x: HostArray) -> HostArray:
     return np.asarray((size == 0) | ((size >= LEAST) & (size <= GREATEST)))
 
 
-def _sum(a: HostArray | float, b: HostArray) -> tuple[HostArray, HostArray]:
+def _sum(a: HostArray, b: HostArray) -> tuple[HostArray, HostArray]:
     total = a + b
     shared = total - a
     return total, (a - (total - shared)) + (b - shared)
@@ -75,7 +76,7 @@ def _joined(high: HostArray, low: HostArray) -> tuple[HostArray, HostArray]:
     return total, low - (total - high)
 
 
-def _product(a: HostArray, b: HostArray | float) -> tuple[HostArray, HostArray]:
+def _product(a: HostArray, b: HostArray) -> tuple[HostArray, HostArray]:
     product = a * b
     (a1, a2), (b1, b2) = _halves(a), _halves(b)
     return product, a2 * b2 - (((product - a1 * b1) - a2 * b1) - a1 * b2)

@@ -11,45 +11,22 @@ import pytest
 from phalanx._warm import launch
 from phalanx.conformance.calls import Call, calls
 from phalanx.conformance.case import Case
-from phalanx.conformance.layouts import HostArray, broadcast, place, room
-from phalanx.conformance.outcome import Mistake
+from phalanx.conformance.groups.determinism.same import PROMISES, class_of, same
+from phalanx.conformance.layouts import broadcast, place, room
 from phalanx.conformance.overloads import Overload, overloads
-from phalanx.conformance.reference.ulp import same_bytes
 from phalanx.conformance.reference.values import ordinary_values
 from phalanx.optable import Structure
 
-_PROMISES = ("bitwise", "reproducible")
 #: A race that shows once in a hundred runs is found by the many kernels of its kind together.
 _REPEATS = 60
 _ELEMENTWISE_REPEATS = 3
-_SHOWN_BYTES = 16
-
-
-def _class_of(case: Case, overload: Overload) -> str:
-    return case.served[overload.op, overload.dtypes].determinism
-
-
-def _same(case: Case, call: Call, first: HostArray, again: HostArray, what: str) -> None:
-    a, b = (np.ascontiguousarray(x).reshape(-1) for x in (first, again))
-    if same_bytes(a, b):
-        return
-    size = a.dtype.itemsize
-    rows = (x.view(np.uint8).reshape(-1, size) for x in (a, b))
-    wrong = np.flatnonzero(np.not_equal(*rows).any(axis=1))
-    at = int(wrong[0])
-    index = np.unravel_index(at, call.shape) if call.shape and call.base is None else (at,)
-    inputs = ", ".join(str(x[index]) for x in call.inputs if x.shape == call.shape) or "a row"
-    place = tuple(int(i) for i in index)
-    case.mistake(
-        Mistake(what, str(place), inputs, str(b[at]), str(a[at]), wrong=wrong.size, size=a.size)
-    )
 
 
 @pytest.mark.parametrize("overload", overloads(*Structure), ids=str)
 def test_repeats(case: Case, overload: Overload) -> None:
     """Run again and again, a kernel gives the same bits."""
-    promise = _class_of(case, overload)
-    if promise not in _PROMISES:
+    promise = class_of(case, overload)
+    if promise not in PROMISES:
         pytest.skip(f"the kernel's class is {promise or 'that of another device'}")
     elementwise = overload.row.structure is Structure.ELEMENTWISE
     repeats = _ELEMENTWISE_REPEATS if elementwise else _REPEATS
@@ -57,7 +34,7 @@ def test_repeats(case: Case, overload: Overload) -> None:
         run = call.prepare(case.device)
         first = run()
         for number in range(1, repeats):
-            _same(case, call, first, run(), f"contiguous, run {number + 1}")
+            same(case, call, first, run(), f"contiguous, run {number + 1}")
             case.checks += 1
     case.finish()
 
@@ -65,7 +42,7 @@ def test_repeats(case: Case, overload: Overload) -> None:
 @pytest.mark.parametrize("overload", overloads(*Structure), ids=str)
 def test_layouts(case: Case, overload: Overload) -> None:
     """A kernel of class bitwise gives the same bits for every layout of its operands."""
-    promise = _class_of(case, overload)
+    promise = class_of(case, overload)
     if promise != "bitwise":
         pytest.skip(f"the kernel's class is {promise or 'that of another device'}")
     for call in calls(overload, case.rng(), quick=case.quick):
@@ -76,7 +53,7 @@ def test_layouts(case: Case, overload: Overload) -> None:
             layouts = [layouts[int(case.rng(call.shape).integers(len(layouts)))]]
         first = call.prepare(case.device)()
         for layout in layouts:
-            _same(case, call, first, call.prepare(case.device, layout)(), layout)
+            same(case, call, first, call.prepare(case.device, layout)(), layout)
             case.checks += 1
     if overload.row.structure is Structure.REDUCTION:
         _rows_of_one(case, overload)
@@ -90,11 +67,11 @@ def _rows_of_one(case: Case, overload: Overload) -> None:
     call = Call(overload, (np.repeat(column, 300, axis=1),), (5,))
     out = room(case.device, call.shape, overload.outputs[0], "contiguous")
     launch(overload.op, (broadcast(case.device, column, (5, 300), name),), (out.array,), ())
-    _same(case, call, call.prepare(case.device)(), out.read(), "one element for a row")
+    same(case, call, call.prepare(case.device)(), out.read(), "one element for a row")
     case.checks += 1
 
 
-@pytest.mark.parametrize("mode", _PROMISES)
+@pytest.mark.parametrize("mode", PROMISES)
 def test_kernels_of_a_mode(case: Case, mode: str) -> None:
     """What serves under a mode computes the same: whole numbers, whose sums are exact."""
     rng = case.rng()
@@ -113,25 +90,6 @@ def test_kernels_of_a_mode(case: Case, mode: str) -> None:
                 assert (px.asnumpy(got) == exact).all(), f"{name} of {k} steps under {mode!r}"
     finally:
         px.use_deterministic_algorithms(former)
-
-
-@pytest.mark.parametrize("op", ["sum", "cumulative_sum", "matmul", "softmax", "exp", "sort"])
-def test_busy_device(case: Case, op: str) -> None:
-    """Other work on the device at the same time changes nothing."""
-    overload = next(o for o in overloads(*Structure) if o.op == op and o.inputs[0] == "float32")
-    if _class_of(case, overload) not in _PROMISES:
-        pytest.skip("the kernel promises nothing")
-    call = list(calls(overload, case.rng(), quick=case.quick))[-1]
-    run = call.prepare(case.device)
-    first = run()
-    other = px.Stream(case.device)
-    with other:
-        load = px.ones(1 << 18, dtype=px.float32)
-    for _ in range(10 if case.quick else 100):
-        with other:
-            load = load * 1.0
-        _same(case, call, first, run(), "contiguous, beside other work")
-    case.finish()
 
 
 @pytest.mark.parametrize("mode", ["reproducible", "bitwise"])

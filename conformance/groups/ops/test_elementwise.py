@@ -20,6 +20,8 @@ SIZES = (
     *(47, 75, 95, 300, 511, 513, 1023, 1024, 1025, 3072, 4095, 4097, 65_535, 65_536, 65_537),
     307_200,
 )
+#: Larger sizes of these are aligned or misaligned, not both.
+_BY_TURNS = 4097
 LARGE, LARGE_QUICK = 2**20 + 3, 70_001
 #: Those that are tried with more elements than float32 has whole numbers.
 HUGE = (("add", "float32"), ("copy", "uint8"))
@@ -134,12 +136,12 @@ def long_axes(check: Check, rng: np.random.Generator) -> None:
 
 
 def sizes(check: Check, rng: np.random.Generator) -> None:
-    """Odd sizes, aligned and misaligned."""
+    """Odd sizes, aligned and misaligned; large ones by turns."""
     chosen = rng.choice(SIZES, 8, replace=False).tolist() if check.case.quick else SIZES
     for number, size in enumerate(chosen):
         places = check.round((size,), rng)
         kinds = ("contiguous", "offset") if number % 2 else ("offset", "contiguous")
-        for name in kinds[:1] if check.case.quick else kinds:
+        for name in kinds[:1] if check.case.quick or size > _BY_TURNS else kinds:
             inputs = [p.array for p in check.all_operands(places, (name,))]
             check.run(f"{name} {places.shape}", inputs, places, name)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import numpy as np
 import phalanx as px
@@ -114,6 +115,35 @@ def test_a_wrong_index_is_told_at_each_read(case: Case) -> None:
                 px.asnumpy(array)
     for _ in range(2):
         assert px.asnumpy(right).tolist() == [0.0, 9.0]
+    _works(case)
+
+
+def test_each_stream_tells_its_own_failure(case: Case) -> None:
+    """Of streams that failed before any was waited for, each tells its wrong index."""
+    device = case.device
+    if not device.has_streams:
+        pytest.skip("the device has no streams of its own")
+    opened = device.ensure_open()
+    x = px.asarray(np.arange(10, dtype=np.float32))
+    wrong = {px.Stream(device): number for number in (97, 98, 99)}
+    indices = {number: px.asarray([0, number], dtype=px.int64) for number in wrong.values()}
+    px.synchronize(device)
+    taken = []
+    for stream, number in wrong.items():
+        with stream:
+            try:
+                taken.append(px.take(x, indices[number]))
+            except IndexError:
+                return  # told at the call
+    limit = time.monotonic() + 10
+    for stream in wrong:
+        with suppress(IndexError, px.PhalanxError):  # it may be said, as long as it is not taken
+            while not opened.stream_query(stream.handle) and time.monotonic() < limit:
+                time.sleep(0.001)
+    for stream, number in wrong.items():
+        with pytest.raises(IndexError, match=str(number)):
+            stream.synchronize()
+    del taken
     _works(case)
 
 

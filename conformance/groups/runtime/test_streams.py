@@ -89,9 +89,13 @@ def test_wait_for_event(case: Case) -> None:
         first.synchronize()
 
 
-def test_wait_over_three_streams(case: Case) -> None:
-    """A stream that has nothing but a wait for another one is waited for as well."""
-    first, between, last = (px.Stream(case.device) for _ in range(3))
+@pytest.mark.parametrize("default", ["none", "first", "between", "last"])
+def test_wait_over_three_streams(case: Case, default: str) -> None:
+    """A stream with nothing but a wait for another one is waited for, one being the default one."""
+    first, between, last = (
+        case.device.default_stream if default == name else px.Stream(case.device)
+        for name in ("first", "between", "last")
+    )
     for _ in range(5 if case.quick else 20):
         with px.hazards("manual"):
             with first:
@@ -105,13 +109,14 @@ def test_wait_over_three_streams(case: Case) -> None:
         first.synchronize()
 
 
-def test_driver_counts_waits(case: Case) -> None:
+@pytest.mark.parametrize("default", [False, True], ids=["stream", "default stream"])
+def test_driver_counts_waits(case: Case, default: bool) -> None:
     """The driver's own calls: a queue is not idle, nor its event passed, while it only waits."""
     device = case.device
     if not device.has_streams:
         pytest.skip("the device has no streams of its own")
     opened = device.ensure_open()
-    stream = px.Stream(device)
+    stream = device.default_stream if default else px.Stream(device)
     before, behind = opened.event_create(timed=False), opened.event_create(timed=False)
     for _ in range(5 if case.quick else 20):
         queue = opened.stream_create(0)

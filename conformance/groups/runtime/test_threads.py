@@ -103,13 +103,15 @@ def test_allocation(case: Case) -> None:
     _together(work)
 
 
-def test_small_copies(case: Case) -> None:
-    """Threads copy some bytes each, in and out, on streams of their own."""
+@pytest.mark.parametrize("size", ["small", "large"])
+def test_copies(case: Case, size: str) -> None:
+    """Threads copy some bytes, or some hundred thousand, in and out, on streams of their own."""
+    count, times = (37, (60, 400)) if size == "small" else (20_000, (15, 60))
 
     def work(number: int) -> None:
         with px.device(case.device), px.Stream(case.device):
-            for step in range(60 if case.quick else 400):
-                host = np.full(37 * (number + 1), 1000 * number + step, np.int32)
+            for step in range(times[0] if case.quick else times[1]):
+                host = np.full(count * (number + 1), 1000 * number + step, np.int32)
                 _check(px.asarray(host), host, f"a copy of thread {number}")
 
     _together(work)

@@ -1,0 +1,144 @@
+"""The bits of a kernel do not depend on what else is true of the device when it is launched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+
+import numpy as np
+import phalanx as px
+import pytest
+from phalanx.conformance.calls import Call, calls
+from phalanx.conformance.case import Case
+from phalanx.conformance.groups.determinism.same import PROMISES, class_of, same
+from phalanx.conformance.groups.runtime.busy import take_wrongly
+from phalanx.conformance.layouts import HostArray
+from phalanx.conformance.overloads import Overload, overloads
+from phalanx.driver import Capability, Feature
+from phalanx.optable import Structure
+
+Run = Callable[[], HostArray]
+#: How a run is made where something is so.
+Around = Callable[[Run], HostArray]
+_OTHERS = [structure for structure in Structure if structure is not Structure.ELEMENTWISE]
+#: Streams that there are at once, and the part of the memory that is left when there is little.
+_STREAMS, _LEFT = 9, 0.3
+
+
+@pytest.mark.parametrize("structure", _OTHERS, ids=lambda structure: structure.name.lower())
+def test_circumstances(case: Case, structure: Structure) -> None:
+    """Each kernel gives the bits of its first run, behind whichever other it is launched."""
+    rng = case.rng()
+    runs: list[tuple[Call, Run, HostArray]] = []
+    for overload in _chosen(structure, rng) if case.quick else overloads(structure):
+        if class_of(case, overload) in PROMISES:
+            call = list(calls(overload, rng, quick=True))[-1]
+            run = call.prepare(case.device)
+            runs.append((call, run, run()))
+    if not runs:
+        pytest.skip("no kernel promises anything")
+    for what, circumstance in _circumstances(case):
+        with circumstance as around:
+            for number in rng.permutation(len(runs)):
+                call, run, first = runs[number]
+                same(case, call, first, around(run), f"{call.overload} {what}")
+                case.checks += 1
+    case.finish()
+
+
+def _chosen(structure: Structure, rng: np.random.Generator) -> list[Overload]:
+    """Return those of float32, and of each op another one: a device may compile at first use."""
+    by_op: dict[str, list[Overload]] = {}
+    for overload in overloads(structure):
+        by_op.setdefault(overload.op, []).append(overload)
+    chosen = []
+    for some in by_op.values():
+        other = some[int(rng.integers(len(some)))]
+        chosen += [o for o in some if o is other or o.inputs[0] == "float32"]
+    return chosen
+
+
+def _circumstances(case: Case) -> Iterator[tuple[str, AbstractContextManager[Around]]]:
+    yield "from another thread", _another_thread()
+    yield f"on the last of {_STREAMS} streams", _last_of_streams(case)
+    yield "beside other work", _beside_work(case)
+    yield "behind a failure", _behind_a_failure(case)
+    opened = case.device.ensure_open()
+    if Feature.UNIFIED_MEMORY not in case.device.info.features and opened.memory_info()[1]:
+        yield f"with {_LEFT:.0%} of the memory left", _little_memory(case)
+    if Capability.THREADS in opened.capabilities:
+        for count in (1, 3):
+            yield f"with the number of threads set to {count}", _threads(case, count)
+
+
+@contextmanager
+def _another_thread() -> Iterator[Around]:
+    with ThreadPoolExecutor(1) as threads:
+        yield lambda run: threads.submit(run).result()
+
+
+@contextmanager
+def _last_of_streams(case: Case) -> Iterator[Around]:
+    with ExitStack() as stack:
+        streams = [px.Stream(case.device) for _ in range(_STREAMS)]
+        for stream in streams:
+            stack.callback(stream.close)
+
+        def around(run: Run) -> HostArray:
+            with streams[-1]:
+                return run()
+
+        yield around
+
+
+@contextmanager
+def _beside_work(case: Case) -> Iterator[Around]:
+    other = px.Stream(case.device)
+    with other:
+        load = px.ones(1 << 18, dtype=px.float32)
+
+    def around(run: Run) -> HostArray:
+        with other:
+            for _ in range(3):
+                px.multiply(load, 1.0)
+        return run()
+
+    yield around
+    other.close()
+
+
+@contextmanager
+def _behind_a_failure(case: Case) -> Iterator[Around]:
+    stream = px.Stream(case.device)
+    take_wrongly(case, stream)
+    with suppress(IndexError):
+        stream.synchronize()
+    yield lambda run: run()
+    stream.close()
+
+
+@contextmanager
+def _little_memory(case: Case) -> Iterator[Around]:
+    opened, held = case.device.ensure_open(), []
+    free, total = opened.memory_info()
+    try:
+        with suppress(px.OutOfMemoryError):
+            while (size := min(case.device.info.max_allocation, free - int(total * _LEFT))) > 0:
+                held.append(opened.alloc(size))
+                free -= size
+        yield lambda run: run()
+    finally:
+        for handle in held:
+            opened.free(handle)
+
+
+@contextmanager
+def _threads(case: Case, count: int) -> Iterator[Around]:
+    opened = case.device.ensure_open()
+    before = opened.threads()
+    opened.threads(count)
+    try:
+        yield lambda run: run()
+    finally:
+        opened.threads(before)
