@@ -292,3 +292,14 @@ def shapes(count: int, rank: int) -> tuple[int, ...]:
         return ()
     extents = [max(1, round(count ** (1 / rank)) | 1)] * (rank - 1)
     return (*extents, max(1, count // max(1, math.prod(extents))) | 1)
+
+
+def drawn_size(most: int, rng: np.random.Generator) -> int:
+    """Return a chance number from 1 to ``most``, small ones as likely as large ones."""
+    return round(math.exp(math.log(most) * float(rng.random())))
+
+
+def drawn_shape(count: int, rank: int, rng: np.random.Generator) -> tuple[int, ...]:
+    """Return a chance shape of some rank with about ``count`` elements."""
+    parts = rng.dirichlet(np.ones(rank)) if rank else ()
+    return tuple(max(1, round(count ** float(part))) for part in parts)

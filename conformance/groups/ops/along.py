@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from phalanx._warm import view
 from phalanx.conformance.groups.ops.structured_check import NAMES, Check
-from phalanx.conformance.layouts import place
+from phalanx.conformance.layouts import drawn_shape, place
 from phalanx.conformance.reference.near import of_rows
 from phalanx.conformance.reference.structured import expected
 from phalanx.conformance.reference.values import HostArray
@@ -160,7 +160,7 @@ class Along:
         self._run(self._rows(77, 37), "transposed", "transposed", self.params[-1])
 
     def layouts(self) -> None:
-        """Each layout of the operand and of the result, of one, two and three axes.
+        """Each layout of the operand and of the result, of one, two and three axes; a chance shape.
 
         The outer extents have a factor in common: else an index that is not divided by the inner
         one would still meet each row once.
@@ -170,8 +170,9 @@ class Along:
             self._run(self._rows(*shape), "mixed", "mixed", self.params[0])
         for number, name in enumerate(NAMES):
             others = (NAMES[(number + 1) % len(NAMES)], name, NAMES[(number + 3) % len(NAMES)])
-            for i, shape in enumerate(shapes):
-                if self.check.case.quick and i != number % 2:
+            drawn = drawn_shape(400, 1 + number % 4, self._rng)
+            for i, shape in enumerate((*shapes, drawn)):
+                if self.check.case.quick and i not in (number % 2, len(shapes)):
                     continue
                 for out_layout in others[:1] if self.check.case.quick else others:
                     rows = self._rows(*shape)

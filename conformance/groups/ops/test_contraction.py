@@ -7,7 +7,7 @@ import pytest
 from phalanx._warm import view
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.ops.structured_check import NAMES, Check
-from phalanx.conformance.layouts import broadcast, place
+from phalanx.conformance.layouts import broadcast, drawn_shape, drawn_size, place
 from phalanx.conformance.overloads import Overload, overloads
 from phalanx.conformance.reference.formats import FORMATS, PARTS, host_dtype
 from phalanx.conformance.reference.near import Only
@@ -64,6 +64,7 @@ def test_contraction(case: Case, overload: Overload) -> None:
     layouts(check, rng)
     stacks(check, rng)
     exact(check, rng)
+    drawn(check, rng)
     dots(check, rng)
     windows(check, rng)
     leading_extents(check, rng)
@@ -229,6 +230,22 @@ def exact(check: Check, rng: np.random.Generator) -> None:
         want = _exactly(check.name, _wide(a) @ _wide(b))
         names = ("contiguous", "transposed") if number % 2 else ("contiguous",)
         check.run(f"integers {m}, {k}, {n}", (a, b), (), names, names[-1], want)
+
+
+def drawn(check: Check, rng: np.random.Generator) -> None:
+    """Chance sizes in chance layouts: small integers."""
+    most = 300 if _is_native(check) else 30
+    for _ in range(4 if check.case.quick else 40):
+        m, k, n = (drawn_size(most, rng) for _ in range(3))
+        batch = drawn_shape(4, int(rng.integers(3)), rng)
+        a, b = (
+            _integers(check.name, (*batch, m, k), rng),
+            _integers(check.name, (*batch, k, n), rng),
+        )
+        want = _exactly(check.name, _wide(a) @ _wide(b))
+        first, second, to = (str(name) for name in rng.choice(NAMES, 3))
+        label = f"{first} times {second} to {to} {batch} {m}, {k}, {n}"
+        check.run(label, (a, b), (), (first, second), to, want)
 
 
 def dots(check: Check, rng: np.random.Generator) -> None:

@@ -9,7 +9,7 @@ from phalanx._warm import view
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.ops.elementwise_check import Check
 from phalanx.conformance.groups.ops.elementwise_data import data_of
-from phalanx.conformance.layouts import LAYOUTS, broadcast, shapes
+from phalanx.conformance.layouts import LAYOUTS, broadcast, drawn_shape, drawn_size, shapes
 from phalanx.conformance.overloads import Overload, overloads
 from phalanx.optable import BOOLEAN, COMPLEX, Structure
 
@@ -86,9 +86,9 @@ def layouts(check: Check, rng: np.random.Generator) -> None:
         name = NAMES[number]
         others = tuple(NAMES[(number + i) % len(NAMES)] for i in (1, 2, 3))
         for rank in ranks:
-            shape = shapes(count, rank)
-            places = check.round(shape, rng)
-            for kinds in ((name,), others):
+            drawn = drawn_shape(count, rank, rng)
+            for kinds, shape in (((name,), shapes(count, rank)), (others, drawn)):
+                places = check.round(shape, rng)
                 inputs = [p.array for p in check.all_operands(places, kinds)]
                 label = f"{' and '.join(kinds)} to {name} {shape}"
                 check.run(label, inputs, places, name)
@@ -136,9 +136,10 @@ def long_axes(check: Check, rng: np.random.Generator) -> None:
 
 
 def sizes(check: Check, rng: np.random.Generator) -> None:
-    """Odd sizes, aligned and misaligned; large ones by turns."""
+    """Odd sizes and chance ones, aligned and misaligned; large ones by turns."""
     chosen = rng.choice(SIZES, 8, replace=False).tolist() if check.case.quick else SIZES
-    for number, size in enumerate(chosen):
+    drawn = [drawn_size(1 << 16, rng) for _ in range(4 if check.case.quick else 12)]
+    for number, size in enumerate((*chosen, *drawn)):
         places = check.round((size,), rng)
         kinds = ("contiguous", "offset") if number % 2 else ("offset", "contiguous")
         for name in kinds[:1] if check.case.quick or size > _BY_TURNS else kinds:
@@ -278,7 +279,7 @@ def in_place(check: Check, rng: np.random.Generator) -> None:
         if check.case.quick:
             kinds = (kinds[int(rng.integers(len(kinds)))],)
         for layout in kinds:
-            places = check.round((7, 13), rng)
+            places = check.round(drawn_shape(100, 2, rng), rng)
             inputs = check.all_operands(places, (layout, "contiguous", layout))
             label = f"in place of operand {number}, {layout}"
             check.run_into(label, [p.array for p in inputs], inputs[number], places)
