@@ -315,24 +315,31 @@ def public_function(check: Check, rng: np.random.Generator) -> None:
     count = len(check.overload.inputs)
     first = 1 if count == 3 else 0
     if count == 3:
-        two_numbers(check)
+        two_numbers(check, rng)
     for number in range(first, count):
         line = line_of_table(check, number)
         if line.ndim == 0:
             continue
-        args = [p.array for p in check.all_operands(line, ("contiguous",))]
-        args[number] = check.number(number, int(line[0]))
-        check.run_public(f"public function, operand {number} a Python number", args, line)
+        kinds = tuple(str(name) for name in rng.choice(NAMES, count))
+        for places, layouts_ in ((line, ("contiguous",)), (np.resize(line, (5, 7)), kinds)):
+            args = [p.array for p in check.all_operands(places, layouts_)]
+            args[number] = check.number(number, int(line[0]))
+            label = f"public function, operand {number} a Python number, {' and '.join(layouts_)}"
+            check.run_public(label, args, places)
 
 
-def two_numbers(check: Check) -> None:
-    """The public function of an array and two Python numbers."""
+def two_numbers(check: Check, rng: np.random.Generator) -> None:
+    """The public function of an array, in each layout, and two Python numbers."""
     line = check.data.table[:, 0, 1]
-    array = check.operand(0, line, "contiguous").array
     numbers_ = [check.number(number, int(line[0])) for number in (1, 2)]
-    if array.dtype is px.bool and px.asarray(numbers_[0]).dtype.name != check.to:
+    dtype = check.operand(0, line, "contiguous").array.dtype
+    if dtype is px.bool and px.asarray(numbers_[0]).dtype.name != check.to:
         return  # numbers alone have the default dtype
-    check.run_public("public function of two numbers", [array, *numbers_], line)
+    for layout in rng.choice(NAMES, 3, replace=False).tolist() if check.case.quick else NAMES:
+        places = np.resize(line, drawn_shape(60, 2, rng))
+        array = check.operand(0, places, layout).array
+        label = f"public function of {layout} {places.shape} and two numbers"
+        check.run_public(label, [array, *numbers_], places)
 
 
 def numbers(check: Check, rng: np.random.Generator) -> None:
