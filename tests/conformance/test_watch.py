@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
-from phalanx.conformance.watch import how_it_ended
+from phalanx.conformance.watch import Watch, how_it_ended
 from plugin_kit import run_python
 
 PROGRAM = """
@@ -66,3 +67,16 @@ def test_no_trace_is_no_error(tmp_path: Path) -> None:
 )
 def test_how_it_ended_without_a_word(tmp_path: Path, code: int, words: str) -> None:
     assert how_it_ended(tmp_path / "none", 1.0, code)[0].endswith(f"without a word {words}")
+
+
+def test_the_timer_of_others_goes_on_without_a_limit() -> None:
+    watch = Watch(0.0)
+    former = signal.signal(signal.SIGALRM, signal.SIG_IGN)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 60)
+        watch.begin()
+        watch.end()
+        assert signal.getitimer(signal.ITIMER_REAL)[0] > 0
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, former)
