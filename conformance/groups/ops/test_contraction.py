@@ -238,10 +238,7 @@ def drawn(check: Check, rng: np.random.Generator) -> None:
     for _ in range(4 if check.case.quick else 40):
         m, k, n = (drawn_size(most, rng) for _ in range(3))
         batch = drawn_shape(4, int(rng.integers(3)), rng)
-        a, b = (
-            _integers(check.name, (*batch, m, k), rng),
-            _integers(check.name, (*batch, k, n), rng),
-        )
+        a, b = (_integers(check.name, (*batch, *shape), rng) for shape in ((m, k), (k, n)))
         want = _exactly(check.name, _wide(a) @ _wide(b))
         first, second, to = (str(name) for name in rng.choice(NAMES, 3))
         label = f"{first} times {second} to {to} {batch} {m}, {k}, {n}"
