@@ -60,6 +60,17 @@ PHX_FN void phx_async_copy(T *to, const T *from) {
 }
 #define PHX_ASYNC_COPY(to, i, from) phx_async_copy((to) + (i), from)
 #define PHX_ASYNC_WAIT() asm volatile("cp.async.wait_all;" ::: "memory")
+#define PHX_ASYNC_MARK() asm volatile("cp.async.commit_group;" ::: "memory")
+#define PHX_ASYNC_WAIT_BUT(n) asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory")
+#endif
+
+/* PTX ISA, "mma.m16n8k8 with .f64". That its sums are chains of fma was measured: docs/cuda.md. */
+#if __CUDA_ARCH__ >= 900
+#define PHX_MATRIX_F64(c, a0, a1, a2, a3, b0, b1)                             \
+    asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, " \
+        "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"                       \
+        : "+d"((c)[0]), "+d"((c)[1]), "+d"((c)[2]), "+d"((c)[3])              \
+        : "d"(a0), "d"(a1), "d"(a2), "d"(a3), "d"(b0), "d"(b1))
 #endif
 
 /* Conversions of the language round to nearest. */

@@ -7,7 +7,8 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from phalanx.device_code.matmul import WRAPPING, Chains, Tile, Type, define, recipe
+from phalanx.device_code.matmul import WRAPPING, Chains, recipe
+from phalanx.device_code.matmul_tiles import Tile, Type, define
 from phalanx.device_code.recipe import Program, Recipe, Traits, divide_up
 
 from .cores import GRAIN, items, template
@@ -34,7 +35,8 @@ def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Re
 class LaneChains(Chains):
     """Products in which one work-item makes a tile."""
 
-    packed_from = 2**16
+    tiles_from = packed_from = 2**16
+    together, few = 1, 3
     steps = 512
     walks_panels = False
 
@@ -53,13 +55,13 @@ class LaneChains(Chains):
         forms = ("direct", "lines") if _has_lines(self.kind) else ("plain", "packed")
         return tuple(self.program(form, 1) for form in forms)
 
-    def kernels(self, form: str) -> str:
+    def kernels(self, form: str, tile: Tile) -> str:
         """Return the text of the kernels of a form.
 
         ``direct`` multiplies tiles where they lie, ``lines`` has lines of chains side by side.
         """
-        if form in ("plain", "joined"):
-            return super().kernels(form)
+        if form in ("plain", "join"):
+            return super().kernels(form, tile)
         name = "panels" if form == "packed" else form
         return template("matmul_lanes.cl") + template(f"matmul_{name}.cl")
 
@@ -84,6 +86,10 @@ class LaneChains(Chains):
         size = divide_up(m, tile.rows), divide_up(n, tile.columns), axes.count
         steps = (*a.strides, b.strides[0], *o.strides)
         env.enqueue(kernel, size, (1, 1, 1), a, b, o, axes.pack(), m, n, k, *steps)
+
+    def _unpacked(self, env: Env, axes: Axes, a: Array, b: Array, o: Array) -> None:
+        """Enqueue products with few rows or columns, or small ones."""
+        self._plain(env, axes, a, b, o)
 
     def _plain(self, env: Env, axes: Axes, a: Array, b: Array, o: Array) -> None:
         """Enqueue products with few rows or columns: lines along the longest of three axes."""

@@ -20,6 +20,8 @@ _log = logging.getLogger("phalanx.programs")
 
 #: Bytes of all entries together.
 LIMIT = 256 * 2**20
+#: A process fills one in so many of the bytes that are free before it looks how many there are.
+_SHARE = 16
 _MAGIC = b"phalanx-program-1\n"
 _DIGEST = hashlib.sha256().digest_size
 _KEY = re.compile(r"[0-9a-f]{64}")
@@ -54,6 +56,8 @@ class DiskCache:
         self._lock = ForkSafeLock()
         self._writable = True
         self._trusted = True
+        #: Bytes that may be written before the folder is looked through again.
+        self._spare = 0
 
     def get(self, key: str) -> bytes | None:
         """Return what was stored under a key, or ``None``."""
@@ -88,6 +92,7 @@ class DiskCache:
             if not self._is_safe():
                 return
             self._write(path, _MAGIC + hashlib.sha256(payload).digest() + payload)
+            self._spare -= len(payload)
         except OSError as error:
             with self._lock:
                 told, self._writable = not self._writable, False
@@ -99,7 +104,8 @@ class DiskCache:
                     error.strerror or error,
                 )
             return
-        self._trim()
+        if self._spare < 0:
+            self._trim()
 
     def drop(self, key: str) -> None:
         """Forget a key; does nothing if it is absent."""
@@ -148,7 +154,10 @@ class DiskCache:
             raise
 
     def _trim(self) -> None:
-        """Delete the least recently used entries beyond the limit; others may do the same."""
+        """Delete the least recently used entries beyond the limit; others may do the same.
+
+        Others may fill most of what is free then: this process looks again after a small part.
+        """
         entries = []
         with contextlib.suppress(OSError):
             for entry in os.scandir(self.folder):
@@ -159,10 +168,11 @@ class DiskCache:
         total = sum(size for _, size, _ in entries)
         for _, size, path in sorted(entries):
             if total <= self._limit:
-                return
+                break
             total -= size
             with contextlib.suppress(OSError):
                 Path(path).unlink()
+        self._spare = (self._limit - total) // _SHARE
 
 
 def _read(path: Path) -> tuple[bytes, str]:

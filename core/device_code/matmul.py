@@ -1,8 +1,9 @@
 """The op matmul: batches of matrix products, each element an fma chain over k from 0.
 
-Small products and vectors have one work-item per element. For the others both operands are packed,
-converted to the type that accumulates, and multiplied tile by tile through local memory. Products
-beyond one pass over k go on from what the result holds.
+Tiny products have one work-item per element. Small ones, and those of few rows or columns, are made
+in tiles whose operands are read where they lie. For the others both operands are packed, converted
+to the type that accumulates, and multiplied tile by tile through local memory. Products beyond one
+pass over k go on from what the result holds.
 Where k is more than one chain, its blocks are one more batch axis, and their sums are joined.
 """
 
@@ -10,13 +11,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from phalanx.optable.expressions import loaded, stored
 from phalanx.optable.structured import CHAIN
 
 from .axes import Axes, merged, pieces, text
-from .dtypes import HALF, PART, STORAGE
+from .dtypes import HALF, PART
+from .matmul_tiles import BOX, Tile, define, packed_tiles, type_of, unpacked_tile
 from .recipe import Program, Recipe, Traits, divide_up, round_up
 from .source import template
 
@@ -29,42 +32,10 @@ if TYPE_CHECKING:
 _ROOM = 2**26
 WRAPPING = "((a) * (b) + (c))"
 _GROUP = 64
-#: Steps of k, and lanes, that a group packs at once.
-_BOX = 16
-
-
-#: The texts of the kernels of each form.
-_FORMS = {"plain": ("plain",), "packed": ("pack", "tile"), "joined": ("join",)}
-
-
-class Type(NamedTuple):
-    """How the elements of a dtype are multiplied."""
-
-    storage: str
-    sums: str
-    sums_dtype: str
-    size: int
-    parts: int
-
-
-class Tile(NamedTuple):
-    """Rows and columns of a tile, the work-items that make it, what its kernel needs defined."""
-
-    rows: int
-    columns: int
-    group: int
-    names: str
-
-
-def _type_of(dtype: str) -> Type:
-    part = PART.get(dtype, dtype)
-    if part == "float64":
-        return Type("f64", "f64", part, 8, 1 + (dtype in PART))
-    if part == "float32" or dtype in HALF:
-        return Type(STORAGE[part], "f32", "float32", 4, 1 + (dtype in PART))
-    if dtype in ("int64", "uint64"):
-        return Type(STORAGE[dtype], "u64", "uint64", 8, 1)
-    return Type(STORAGE[dtype], "u32", "uint32", 4, 1)
+#: Of products with few rows or columns, how many that are.
+_FEW = 16
+#: Square tiles that are not packed, of each compute unit, from which they are large.
+_SQUARES = 4
 
 
 def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Recipe | None:
@@ -88,8 +59,12 @@ class Chains:
     The result has elements; or ``sums``, in the type that accumulates.
     """
 
-    #: Multiplications of a product from which packing pays.
-    packed_from = 2**20
+    #: Multiplications of a product from which tiles pay.
+    tiles_from = 2**12
+    #: Multiplications of a product from which packing pays, or of so many of them.
+    packed_from, together = 2**28 + 1, 16
+    #: Rows or columns that are too few for packing.
+    few = _FEW
     #: Steps of k per pass, so that panels stay in the caches; float16 and bfloat16 take one pass,
     #: for their sums are wider than the result.
     steps = 4096
@@ -97,7 +72,7 @@ class Chains:
     walks_panels = True
 
     def __init__(self, dtype: str, traits: Traits, *, sums: bool = False) -> None:
-        self.kind = _type_of(dtype)
+        self.kind = type_of(dtype)
         self.traits = traits
         self._half = dtype in HALF
         self._tiles = self.tiles()
@@ -119,38 +94,27 @@ class Chains:
             names |= {"O": self.kind.storage, "RESUME(x)": "LOAD(x)", "STORE(x)": store}
         self._names = define(**names)
         self._programs: dict[tuple[str, int, Tile], Program] = {}
+        self._unpacked_tiles: dict[tuple[int, int, bool, bool], Tile] = {}
 
     @property
     def commonest(self) -> tuple[Program, ...]:
-        """The programs of single products: small ones, and those of the largest tiles."""
-        return self.program("plain", 1), self.program("packed", 1)
+        """The programs of single products: tiny, small and large ones."""
+        small = self.program("unpacked", 1, self._unpacked_tile(32, 32))
+        return self.program("plain", 1), small, self.program("packed", 1)
 
     def tiles(self) -> tuple[Tile, ...]:
-        """Return the tiles to choose from, the largest first.
+        """Return the tiles of packed operands to choose from, the largest first."""
+        return packed_tiles(self.kind, self.traits)
 
-        A work-item has 8 x 8 elements if they are few registers, or 4 x 4; of the local memory a
-        tile takes up to three quarters.
-        """
-        traits, kind = self.traits, self.kind
-        side = 16 if traits.max_work_group >= 256 else 8
-        made = []
-        for span in (8, 4) if kind.size * kind.parts == 4 else (4,):
-            width, depth = span * side, 16
-            step = 2 * 2 * width * kind.size * kind.parts  # bytes of both panels, twice
-            while depth > 1 and depth * step > traits.local_memory * 3 // 4:
-                depth //= 2
-            names = define(GROUP=side, SPAN=span, DEPTH=depth, WIDE=16 // kind.size)
-            names += define(BOX=_BOX, PACKERS=side * side)
-            made.append(Tile(width, width, side * side, names))
-        return tuple(made)
-
-    def kernels(self, form: str) -> str:
+    def kernels(self, form: str, tile: Tile) -> str:
         """Return the text of the kernels of a form.
 
-        ``plain`` has one work-item per element, ``packed`` what packs and multiplies tiles,
-        ``joined`` what makes a product of the sums of blocks.
+        ``plain`` has one work-item per element, ``unpacked`` tiles of operands where they lie,
+        ``packed`` what packs and multiplies tiles, ``join`` what makes a product of the sums of
+        blocks.
         """
-        return "".join(template(f"matmul_{name}.h") for name in _FORMS[form])
+        text = template("matmul_pack.h") if form == "packed" else ""
+        return text + template(f"matmul_{tile.text if form == 'packed' else form}.h")
 
     def program(self, form: str, rank: int, tile: Tile | None = None) -> Program:
         """Return the program of a form for so many batch axes, and a tile if that matters.
@@ -162,27 +126,42 @@ class Chains:
         found = self._programs.get(key)
         if found is None:
             names = self._names + key[2].names
-            source = text(3, rank, wide=True) + names + template("matmul.h") + self.kernels(form)
+            source = text(3, rank, wide=True) + names + template("matmul.h")
+            source += self.kernels(form, key[2])
             headers = ("convert",) if self._half else ()
             found = self._programs.setdefault(key, Program(source, headers))
         return found
 
-    def _choose(self, m: int, n: int, batches: int) -> Tile:
-        """Choose the largest tile of which there is one for each compute unit."""
-        for tile in self._tiles:
+    def _unpacked_tile(
+        self, rows: int, columns: int, *, turned: bool = False, paired: bool = False
+    ) -> Tile:
+        key = rows, columns, turned and self.kind.parts == 2, paired
+        found = self._unpacked_tiles.get(key)
+        if found is None:
+            made = unpacked_tile(self.kind, self.traits, *key)
+            found = self._unpacked_tiles.setdefault(key, made)
+        return found
+
+    def _choose(self, tiles: Sequence[Tile], m: int, n: int, batches: int, each: int = 1) -> Tile:
+        """Choose the largest tile of which there are ``each`` for each compute unit."""
+        for tile in tiles:
             count = divide_up(m, tile.rows) * divide_up(n, tile.columns) * batches
-            if count >= self.traits.compute_units:
+            enough = count >= each * self.traits.compute_units
+            if enough and tile.group <= self.traits.max_work_group:
                 return tile
-        return self._tiles[-1]
+        return tiles[-1]
 
     def launch(self, env: Env, axes: Axes, a: Array, b: Array, o: Array) -> None:
         """Enqueue the products of a (m, k) and b (k, n), and of those along the batch axes."""
         m, k = a.shape
         n = b.shape[1]
-        small = m * n * k < self.packed_from
-        tile = self._choose(m, n, axes.count)
-        if small or min(m, n) < 4 or k < 4 or env.traits.max_work_group < tile.group:
+        most = self.traits.max_work_group
+        tile, work = self._choose(self._tiles, m, n, axes.count), m * n * k
+        dots = axes.count if m * n == 1 else 1  # which a tile takes at once
+        if k < 4 or work * dots < self.tiles_from or most < tile.group:
             self._plain(env, axes, a, b, o)
+        elif min(m, n) <= self.few or work * min(axes.count, self.together) < self.packed_from:
+            self._unpacked(env, axes, a, b, o)
         else:
             self._packed(env, axes, tile, a, b, o)
 
@@ -205,6 +184,49 @@ class Chains:
         )
         for first, size, group in _grids(self.traits, m * n, axes.count):
             env.enqueue(kernel, size, group, *args, first)
+
+    def _unpacked(self, env: Env, axes: Axes, a: Array, b: Array, o: Array) -> None:
+        """Enqueue products of which tiles pay, but not packing."""
+        m, n = o.shape
+        if m == n == 1 and len(axes.shape) == 1:
+            self._dots(env, axes, a, b, o)
+        elif m < n and m <= _FEW:  # of the transposed product columns are few
+            a, b, o = (env.view(t, t.shape[::-1], t.strides[::-1]) for t in (b, a, o))
+            left, right, product = axes.steps
+            axes = replace(axes, steps=(right, left, product))
+            self._fetched(env, axes, self._unpacked_tile(64, _few(m), turned=True), a, b, o)
+        elif n <= _FEW:
+            self._fetched(env, axes, self._unpacked_tile(64, _few(n)), a, b, o)
+        else:
+            squares = [self._unpacked_tile(side, side) for side in (64, 32)]
+            tile = self._choose(squares, m, n, axes.count, each=_SQUARES)
+            self._fetched(env, axes, tile, a, b, o)
+
+    def _dots(self, env: Env, axes: Axes, a: Array, b: Array, o: Array) -> None:
+        """Enqueue products of vectors along one batch axis: rows that have columns of their own."""
+        (m,), (left, right, product) = axes.shape, axes.steps
+        k = a.shape[1]
+        self._fetched(
+            env,
+            Axes((), ((), (), ()), axes.first),
+            self._unpacked_tile(64, 1, paired=True),
+            env.view(a, (m, k), (*left, a.strides[1])),
+            env.view(b, (k, 1), (b.strides[0], *right)),
+            env.view(o, (m, 1), (*product, 0)),
+        )
+
+    def _fetched(self, env: Env, axes: Axes, tile: Tile, a: Array, b: Array, o: Array) -> None:
+        """Enqueue tiles of operands that are read where they lie."""
+        (m, k), n = a.shape, b.shape[1]
+        most = self.traits.most_groups_across
+        grid = (
+            min(divide_up(m, tile.rows), self.traits.most_groups) * tile.group,
+            min(divide_up(n, tile.columns), most),
+            min(axes.count, most),
+        )
+        kernel = env.kernel(self.program("unpacked", axes.rank, tile), "unpacked")
+        sizes = (axes.count, m, n, k, *a.strides, *b.strides, *o.strides)
+        env.enqueue(kernel, grid, (tile.group, 1, 1), a, b, o, axes.pack(), *sizes)
 
     def _packed(self, env: Env, axes: Axes, tile: Tile, a: Array, b: Array, o: Array) -> None:
         m, k = a.shape
@@ -268,7 +290,7 @@ class Chains:
 
     def packers(self, tile: Tile) -> tuple[int, int]:
         """Return the work-items of a group that packs, and how many steps of k it takes."""
-        return tile.group, _BOX
+        return tile.group, BOX
 
     def _multiply(
         self,
@@ -371,18 +393,23 @@ class _Product:
             self._sums.launch(env, piece, *_moved(env, matrices, piece))
 
     def _join(self, env: Env, sums: Array, behind: int, count: int) -> None:
-        kernel = env.kernel(self._sums.program("joined", 1), "join")
+        kernel = env.kernel(self._sums.program("join", 1), "join")
         group = min(_GROUP, env.traits.max_work_group)
         size = min(divide_up(count * self.kind.parts, group), env.traits.most_groups) * group
         env.enqueue(kernel, (size,), (group,), sums, behind, count)
 
     def _finish(self, env: Env, axes: Axes, sums: Array, o: Array) -> None:
         m, n = o.shape
-        kernel = env.kernel(self.chains.program("joined", axes.rank), "finish")
+        kernel = env.kernel(self.chains.program("join", axes.rank), "finish")
         # The place of an element in the result is that of operand 2 of the axes.
         args: tuple[Array | int | bytes, ...] = (sums, o, axes.pack(), axes.count, m, n, *o.strides)
         for first, size, group in _grids(env.traits, m * n, axes.count):
             env.enqueue(kernel, size, group, *args, first)
+
+
+def _few(count: int) -> int:
+    """Return how many columns a tile for few has."""
+    return 1 if count == 1 else _FEW
 
 
 def _room(traits: Traits) -> int:
@@ -419,8 +446,3 @@ def _grids(
 def _ranges(count: int, step: int) -> Iterator[tuple[int, int]]:
     for first in range(0, count, step):
         yield first, min(step, count - first)
-
-
-def define(**names: int | str) -> str:
-    """Return the C text that defines macros."""
-    return "".join(f"#define {name} {value}\n" for name, value in names.items())

@@ -64,6 +64,15 @@ PHX_PAIR(f64)
  * device's memory to element i of a local array, and PHX_ASYNC_WAIT() waits for those copies that the
  * work-item itself has begun; a barrier then shows them to the others. */
 
+/* Three more, for devices of `Traits.matrix_f64`, which have the two above as well. PHX_ASYNC_MARK() ends a part
+ * of the copies, and PHX_ASYNC_WAIT_BUT(n) waits for all parts but the last n. And 32 work-items whose numbers are
+ * neighbours, the first a multiple of 32, call PHX_MATRIX_F64(c, a0, a1, a2, a3, b0, b1) together: c, an array of
+ * 4 f64, becomes c + a b, where each element goes on as a chain of 8 fma, the step of least k first. Of a,
+ * 16 x 8, b, 8 x 8, and c, 16 x 8, work-item i with g = i / 4 and t = i % 4 has
+ *   a0, a1  rows g and g + 8 of column t       b0  row t, column g
+ *   a2, a3  the same of column t + 4           b1  row t + 4, column g
+ *   c[0], c[1]  row g, columns 2 t and 2 t + 1; c[2], c[3] the same of row g + 8. */
+
 /* Three more, for devices of `Traits.forward_progress`: PHX_ATOMIC_LOAD64(p), PHX_ATOMIC_STORE64(p, x) and
  * PHX_ATOMIC_ADD64(p, x), which returns what was there, on a u64 in the device's memory. Other groups see
  * what was stored while they run. */

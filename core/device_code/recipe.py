@@ -37,8 +37,9 @@ class Traits:
     products and sums though it was told not to: see `selftest`. ``forward_progress`` tells that a
     group that waits for another one that has begun does not keep it from going on, and that the
     dialect has the atomics of prelude.h by which groups tell each other. ``double_cost`` is how
-    many operations of float32 take the time of one of double. From ``far`` elements on, texts
-    count places in 64 bits.
+    many operations of float32 take the time of one of double, ``matrix_f64`` that the dialect has
+    the products of matrices of double of prelude.h. From ``far`` elements on, texts count places in
+    64 bits.
     """
 
     fp64: bool
@@ -56,6 +57,7 @@ class Traits:
     most_groups: int = 2**20
     forward_progress: bool = False
     double_cost: int = 2
+    matrix_f64: bool = False
     far: int = 2**31
 
     @property

@@ -1,9 +1,9 @@
 """Reductions over the last axis: sums, products, extremes, their places, logic, counts.
 
 A row is cut into blocks, each shared by work-items of a group: by few where rows are short and
-many. A group may take several blocks of a row, those that the tree combines first; what is left of
-a long row is combined by a second kernel. The order of evaluation is the op table's, see
-docs/ops.md.
+many. Where each element is a lane of its own, no more work-items share a row than pay. A group
+may take several blocks of a row, those that the tree combines first; what is left of a long row is
+combined by a second kernel. The order of evaluation is the op table's, see docs/ops.md.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from phalanx.optable.structured import BLOCK, LANES
 from .dtypes import PART
 from .recipe import Program, Recipe, Traits, divide_up
 from .reduction_rules import Rules, rules_of
-from .rows import Plan, defines, pieces, plan_of
+from .rows import SHORT_ROW, Plan, defines, pieces, plan_of
 from .source import template
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _GROUP, _JOINERS = 128, 256
 #: Work-items that share a short row, and its length up to which they do.
 _FEW, _SHORT = 8, 512
+#: How many elements a row has whose elements are lanes, and how many work-items share it.
+_SHARED = ((4, 1), (16, 4), (LANES, 8))
 #: Groups of each compute unit from which a row's blocks need no more of them.
 _ENOUGH = 16
 #: Elements of a lane that are read before one is taken, which divide those of a whole block without
@@ -42,12 +44,14 @@ class Form(NamedTuple):
     """Whether rows are taken one by one; blocks of a group, and work-items that share one.
 
     ``dense`` tells that a row's elements are neighbours in memory, which compilers make use of.
+    ``most`` is how many elements a row has at most if each is a lane, and 0 if there may be more.
     """
 
     by_row: bool
     slots: int
     items: int
     dense: bool = False
+    most: int = 0
 
 
 class SizedLaunch(NamedTuple):
@@ -91,14 +95,16 @@ class Reducer:
     def source(self, *form: int) -> str:
         """Return the source of a program for a `Form`."""
         rules = self.rules
-        by_row, slots, items, dense = form
+        by_row, slots, items, dense, most = form
         macros = {"LANES": LANES, "BLOCK": BLOCK, "BY_ROW": int(by_row), "SLOTS": slots}
         own = LANES // items * rules.size
         ahead = next(each for each in _AHEAD if each * own <= _AHEAD_BYTES or each == _AHEAD[-1])
         macros |= {"ITEMS": items, "LEVELS": _LEVELS, "AHEAD": ahead, "DENSE": int(dense)}
+        macros |= {"MOST": most}
         text = defines({name: str(value) for name, value in macros.items()})
         text += defines({**aux_macros(rules.aux), **rules.macros}) + rules.helpers
-        return text + "".join(map(template, ("rows.h", "reduce.h", "reduce_groups.h")))
+        kernel = "reduce_short.h" if most else "reduce_groups.h"
+        return text + "".join(map(template, ("rows.h", "reduce.h", kernel)))
 
     def join_source(self) -> str:
         """Return the source of the program that combines what is left of long rows."""
@@ -121,9 +127,19 @@ class Reducer:
 
     def form(self, plan: Plan) -> Form:
         """Choose how rows are shared."""
+        if 0 < plan.n <= LANES and (plan.by_row or plan.n < SHORT_ROW):
+            return self._short_form(plan)
         if plan.by_row:
             return row_form(self.traits, plan, _SHORT)._replace(dense=plan.sn == 1)
         return Form(by_row=False, slots=min(16, self.traits.max_work_group // 16), items=16)
+
+    def _short_form(self, plan: Plan) -> Form:
+        """Choose how rows are shared of which each element is a lane."""
+        most, items = next(each for each in _SHARED if plan.n <= each[0])
+        if not plan.by_row and abs(plan.near.xs) <= abs(plan.sn):
+            items = 1  # rows are neighbours in memory, so they are those of work-items
+        slots = min(_GROUP, self.traits.max_work_group) // items
+        return Form(plan.by_row, slots, items, dense=plan.sn == 1, most=most)
 
     def plan_launches(self, plan: Plan) -> tuple[Program, int, SizedLaunch, SizedLaunch | None]:
         """Return the program, how many partial results, and the launches for them and to join."""
@@ -131,7 +147,9 @@ class Reducer:
         most = self.traits.most_groups
         spans, span = self._spans(plan, form)
         tiles = divide_up(plan.near.extent, form.slots)
-        tasks = plan.outer * spans * (1 if form.by_row else tiles * form.slots)
+        tasks = plan.rows * spans
+        if not (form.by_row or form.most):
+            tasks = plan.outer * spans * tiles * form.slots
         per = divide_up(tasks, form.slots * most)
         local = form.slots * form.items
         size = divide_up(tasks, form.slots * per) * local

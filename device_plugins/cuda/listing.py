@@ -19,6 +19,8 @@ _MULTIPROCESSORS = 16
 _COMPUTE_MODE = 20
 _CAPABILITY = (75, 76)
 _SINGLE_TO_DOUBLE = 87
+#: The major capability whose products of matrices of double were compared with chains of fma.
+_MATRIX_F64 = 9
 _VIRTUAL_MEMORY = 102
 #: Compute mode in which no context may be made.
 _PROHIBITED = 2
@@ -118,6 +120,7 @@ def _describe(api: Api, index: int, version: tuple[int, int]) -> Found:
         max_allocation=total,
         forward_progress=True,
         double_cost=attribute(_SINGLE_TO_DOUBLE),
+        matrix_f64=major == _MATRIX_F64,
     )
     prohibited = attribute(_COMPUTE_MODE) == _PROHIBITED
     virtual_memory = attribute(_VIRTUAL_MEMORY) == 1

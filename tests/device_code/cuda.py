@@ -24,7 +24,7 @@ from phalanx.kernels_cuda.dialect import DIALECT
 from phalanx.kernels_cuda.nvrtc import NvrtcError
 
 from .sass import CAPABILITIES, compiler
-from .texts import GPU, Text, all_texts, chosen_texts, in_namespace
+from .texts import GPU, Text, all_texts, chosen_texts, in_namespace, matrix_texts
 
 #: The dialect with each written fma marked: PTX tells what the compiler made of text, and what not.
 _MARKED = DIALECT.text
@@ -100,6 +100,7 @@ def checked(task: Task) -> list[str]:
 
 def tasks(*, quick: bool) -> Iterator[Task]:
     """Yield what there is to compile."""
+    yield from (Task([text], (9, 0), True) for text in matrix_texts())
     every = list(all_texts())
     if not quick:
         for capability in CAPABILITIES:

@@ -63,6 +63,13 @@ def test_with_all_barriers_the_bits_are_those_of_the_cpu(
     assert differs(text, f"mutant:{device}") == ""
 
 
+def test_double_without_matrix_units_has_the_same_bits(
+    emulated: Callable[..., EmulatedDriver],
+) -> None:
+    emulated(replace(TRAITS, matrix_f64=False))
+    assert differs("matmul_fragments.h", "mutant:0") == ""
+
+
 def test_tiles_without_asynchronous_copies_have_the_same_bits(
     emulated: Callable[..., EmulatedDriver],
 ) -> None:

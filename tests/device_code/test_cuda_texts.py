@@ -15,7 +15,7 @@ from phalanx.optable import OPS, Structure
 
 from device_code.cuda import Task, checked, problem, tasks
 from device_code.sass import CAPABILITIES
-from device_code.texts import Text, all_texts, chosen_texts, texts_of
+from device_code.texts import Text, all_texts, chosen_texts, matrix_texts, texts_of
 
 pytestmark = pytest.mark.needs_cpu
 #: One overload of each kind of text; the elementwise ones have all headers between them.
@@ -100,12 +100,14 @@ def _is_elementwise(op: str) -> bool:
 
 
 def test_every_run_compiles_every_text_for_the_oldest_or_the_newest() -> None:
-    every, quick = {text.program.source for text in all_texts()}, list(tasks(quick=True))
-    assert {text.program.source for task in quick for text in task.texts} == every
+    quick, units = list(tasks(quick=True)), {text.program.source for text in matrix_texts()}
+    every = {text.program.source for text in all_texts()}
+    assert {text.program.source for task in quick for text in task.texts} == every | units
+    assert units
     ends = [task.capability for task in quick if not task.to_code]
     assert abs(ends.count(CAPABILITIES[0]) - ends.count(CAPABILITIES[-1])) <= 1
     code = {task.texts[0].program.source for task in quick if task.to_code}
-    assert code == {text.program.source for text in chosen_texts()}
+    assert code == units | {text.program.source for text in chosen_texts()}
 
 
 @pytest.mark.parametrize(
@@ -129,9 +131,12 @@ def test_a_mistake_among_texts_that_are_compiled_at_once_is_named(body: str, sai
 
 def test_what_depends_on_the_capability_is_marked() -> None:
     """`cuda.tasks` looks for this word."""
-    assert re.findall(r"__CUDA_ARCH__.*", DIALECT.text) == ["__CUDA_ARCH__ >= 800"]
-    guarded = DIALECT.text.split("#if __CUDA_ARCH__")[1].split("#endif")[0]
-    assert re.findall(r"#define (PHX_\w+)", guarded) == ["PHX_ASYNC_COPY", "PHX_ASYNC_WAIT"]
+    guards = r"#if __CUDA_ARCH__ >= (\d+)\n(.*?)#endif"
+    found = dict(re.findall(guards, DIALECT.text, re.DOTALL))
+    assert DIALECT.text.count("__CUDA_ARCH__") == len(found)
+    words = {each: re.findall(r"#define PHX_(\w+)", text) for each, text in found.items()}
+    copies = ["ASYNC_COPY", "ASYNC_WAIT", "ASYNC_MARK", "ASYNC_WAIT_BUT"]
+    assert words == {"800": copies, "900": ["MATRIX_F64"]}
 
 
 def test_no_op_is_left_out() -> None:

@@ -24,7 +24,7 @@ from device_code.sass import (
     pair_row,
     rows,
 )
-from device_code.texts import texts_of
+from device_code.texts import matrix_texts, texts_of
 
 pytestmark = pytest.mark.needs_cpu
 _TABLE: dict[str, Any] = json.loads(GOLDEN.read_text(encoding="utf-8"))
@@ -94,3 +94,13 @@ PHX_KERNEL(1024) run(PHX_OUTPUT(f32, o), const u64 n) {
     (kernel,) = kernels(Program(source)).values()
     assert kernel.count("LDL|STL") > 0
     assert kernel.stack >= 160
+
+
+@pytest.mark.parametrize("capability", [each for each in CAPABILITIES if each >= (9, 0)])
+def test_matrix_units_work_without_spills(capability: tuple[int, int]) -> None:
+    """16 products a block of steps; each work-item reads what it needs 16 bytes at a time."""
+    for text in matrix_texts():
+        tile = kernels(text.program, capability)["tile"]
+        assert tile.count("DMMA") in (16, 32, 64), text.dtypes  # of 8, 4 or 2 steps at a time
+        assert tile.count(r"LDS\.128") >= 12, text.dtypes
+        assert (tile.stack, tile.local) == (0, 0), text.dtypes

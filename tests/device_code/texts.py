@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 import phalanx as px
@@ -113,6 +114,13 @@ def all_texts(traits: Traits = GPU) -> Iterator[Text]:
                     yield text
 
 
+def matrix_texts() -> list[Text]:
+    """The texts for devices that have the words of `Traits.matrix_f64`."""
+    traits = replace(GPU, matrix_f64=True)
+    made = [texts_of("matmul", (dtype,) * 3, traits) for dtype in ("float64", "complex128")]
+    return [text for some in made for text in some if "PHX_MATRIX_F64" in text.program.source]
+
+
 def chosen_texts(traits: Traits = GPU) -> list[Text]:
     """Texts that have between them all that is in any: every expression, every form, all others.
 
@@ -205,7 +213,10 @@ def calls(op: str, layout: Layout, dtypes: tuple[str, ...], make: Make, far: int
             ((3, 400), (400, 1)),
             ((3, 40), (40, 1)),
             ((2000, 40), (40, 1)),
+            ((2000, 90), (90, 1)),
             ((5000, 3), (1, 5000)),
+            ((50, 9), (9, 1)),
+            ((50, 9), (1, 50)),
         )
         if structure is Structure.ROW:  # beyond what a group holds
             forms += (((3, 40000), (40000, 1)),)
@@ -251,13 +262,18 @@ def calls(op: str, layout: Layout, dtypes: tuple[str, ...], make: Make, far: int
             second = make(dtypes[1], (count + 1 if op == "histogram" else 99,))
             yield Call([first, second][: len(dtypes) - 1], [make(dtypes[-1], out)])
     elif structure is Structure.CONTRACTION:
-        for count, size in ((2, 3), (2, 200), (200, 200)):
-            shape, strides = (count, size, size), (0, size, 1)
-            arrays = [make(dtype, shape, strides) for dtype in dtypes]
+        squares = ((2, 3, 3), (2, 20, 20), (200, 60, 60), (2, 200, 200), (200, 200, 200))
+        for count, m, n in (*squares, (2, 90, 1), (2, 1, 90), (2, 90, 9), (2, 9, 90), (200, 90, 9)):
+            k = max(m, n)
+            shapes = (count, m, k), (count, k, n), (count, m, n)
+            pairs = zip(dtypes, shapes, strict=True)
+            arrays = [make(dtype, shape, (0, shape[2], 1)) for dtype, shape in pairs]
             yield Call(arrays[:2], arrays[2:])
         long = CHAIN + 1  # sums of two blocks, which are joined
         arrays = [make(dtypes[0], (2, 2, long)), make(dtypes[1], (2, long, 2))]
         yield Call(arrays, [make(dtypes[2], (2, 2, 2))])
+        arrays = [make(dtypes[0], (70, 1, 99)), make(dtypes[1], (70, 99, 1))]
+        yield Call(arrays, [make(dtypes[2], (70, 1, 1))])
     else:
         assert structure is Structure.INDEXING
         yield from _indexing(op, dtypes, make, far)

@@ -27,6 +27,7 @@ struct phx_scheduler {
     u64 me, phase, number; /* of the work-item in its group, of the stretch between barriers, of the group */
     void (*barrier)(int line);
     void (*fail)(const char *what, const char *array, u64 index);
+    void (*meet)(int line); /* of 32 neighbours */
 };
 extern "C" {
 phx_scheduler *phx_now;
@@ -152,6 +153,7 @@ struct phx_copies {
         const phx_block *from;
     } copy[32];
     u64 count;
+    u64 ends[4], parts; /* where each part that was marked ends */
 };
 static phx_copies phx_begun[64];
 
@@ -166,13 +168,41 @@ PHX_FN void phx_async_copy(const phx_local<T> to, u64 i, const T *from) {
     mine.copy[mine.count].to = place;
     mine.copy[mine.count++].from = (const phx_block *)from;
 }
-PHX_FN void phx_async_wait() {
+PHX_FN void phx_async_mark() {
     phx_copies &mine = phx_begun[phx_now->me];
-    for (u64 i = 0; i < mine.count; i++) mine.copy[i].to[0] = *mine.copy[i].from;
-    mine.count = 0;
+    if (mine.parts == 4) phx_now->fail("is marked, and nobody waits", "copies", mine.count);
+    mine.ends[mine.parts++] = mine.count;
 }
+PHX_FN void phx_async_wait(u64 parts = 0) {
+    phx_copies &mine = phx_begun[phx_now->me];
+    const u64 left = parts < mine.parts ? parts : mine.parts, done = mine.parts - left;
+    const u64 end = parts == 0 ? mine.count : done ? mine.ends[done - 1] : 0;
+    for (u64 i = 0; i < end; i++) mine.copy[i].to[0] = *mine.copy[i].from;
+    for (u64 i = end; i < mine.count; i++) mine.copy[i - end] = mine.copy[i];
+    for (u64 i = 0; i < left; i++) mine.ends[i] = mine.ends[done + i] - end;
+    mine.count -= end;
+    mine.parts = left;
+}
+#define PHX_ASYNC_MARK() phx_async_mark()
+#define PHX_ASYNC_WAIT_BUT(n) phx_async_wait(n)
 #define PHX_ASYNC_COPY(to, i, from) phx_async_copy(to, i, from)
 #define PHX_ASYNC_WAIT() phx_async_wait()
+
+/* What the work-items of a group have handed in to their neighbours. */
+static f64 phx_handed[64][6];
+
+PHX_FN void phx_matrix_f64(f64 *c, f64 a0, f64 a1, f64 a2, f64 a3, f64 b0, f64 b1) {
+    const u64 me = phx_now->me, first = me / 32 * 32, g = me % 32 / 4, t = me % 4;
+    const f64 mine[6] = {a0, a1, a2, a3, b0, b1};
+    __builtin_memcpy(phx_handed[me], mine, sizeof mine);
+    phx_now->meet(__LINE__);
+    for (u64 e = 0; e < 4; e++)
+        for (u64 k = 0; k < 8; k++)
+            c[e] = __builtin_fma(phx_handed[first + 4 * g + k % 4][e / 2 + k / 4 * 2],
+                                 phx_handed[first + 4 * (2 * t + e % 2) + k % 4][4 + k / 4], c[e]);
+    phx_now->meet(__LINE__);
+}
+#define PHX_MATRIX_F64 phx_matrix_f64
 
 PHX_FN u32 PHX_ATOMIC_CAS(u32 *p, u32 old, u32 value) {
     const u32 there = *p;

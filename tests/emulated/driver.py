@@ -53,6 +53,7 @@ TRAITS = Traits(
     far=2**13,
     max_allocation=_MEMORY,
     forward_progress=True,
+    matrix_f64=True,
 )
 #: The scheduler of work-items has room for one launch.
 _ONE_LAUNCH = threading.Lock()
@@ -211,7 +212,7 @@ class _ShortRows(Sorting):
 
 
 class _SmallTiles(Chains):
-    packed_from = 2**10
+    tiles_from, packed_from = 2**7, 2**10
     steps = 40
 
 

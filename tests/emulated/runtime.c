@@ -2,7 +2,8 @@
  *
  * A group's work-items take turns in their order, or backwards. All must come to the same barrier, or
  * to the end, before any goes on; where they do not, or where a program fails, the launch ends with a
- * message. One launch at a time.
+ * message. At a meeting, only the WARP work-items that are neighbours wait for each other. One launch
+ * at a time.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -12,6 +13,7 @@
 #include <ucontext.h>
 
 #define MOST_ITEMS 1024
+#define WARP 32
 #define STACK ((size_t)1 << 17)
 
 /* The program's view: the same struct as in dialect.hpp. */
@@ -20,12 +22,13 @@ static struct {
     uint64_t me, phase, number;
     void (*barrier)(int line);
     void (*fail)(const char *what, const char *array, uint64_t index);
+    void (*meet)(int line);
 } now;
 
 static struct {
     ucontext_t context;
     jmp_buf place;
-    int started, done, line;
+    int started, done, line, meets;
     char *stack;
 } fibres[MOST_ITEMS];
 
@@ -45,6 +48,12 @@ static void leave(void) {
 static void wait_at(int line) {
     fibres[now.me].line = line;
     leave();
+}
+
+static void meet_at(int line) {
+    fibres[now.me].meets = 1;
+    wait_at(line);
+    fibres[now.me].meets = 0;
 }
 
 static void fail(const char *what, const char *array, uint64_t index) {
@@ -85,31 +94,45 @@ static __attribute__((noinline)) void step(uint64_t i) {
     setcontext(&fibres[i].context);
 }
 
-/* Whether all are at the same barrier, or at the end; says so if not. */
-static int together(uint64_t items) {
-    for (uint64_t i = 1; i < items; i++) {
-        if (fibres[i].done == fibres[0].done && fibres[i].line == fibres[0].line) continue;
+/* Whether some are at the same barrier or meeting, or at the end; says so if not. */
+static int together(uint64_t first, uint64_t end) {
+    for (uint64_t i = first + 1; i < end; i++) {
+        if (fibres[i].done == fibres[first].done && fibres[i].line == fibres[first].line) continue;
         snprintf(message, room,
-                 "group (%llu, %llu, %llu) diverges: work-item 0 is at line %d and work-item %llu at line %d "
+                 "group (%llu, %llu, %llu) diverges: work-item %llu is at line %d and work-item %llu at line %d "
                  "of the program (0: the end)",
                  (unsigned long long)now.group[0], (unsigned long long)now.group[1],
-                 (unsigned long long)now.group[2], fibres[0].done ? 0 : fibres[0].line,
-                 (unsigned long long)i, fibres[i].done ? 0 : fibres[i].line);
+                 (unsigned long long)now.group[2], (unsigned long long)first,
+                 fibres[first].done ? 0 : fibres[first].line, (unsigned long long)i,
+                 fibres[i].done ? 0 : fibres[i].line);
         return 0;
     }
     return 1;
 }
 
-static int run_group(uint64_t items, int backwards) {
-    now.number++;
-    for (uint64_t i = 0; i < items; i++) fibres[i].done = fibres[i].line = 0;
+/* Let neighbours run up to the barrier behind their meetings, or their end. */
+static int run_warp(uint64_t first, uint64_t end, int backwards) {
     do {
-        now.phase++;
-        for (uint64_t k = 0; k < items; k++) {
-            step(backwards ? items - 1 - k : k);
+        for (uint64_t k = first; k < end; k++) {
+            step(backwards ? first + end - 1 - k : k);
             if (failed) return 0;
         }
-        if (!together(items)) return 0;
+        if (!together(first, end)) return 0;
+    } while (fibres[first].meets);
+    return 1;
+}
+
+static int run_group(uint64_t items, int backwards) {
+    now.number++;
+    const uint64_t warps = (items + WARP - 1) / WARP;
+    for (uint64_t i = 0; i < items; i++) fibres[i].done = fibres[i].line = fibres[i].meets = 0;
+    do {
+        now.phase++;
+        for (uint64_t k = 0; k < warps; k++) {
+            const uint64_t first = (backwards ? warps - 1 - k : k) * WARP;
+            if (!run_warp(first, first + WARP < items ? first + WARP : items, backwards)) return 0;
+        }
+        if (!together(0, items)) return 0;
     } while (!fibres[0].done);
     return 1;
 }
@@ -119,7 +142,7 @@ int phx_launch(void (*kernel)(void **), void **args, const uint64_t *groups, con
                int backwards, char *text, size_t text_size) {
     const uint64_t items = size[0] * size[1] * size[2];
     entry = kernel, arguments = args, message = text, room = text_size, failed = 0;
-    now.barrier = wait_at, now.fail = fail;
+    now.barrier = wait_at, now.fail = fail, now.meet = meet_at;
     for (int d = 0; d < 3; d++) now.groups[d] = groups[d], now.size[d] = size[d];
     if (items > MOST_ITEMS) return snprintf(text, text_size, "a group of %llu", (unsigned long long)items), 1;
     for (uint64_t i = 0; i < items; i++)

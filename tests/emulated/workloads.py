@@ -108,9 +108,40 @@ def _tiles(make: Make) -> Iterator[px.Array]:
     """More tiles than groups, of more steps than a tile takes at once; large and small tiles."""
     yield px.matmul(make(_numbers(130, 70)), make(_numbers(70, 260)))
     yield px.matmul(make(_numbers(40, 35)), make(_numbers(50, 35)).T)
-    yield px.matmul(
-        make(_numbers(40, 35, dtype="float64")), make(_numbers(35, 50, dtype="float64"))
-    )
+
+
+def _fragments(make: Make) -> Iterator[px.Array]:
+    """Products in double: more tiles than groups, steps that do not fill a block, and passes."""
+    for dtype in ("float64", "complex128"):
+        for m, k, n in ((260, 35, 130), (40, 70, 50), (70, 5, 40)):
+            left, right = _numbers(m, k, dtype=dtype), _numbers(k, n, dtype=dtype)
+            left[3:20, :4] = 0  # sums that begin by zeros of both signs, and stay what they are
+            right[:4, 5:30] *= -1
+            left[30:34] *= 1e-300
+            right[:, 7] *= -1e-300
+            yield px.matmul(make(left), make(right))
+
+
+def _unpacked(make: Make) -> Iterator[px.Array]:
+    """Vectors, few columns and rows, many small matrices; more tiles than groups, several boxes."""
+    for left, right in (
+        ((300, 150), (150,)),
+        ((150,), (150, 300)),
+        ((190, 70), (70, 9)),
+        ((9, 70), (70, 190)),
+        ((12, 40, 20), (12, 20, 19)),
+    ):
+        for dtype in ("float32", "complex128"):
+            yield px.matmul(make(_numbers(*left, dtype=dtype)), make(_numbers(*right, dtype=dtype)))
+
+
+def _short(make: Make) -> Iterator[px.Array]:
+    """Rows of few elements, many more than work-items of all groups."""
+    for shape in ((9000, 3), (9000, 9), (1500, 16), (1500, 50)):
+        x = make(_numbers(*shape))
+        yield px.sum(x, axis=1)
+        yield px.argmax(x, axis=1)
+    yield px.sum(make(_numbers(9, 9000)), axis=0)
 
 
 def _factor(
@@ -157,10 +188,13 @@ WORKLOADS: dict[str, Callable[[Make], Iterator[px.Array]]] = {
     "factor_schur.h": _factor("schur", 9, 9, 28, 9, ("complex64", "complex128")),
     "factor_schur_real.h": _factor("schur", 9, 9, 28, 9, ("float32", "float64")),
     "factors.h": _factor("householder", 41, 35, 76, 35),
+    "matmul_fragments.h": _fragments,
     "matmul_pack.h": _tiles,
     "matmul_tile.h": _tiles,
+    "matmul_unpacked.h": _unpacked,
     "reduce_groups.h": _reduce,
     "reduce_join.h": _reduce,
+    "reduce_short.h": _short,
     "scan_groups.h": _scan,
     "scan_tiles.h": _scan_tiles,
     "scan_totals.h": _scan_tiles,

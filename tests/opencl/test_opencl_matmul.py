@@ -63,9 +63,10 @@ def compare(a: np.ndarray, b: np.ndarray, dtype: str, where: px.Device, form: st
 
 @pytest.mark.parametrize("dtype", some_of(DTYPES, ("float16", "float64")))
 def test_same_as_cpu(where: px.Device, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for limit in (2**62, 0):  # never packed, and packed whenever it can be
+    for tiles, packed in ((2**62, 2**62), (0, 2**62), (0, 0)):  # plain, unpacked and packed
         for chains in (matmul.Chains, LaneChains):
-            monkeypatch.setattr(chains, "packed_from", limit)
+            monkeypatch.setattr(chains, "tiles_from", tiles)
+            monkeypatch.setattr(chains, "packed_from", packed)
         for left, right in SHAPES:
             a = values(dtype, int(np.prod(left)), seed=1).reshape(left)
             b = values(dtype, int(np.prod(right)), seed=2).reshape(right)
@@ -77,6 +78,7 @@ def test_same_as_cpu(where: px.Device, dtype: str, monkeypatch: pytest.MonkeyPat
 def test_passes(where: px.Device, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Products cut into passes over rows, columns, batches and k."""
     for chains in (matmul.Chains, LaneChains):
+        monkeypatch.setattr(chains, "tiles_from", 0)
         monkeypatch.setattr(chains, "packed_from", 0)
         monkeypatch.setattr(chains, "steps", 40)
     monkeypatch.setattr(matmul, "_ROOM", 40 * 70)
