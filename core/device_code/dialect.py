@@ -66,8 +66,8 @@ class Dialect:
     """What a vendor writes for its compiler.
 
     ``text`` defines `WORDS`; of the optional ones of prelude.h (PHX_HAS_PAIRS, PHX_ORDERED,
-    PHX_UNROLL, PHX_ASYNC_COPY with PHX_ASYNC_WAIT, the atomics of 64 bits) what it likes. It finds
-    PHX_FP64 and PHX_EXACT_DIVISION defined as 0 or 1.
+    PHX_UNROLL, PHX_ASYNC_COPY with PHX_ASYNC_WAIT, PHX_MATRIX_F64, the atomics of 64 bits) what it
+    likes. It finds PHX_FP64 and PHX_EXACT_DIVISION defined as 0 or 1.
     ``options`` returns the compiler's options for a device: none may allow it to contract, to
     flush subnormals or to approximate. ``without_double`` takes the place of the functions of
     core/scalar that compute in double, for devices without; empty if there is none such.
