@@ -15,7 +15,7 @@ from phalanx.optable.random import TRIED
 from .fences import Fenced, room_between
 from .layouts import LAYOUTS, HostArray, Placed, place, room
 from .reference import fourier
-from .reference.formats import host_dtype
+from .reference.formats import FORMATS, PARTS, host_dtype
 from .reference.hard import hardest_values
 from .reference.values import any_bits, hard_values, ordinary_values, special_values, wild_values
 
@@ -301,6 +301,20 @@ def _contraction(overload: Overload, rng: np.random.Generator, quick: bool) -> I
         a = _wide(name, (*batch, m, k), rng)
         b = _wide(name, (*batch, k, n), rng)
         yield Call(overload, (a, b), (*batch, m, n))
+    if name in FORMATS or name in PARTS:
+        yield _vanishing(overload, 37, 13, 35, rng)
+
+
+def _vanishing(overload: Overload, m: int, k: int, n: int, rng: np.random.Generator) -> Call:
+    """Return a product of matrices whose sums underflow: zeros, of the signs of what they were."""
+    name = overload.inputs[0]
+    digits, low, _ = FORMATS[PARTS.get(name, name)]
+    factor = 2.0 ** ((low - digits) // 2 - 4)  # so that k products vanish together
+    signs = [rng.choice([-factor, factor], (2, count)) for count in (m, n)]
+    parts = signs if name in PARTS else [each[:1] for each in signs]
+    rows, columns = (each[0] + 1j * each[-1] if name in PARTS else each[0] for each in parts)
+    a, b = np.repeat(rows[:, None], k, 1), np.repeat(columns[None], k, 0)
+    return Call(overload, tuple(x.astype(host_dtype(name)) for x in (a, b)), (m, n))
 
 
 def factor_operands(

@@ -29,18 +29,18 @@ PHX_FN void bring(PHX_LOCAL_PTR(vec) box, PHX_GLOBAL const vec *x, u32 id, u32 d
         u64 steps, A missing) {
     const u32 own = id % packs, first = id / packs, next = ITEMS / packs;
     const u32 to = first * step + own + (own >= packs / 2 ? gap : 0);
-    if (steps >= depth)
+    if (steps >= depth) {
     PHX_UNROLL
         for (u32 h = 0; h < depth / next; h++) PHX_ASYNC_COPY(box, to + h * next * step, x + id + h * ITEMS);
-    else {
-        vec none;
-        none.v[0] = none.v[1] = missing;
-        for (u32 h = 0; h < depth / next; h++)
-            if (first + h * next < steps)
-                PHX_ASYNC_COPY(box, to + h * next * step, x + id + h * ITEMS);
-            else
-                box[to + h * next * step] = none;
+        return;
     }
+    vec none;
+    none.v[0] = none.v[1] = missing;
+    for (u32 h = 0; h < depth / next; h++)
+        if (first + h * next < steps)
+            PHX_ASYNC_COPY(box, to + h * next * step, x + id + h * ITEMS);
+        else
+            box[to + h * next * step] = none;
 }
 
 /* Both panels, from a step on. */

@@ -42,17 +42,21 @@ PHX_FN void keep(const S *held, PHX_LOCAL_PTR(A) box, u32 id, u32 lanes, i32 alo
     }
 }
 
-/* Compilers see either way as constant. */
-#define BRING(held, x, lanes, along, ...)               \
-    if (along)                                          \
-        bring(held, x, id, lanes, 1, __VA_ARGS__);      \
-    else                                                \
-        bring(held, x, id, lanes, 0, __VA_ARGS__)
-#define KEEP(held, box, lanes, along) \
-    if (along)                        \
-        keep(held, box, id, lanes, 1); \
-    else                              \
-        keep(held, box, id, lanes, 0)
+/* The same, where compilers see either way as constant. */
+#define BRING(held, x, lanes, along, ...)              \
+    do {                                               \
+        if (along)                                     \
+            bring(held, x, id, lanes, 1, __VA_ARGS__); \
+        else                                           \
+            bring(held, x, id, lanes, 0, __VA_ARGS__); \
+    } while (0)
+#define KEEP(held, box, lanes, along)      \
+    do {                                   \
+        if (along)                         \
+            keep(held, box, id, lanes, 1); \
+        else                               \
+            keep(held, box, id, lanes, 0); \
+    } while (0)
 
 /* The products of one step of k. */
 PHX_FN void multiply_boxes(const PHX_LOCAL_PTR(A) left, const PHX_LOCAL_PTR(A) right, u32 q, u32 row, u32 column,

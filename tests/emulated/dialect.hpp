@@ -176,7 +176,8 @@ PHX_FN void phx_async_mark() {
 PHX_FN void phx_async_wait(u64 parts = 0) {
     phx_copies &mine = phx_begun[phx_now->me];
     const u64 left = parts < mine.parts ? parts : mine.parts, done = mine.parts - left;
-    const u64 end = parts == 0 ? mine.count : done ? mine.ends[done - 1] : 0;
+    const u64 end = parts == 0 ? mine.count : done ? mine.ends[done - 1]
+                                                   : 0;
     for (u64 i = 0; i < end; i++) mine.copy[i].to[0] = *mine.copy[i].from;
     for (u64 i = end; i < mine.count; i++) mine.copy[i - end] = mine.copy[i];
     for (u64 i = 0; i < left; i++) mine.ends[i] = mine.ends[done + i] - end;

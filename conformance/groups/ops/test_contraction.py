@@ -45,8 +45,9 @@ _LARGE = (
 )
 #: More rows, or columns, than a block of the result has, and more of each than 16 bits count.
 _BLOCKS = ((4101, 2, 9), (9, 2, 4101), (65_541, 2, 3), (3, 2, 65_541), (2, 65_541, 3))
-#: One element from four blocks of the order of evaluation at once, and from what is left of them.
-_DOT = 4 * 4096 + 4101
+#: One element from more blocks of the order of evaluation than a group has work-items, and from
+#: what is left of them.
+_DOT = 66 * 4096 + 4101
 #: More rows, or columns, than a grid of tiles of 16 counts in 16 bits.
 _MANY = ((1_050_003, 1, 1), (1, 1, 1_050_003))
 #: Steps along k where a product is made of other ops.
@@ -179,6 +180,8 @@ def stacks(check: Check, rng: np.random.Generator) -> None:
     for batch in ((3,), (2, 4), (1, 2, 2), (0,)):
         _run(check, batch, 4, 6, 5, rng, "offset")
     _run(check, (2, 4), 3, 2, 3, rng, "mixed", "transposed")
+    for name in ("contiguous", "mixed"):  # vectors, more than a group has work-items
+        _run(check, (131,), 1, 9, 1, rng, name)
     if not check.case.quick:
         _run(check, (70,), 2, 3, 2, rng, "mixed")
     a, b = (_integers(check.name, (65_537, *shape), rng) for shape in ((1, 2), (2, 1)))
