@@ -43,12 +43,12 @@ PHX_FN void keep(const S *held, PHX_LOCAL_PTR(A) box, u32 id, u32 lanes, i32 alo
 }
 
 /* The same, where compilers see either way as constant. */
-#define BRING(held, x, lanes, along, ...)              \
-    do {                                               \
-        if (along)                                     \
-            bring(held, x, id, lanes, 1, __VA_ARGS__); \
-        else                                           \
-            bring(held, x, id, lanes, 0, __VA_ARGS__); \
+#define BRING(held, x, lanes, along, count, steps, lane_step, k_step)      \
+    do {                                                                   \
+        if (along)                                                         \
+            bring(held, x, id, lanes, 1, count, steps, lane_step, k_step); \
+        else                                                               \
+            bring(held, x, id, lanes, 0, count, steps, lane_step, k_step); \
     } while (0)
 #define KEEP(held, box, lanes, along)      \
     do {                                   \
