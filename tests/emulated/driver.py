@@ -212,7 +212,8 @@ class _ShortRows(Sorting):
 
 
 class _SmallTiles(Chains):
-    tiles_from, packed_from = 2**7, 2**10
+    tiles_from, packed_from = 2**7, 2**14
+    together = 1
     steps = 40
 
 

@@ -113,7 +113,7 @@ def _tiles(make: Make) -> Iterator[px.Array]:
 def _fragments(make: Make) -> Iterator[px.Array]:
     """Products in double: more tiles than groups, steps that do not fill a block, and passes."""
     for dtype in ("float64", "complex128"):
-        for m, k, n in ((260, 35, 130), (40, 70, 50), (70, 5, 40)):
+        for m, k, n in ((260, 35, 130), (40, 70, 50), (90, 5, 40)):
             left, right = _numbers(m, k, dtype=dtype), _numbers(k, n, dtype=dtype)
             left[3:20, :4] = 0  # sums that begin by zeros of both signs, and stay what they are
             right[:4, 5:30] *= -1
