@@ -94,7 +94,6 @@ class Chains:
             names |= {"O": self.kind.storage, "RESUME(x)": "LOAD(x)", "STORE(x)": store}
         self._names = define(**names)
         self._programs: dict[tuple[str, int, Tile], Program] = {}
-        self._unpacked_tiles: dict[tuple[int, int, bool, bool], Tile] = {}
 
     @property
     def commonest(self) -> tuple[Program, ...]:
@@ -132,15 +131,8 @@ class Chains:
             found = self._programs.setdefault(key, Program(source, headers))
         return found
 
-    def _unpacked_tile(
-        self, rows: int, columns: int, *, turned: bool = False, paired: bool = False
-    ) -> Tile:
-        key = rows, columns, turned and self.kind.parts == 2, paired
-        found = self._unpacked_tiles.get(key)
-        if found is None:
-            made = unpacked_tile(self.kind, self.traits, *key)
-            found = self._unpacked_tiles.setdefault(key, made)
-        return found
+    def _unpacked_tile(self, rows: int, columns: int, **form: bool) -> Tile:
+        return unpacked_tile(self.kind, self.traits, rows, columns, **form)
 
     def _choose(self, tiles: Sequence[Tile], m: int, n: int, batches: int, each: int = 1) -> Tile:
         """Choose the largest tile of which there are ``each`` for each compute unit."""

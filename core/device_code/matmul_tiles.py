@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from .dtypes import HALF, PART, STORAGE
@@ -81,8 +82,15 @@ def _fragments(kind: Type, down: int, across: int) -> Tile:
     return Tile(rows, columns, group, names, "fragments")
 
 
+@lru_cache(maxsize=1024)
 def unpacked_tile(
-    kind: Type, traits: Traits, rows: int, columns: int, turned: bool, paired: bool
+    kind: Type,
+    traits: Traits,
+    rows: int,
+    columns: int,
+    *,
+    turned: bool = False,
+    paired: bool = False,
 ) -> Tile:
     """Return a tile whose operands are read where they lie.
 
@@ -99,7 +107,7 @@ def unpacked_tile(
     while depth > 1 and depth * lanes * kind.size * kind.parts > room:
         depth //= 2
     names = define(ROWS=rows, COLUMNS=columns, DOWN=down, ACROSS=across, DEPTH=depth)
-    names += define(TURNED=int(turned), PAIRED=int(paired))
+    names += define(TURNED=int(turned and kind.parts == 2), PAIRED=int(paired))
     return Tile(rows, columns, group, names)
 
 
