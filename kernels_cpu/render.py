@@ -35,9 +35,10 @@ cpu_kernel_list phx_elementwise_{group}_kernels(void) {{
 
 #: Loops over contiguous operands that a shorter function is tried before: with which macro, which.
 _TRIED = {
-    "pow_f32_unit": ("CPU_TRIED_BINARY_UNIT", "cpu_try_pow_f32"),
-    "log_f32_unit": ("CPU_VECTOR_UNARY_UNIT", "cpu_vector_log_f32"),
-    "exp_f32_unit": ("CPU_VECTOR_UNARY_UNIT", "cpu_vector_exp_f32"),
+    "pow_f32_unit": ("CPU_TRIED_BINARY_UNIT", "cpu_tried_pow_f32"),
+    "log_f32_unit": ("CPU_TRIED_UNARY_UNIT", "cpu_tried_log_f32"),
+    "exp_f32_unit": ("CPU_TRIED_UNARY_UNIT", "cpu_tried_exp_f32"),
+    "tanh_f32_unit": ("CPU_TRIED_UNARY_UNIT", "cpu_tried_tanh_f32"),
 }
 #: Loops in ``half.c``: processors have instructions for them that compilers do not use in loops.
 _BY_HAND = frozenset({"cast_f16_f32", "cast_f32_f16"})

@@ -194,7 +194,8 @@ def var(
         n *= x.shape[normal_axis(a, x, "var")]
     wide = cast(x, float32) if x.dtype.itemsize == 2 else x
     deviation = wide - mean(wide, axis=axis, keepdims=True)
-    total = sum(deviation * deviation, axis=axis, keepdims=keepdims)
+    deviation *= deviation  # in place: large arrays come from memory once less
+    total = sum(deviation, axis=axis, keepdims=keepdims)
     # Without enough elements the result is NaN or infinite, as IEEE division has it.
     divisor = builtins.max(n - correction, 0.0)
     result = total / float(divisor)

@@ -238,9 +238,10 @@ def test_offsets_that_name_no_element(
         expected = memory.copy()
         expected[places[there].reshape(-1)] = values[there].reshape(-1)
         before = memory.copy()
-        kernels.call("scatter", [(values, dtype), (spread, "int64"), (base, dtype)])
-        same(memory, expected)
-        memory[:] = before
+        for offs in (offsets, spread):
+            kernels.call("scatter", [(values, dtype), (offs, "int64"), (base, dtype)])
+            same(memory, expected)
+            memory[:] = before
 
 
 @pytest.mark.parametrize("dtype", cpu_sort_library.DTYPES)

@@ -155,3 +155,54 @@ def test_special_exponentials_in_every_lane(n: int) -> None:
             a = px.asarray(x, device="cpu:0")
             launch_elementwise("exp", (a,), a)
             np.testing.assert_array_equal(px.asnumpy(a), found)
+
+
+def tangents(x: np.ndarray) -> np.ndarray:
+    return px.asnumpy(px.tanh(px.asarray(x, device="cpu:0")))
+
+
+@pytest.mark.parametrize("kind", ["near 0", "all results", "edges"])
+def test_hyperbolic_tangents_are_rounded_once(kind: str) -> None:
+    if kind == "near 0":
+        x = rng.normal(size=300_000) * 2.0 ** rng.uniform(-140, 0, 300_000)
+    elif kind == "all results":
+        x = rng.uniform(-10, 10, 300_000)
+    else:  # between two intervals of the tables, and around the first operand that gives 1
+        eighths = (1 + np.arange(8) / 8) * 2.0 ** np.arange(4)[:, None]
+        edges = np.append((eighths.ravel() - 1.0625) / 1.6415, (9.0109, 9.05))
+        steps = np.arange(-200, 201, dtype=np.int32)[:, None]
+        x = (edges[1:].astype(np.float32).view(np.int32) + steps).ravel().view(np.float32)
+        x = np.concatenate([x, -x])
+    x = x.astype(np.float32)
+    with np.errstate(under="ignore"):
+        want = np.tanh(x.astype(np.longdouble)).astype(np.float32)
+    assert np.array_equal(tangents(x).view(np.uint32), want.view(np.uint32))
+
+
+@pytest.mark.parametrize("n", [1, 2, 15, 16, 17, 31, 33, 100])
+def test_special_tangents_in_every_lane(n: int) -> None:
+    """Also in place; the elements around one are what they are without it."""
+    special = (0.0, -0.0, 1e-45, -1e-40, np.inf, -np.inf, np.nan, 9.5, -1e30)
+    want = (0.0, -0.0, 1e-45, -1e-40, 1.0, -1.0, np.nan, 1.0, -1.0)
+    for value, result in zip(special, want, strict=True):
+        for at in range(n):
+            x = rng.uniform(-8, 8, n).astype(np.float32)
+            x[at] = value
+            found = tangents(x)
+            alone = np.concatenate([tangents(x[i : i + 1]) for i in range(n)])
+            np.testing.assert_array_equal(found, alone)
+            np.testing.assert_array_equal(found[at], np.float32(result))
+            assert np.signbit(found[at]) == np.signbit(np.float32(result))
+            a = px.asarray(x, device="cpu:0")
+            launch_elementwise("tanh", (a,), a)
+            np.testing.assert_array_equal(px.asnumpy(a), found)
+
+
+@pytest.mark.parametrize("op", ["log", "exp", "tanh"])
+def test_many_special_elements_of_a_long_array(op: str) -> None:
+    """Whole vectors of them, one of a vector, none: beyond the group that is looked at together."""
+    x = rng.uniform(0.1, 4, 5000).astype(np.float32)
+    x[1000:2100], x[3000::37] = np.nan, np.inf
+    found = px.asnumpy(getattr(px, op)(px.asarray(x, device="cpu:0")))
+    want = getattr(np, op)(x.astype(np.float64)).astype(np.float32)
+    np.testing.assert_array_equal(found, want)

@@ -235,35 +235,23 @@ void cpu_transpose(char *dst, int64_t dst_row, const char *src, int64_t src_colu
 #define CPU_RARE_TYPE_c64 u32
 #define CPU_RARE_TYPE_c128 u64
 
-/* Functions tried by a shorter way (tried.c): whether it was one, or else nothing was written. A block where it was
- * none is tried again in pieces, of which LOOP does those where it was none again: a tie among many costs little. The
- * output may be an input. */
-#define CPU_TRIED_PIECE 32
-bool cpu_try_pow_f32(const f32 *x, const f32 *y, f32 *out, int64_t n);
+/* Functions tried by a shorter way (tried.c, tried_avx512.c, tried_pow_avx512.c). LOOP does the elements that this is not
+ * sure for, and some of their neighbours. The output may be an input. */
+void cpu_tried_log_f32(const f32 *x, f32 *out, int64_t n, cpu_loop loop);
+void cpu_tried_exp_f32(const f32 *x, f32 *out, int64_t n, cpu_loop loop);
+void cpu_tried_tanh_f32(const f32 *x, f32 *out, int64_t n, cpu_loop loop);
+void cpu_tried_pow_f32(const f32 *x, const f32 *y, f32 *out, int64_t n, cpu_loop loop);
 
-#define CPU_LEAST_(A, B) ((A) < (B) ? (A) : (B))
-#define CPU_TRIED_BINARY_UNIT(NAME, T, TRY, LOOP)                                             \
-    static void NAME(CPU_LOOP_ARGS) {                                                         \
-        const T *x_ = (const T *)p_[0], *y_ = (const T *)p_[1];                               \
-        T *o_ = (T *)p_[2];                                                                   \
-        for (int64_t k_ = 0; k_ < n_; k_ += CPU_GUARD_BLOCK) {                                \
-            const int64_t end_ = CPU_LEAST_(n_, k_ + CPU_GUARD_BLOCK);                        \
-            if (TRY(x_ + k_, y_ + k_, o_ + k_, end_ - k_)) continue;                          \
-            for (int64_t j_ = k_; j_ < end_; j_ += CPU_TRIED_PIECE) {                         \
-                const int64_t m_ = CPU_LEAST_(end_ - j_, CPU_TRIED_PIECE);                    \
-                char *const q_[] = {(char *)(x_ + j_), (char *)(y_ + j_), (char *)(o_ + j_)}; \
-                if (!TRY(x_ + j_, y_ + j_, o_ + j_, m_)) LOOP(q_, s_, m_);                    \
-            }                                                                                 \
-        }                                                                                     \
+#define CPU_TRIED_UNARY_UNIT(NAME, T, FUNCTION, LOOP)     \
+    static void NAME(CPU_LOOP_ARGS) {                     \
+        (void)s_;                                         \
+        FUNCTION((const T *)p_[0], (T *)p_[1], n_, LOOP); \
     }
 
-/* Functions in vectors of 512 bits (tried_avx512.c): false, and nothing done, where the instruction set is smaller. */
-bool cpu_vector_log_f32(const f32 *x, f32 *out, int64_t n);
-bool cpu_vector_exp_f32(const f32 *x, f32 *out, int64_t n);
-
-#define CPU_VECTOR_UNARY_UNIT(NAME, T, FUNCTION, LOOP)                     \
-    static void NAME(CPU_LOOP_ARGS) {                                      \
-        if (!FUNCTION((const T *)p_[0], (T *)p_[1], n_)) LOOP(p_, s_, n_); \
+#define CPU_TRIED_BINARY_UNIT(NAME, T, FUNCTION, LOOP)                      \
+    static void NAME(CPU_LOOP_ARGS) {                                       \
+        (void)s_;                                                           \
+        FUNCTION((const T *)p_[0], (const T *)p_[1], (T *)p_[2], n_, LOOP); \
     }
 
 /* Products of complex numbers in vectors; return of how many of n elements, from the first on: none where the

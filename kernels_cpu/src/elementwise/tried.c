@@ -1,12 +1,13 @@
-/* Functions of float32 that are tried by a shorter way: a block keeps its results where each of them is sure to round
- * as the complete function's does, and has that function else. It is sure where what the shorter way gives, and
+/* Powers of float32 by a shorter way where vectors have fewer than 512 bits (tried_avx512.c has those): a block keeps its
+ * results where each of them is sure to round as the complete function's does, and has that function else. It is sure where what the shorter way gives, and
  * all that is as near to it as its error, is rounded to the same number: for random operands one of 2^16 is not. */
 #include "elementwise/elementwise.h"
 
-#include <string.h>
-
 #include "real_exp.h"
 #include "real_log.h"
+
+#if !defined(__AVX512F__) || !defined(__AVX512DQ__) || !defined(__AVX512VL__)
+#include <string.h>
 
 /* The bits of a double beyond those of a float, and how far from a tie, in units of the last of them, is sure: 2^-41
  * of the value or more. */
@@ -24,7 +25,7 @@
 
 /* e^(b ln a) for normal positive a where the result is normal. With |b ln a| < 87 its error is below 2^-42.9: 87 times
  * that of the logarithm (2^-51, and where its two terms cancel twice as much), and 2^-51 of the exponential. */
-bool cpu_try_pow_f32(const f32 *x, const f32 *y, f32 *out, int64_t n) {
+static bool try_pow(const f32 *x, const f32 *y, f32 *out, int64_t n) {
     f32 made[CPU_GUARD_BLOCK];
     u32 rare = 0;
     u64 unsure = 0;
@@ -44,3 +45,32 @@ bool cpu_try_pow_f32(const f32 *x, const f32 *y, f32 *out, int64_t n) {
     memcpy(out, made, (size_t)n * sizeof made[0]);
     return true;
 }
+
+/* A block that was not sure is tried again in pieces, so that a tie among many costs little. */
+#define PIECE 32
+
+static void pow_block(const f32 *x, const f32 *y, f32 *out, int64_t n, cpu_loop loop) {
+    static const int64_t sizes[] = {sizeof(f32), sizeof(f32), sizeof(f32)};
+    if (try_pow(x, y, out, n)) return;
+    for (int64_t i = 0; i < n; i += PIECE) {
+        const int64_t m = n - i < PIECE ? n - i : PIECE;
+        char *const p[] = {(char *)(x + i), (char *)(y + i), (char *)(out + i)};
+        if (!try_pow(x + i, y + i, out + i, m)) loop(p, sizes, m);
+    }
+}
+
+void cpu_tried_pow_f32(const f32 *x, const f32 *y, f32 *out, int64_t n, cpu_loop loop) {
+    for (int64_t i = 0; i < n; i += CPU_GUARD_BLOCK)
+        pow_block(x + i, y + i, out + i, n - i < CPU_GUARD_BLOCK ? n - i : CPU_GUARD_BLOCK, loop);
+}
+
+#define NOT_TRIED(NAME)                                            \
+    void NAME(const f32 *x, f32 *out, int64_t n, cpu_loop loop) {  \
+        static const int64_t sizes[] = {sizeof(f32), sizeof(f32)}; \
+        loop((char *const[]){(char *)x, (char *)out}, sizes, n);   \
+    }
+
+NOT_TRIED(cpu_tried_log_f32)
+NOT_TRIED(cpu_tried_exp_f32)
+NOT_TRIED(cpu_tried_tanh_f32)
+#endif

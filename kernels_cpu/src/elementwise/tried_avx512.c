@@ -1,13 +1,9 @@
-/* log and exp of float32 in vectors of 512 bits: pairs of float32 with tables of 32 numbers, which a permutation of two
- * registers looks up, and so short polynomials. As in tried.c, a result counts where all that is as near as its error
- * rounds to the same number; a vector with another element, one of a hundred or fewer, or a special one takes the
- * complete function. */
+/* log, exp and tanh of float32 in vectors of 512 bits: pairs of float32 with tables of 32 numbers, which a permutation of
+ * two registers looks up, and so short polynomials. A result counts where all that is as near as its error rounds to
+ * the same number; a vector with another element, one of 15 or fewer, or a special one takes the complete function. */
 #include "elementwise/elementwise.h"
 
-#include "real_exp.h"
-#include "real_log.h"
-
-#if defined(__AVX512F__) && defined(__AVX512DQ__)
+#if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
 #include <immintrin.h>
 
 #define SET _mm512_set1_ps
@@ -45,8 +41,9 @@ static inline __mmask16 is_normal(narrow x) {
 }
 
 /* ln(x) for normal positive x = 2^k m, m in [0.75, 1.5), with r = m c - 1 and k ln 2 - ln c in two parts: all exact but
- * the second part. The cubic term is within 2^-40, the second part within 2^-37.5, or 2^-33.5 of ln(x) where the
- * first is r alone. `*sure` is where both ends of that round to the result. */
+ * the second part. What is off is at most 2.2e-7 of the second part with the cubic term, where the first is r alone, and
+ * 2^-38.1 of the sum: all operands near 1 and many others were tried. `*sure` is where both ends of that round to the
+ * result. */
 static inline narrow log_of(narrow x, __mmask16 *sure) {
     const __m512i place = _mm512_sub_epi32(BITS(x), _mm512_set1_epi32(0x3f400000));
     const __m512i whole = _mm512_srai_epi32(place, 23), number = _mm512_srli_epi32(place, 18);
@@ -56,15 +53,13 @@ static inline narrow log_of(narrow x, __mmask16 *sure) {
     const narrow first = FMA(k, SET(0.693145752f), LOOK_UP(logarithms, number));
     const narrow rest = FMA(k, SET(1.42860677e-06f), LOOK_UP(rests, number));
 
-    const narrow square = r * r, below = _mm512_fmsub_ps(r, r, square), half = SET(-0.5f);
+    const narrow square = r * r, half = r * SET(-0.5f);
     const narrow q1 = FMA(SET(-0.16678882f), r, SET(0.2001396f)), q0 = FMA(SET(-0.24999999f), r, SET(0.3333333f));
-    const narrow cubic = FMA(FMA(q1, square, q0), square * r, FMA(half, below, rest));
+    const narrow cubic = FMA(FMA(q1, square, q0), square * r, rest);
 
-    const narrow s = first + r, t = FMA(half, square, s);
-    const narrow low = cubic + ((r - (s - first)) + FMA(half, square, s - t));
-    const __mmask16 others = _mm512_cmp_ps_mask(first, _mm512_setzero_ps(), _CMP_NEQ_OQ);
-    const narrow part = _mm512_mask_mov_ps(SET(8.2e-11f), others, SET(1.4551915e-11f)); /* 2^-33.5, 2^-36 */
-    const narrow off = FMA(_mm512_abs_ps(t), part, _mm512_maskz_mov_ps(others, SET(5.2e-12f)));
+    const narrow s = first + r, t = FMA(half, r, s);
+    const narrow low = cubic + ((r - (s - first)) + FMA(half, r, s - t));
+    const narrow off = FMA(_mm512_abs_ps(cubic), SET(2.3e-7f), _mm512_abs_ps(t) * SET(4e-12f));
     const narrow y = t + (low + off);
     *sure = _mm512_cmp_ps_mask(y, t + (low - off), _CMP_EQ_OQ) & is_normal(x);
     return y;
@@ -84,49 +79,135 @@ _Alignas(64) static const f32 corrections[32] = {
     -1.4719606e-08f, -2.8218102e-08f, -5.258795e-09f, -6.3603873e-09f, -6.1282597e-09f, -2.4880409e-08f,
     5.1406093e-09f, -8.697267e-09f};
 
-/* 2^k t e^(r + rest), with n = 32 k + j the nearest whole number to 32 x / ln 2 and t near 2^(j/32). ln 2 / 32 is in
- * two parts, and x less n times the first is exact. The sum of first and low is within 2^-35.9, of which `part` is
- * a little more. */
+/* 2^k t e^(r + rest), with n = k + j / 32 the nearest of such numbers to x / ln 2 and t near 2^(j/32). ln 2 is in two
+ * parts, and x less n times the first is exact. The sum of first and low is within 2^-35.9, of which `part` is a
+ * little more. Results beyond the largest number are infinite, as they have to be; those near the least are not sure. */
 static inline narrow exp_of(narrow x, __mmask16 *sure) {
-    const narrow moved = FMA(x, SET(46.166241f), SET(12582912.0f)), n = moved - SET(12582912.0f);
-    const __m512i j = BITS(moved), k = _mm512_andnot_si512(_mm512_set1_epi32(31), j);
-    const narrow r = FMA(n, SET(-0.02166085f), x), rest = FMA(n, SET(5.9520444e-11f), LOOK_UP(corrections, j));
+    const narrow a = _mm512_min_ps(SET(90.0f), x), moved = FMA(a, SET(1.44269504f), SET(393216.0f));
+    const narrow n = moved - SET(393216.0f);
+    const __m512i j = BITS(moved);
+    const narrow r = FMA(n, SET(-0.6931472f), a), rest = FMA(n, SET(1.9046542e-09f), LOOK_UP(corrections, j));
     const narrow whole = r + rest;
     const narrow q = FMA(FMA(SET(0.041666667f), whole, SET(0.16666667f)), whole, SET(0.5f));
     const narrow c = FMA(q, whole * whole, rest);
 
-    const narrow t = LOOK_UP(powers, j), above = t * r, first = t + above;
-    const narrow low = ((t - first) + above) + FMA(t, c, _mm512_fmsub_ps(t, r, above)), part = SET(2e-11f);
+    const narrow t = LOOK_UP(powers, j), first = FMA(t, r, t);
+    const narrow low = FMA(t, c, FMA(t, r, t - first)), part = SET(2e-11f);
     const narrow y = first + FMA(first, part, low);
-    *sure = _mm512_cmp_ps_mask(y, first + _mm512_fnmadd_ps(first, part, low), _CMP_EQ_OQ) &
-            _mm512_cmp_ps_mask(_mm512_abs_ps(x), SET(87.0f), _CMP_LT_OQ);
-    return _mm512_castsi512_ps(_mm512_add_epi32(BITS(y), _mm512_slli_epi32(k, 18)));
+    *sure = _mm512_mask_cmp_ps_mask(_mm512_cmp_ps_mask(y, first + _mm512_fnmadd_ps(first, part, low), _CMP_EQ_OQ), a,
+                                    SET(-87.0f), _CMP_GT_OQ);
+    return _mm512_scalef_ps(y, n);
 }
 
-#define BY_VECTORS(NAME, SHORT, COMPLETE)                                                               \
-    bool NAME(const f32 *x, f32 *out, int64_t n) {                                                      \
-        for (int64_t i = 0; i < n; i += 16) {                                                           \
-            const __mmask16 there = n - i < 16 ? (__mmask16)((1u << (n - i)) - 1u) : (__mmask16)0xffff; \
-            const narrow a = _mm512_maskz_loadu_ps(there, x + i);                                       \
-            __mmask16 sure;                                                                             \
-            narrow y = SHORT(a, &sure);                                                                 \
-            if (__builtin_expect((there & ~(unsigned)sure) != 0, 0)) {                                  \
-                _Alignas(64) f32 each[16];                                                              \
-                _mm512_store_ps(each, a);                                                               \
-                for (int lane = 0; lane < 16; lane++) each[lane] = COMPLETE(each[lane]);                \
-                y = _mm512_load_ps(each);                                                               \
-            }                                                                                           \
-            _mm512_mask_storeu_ps(out + i, there, y);                                                   \
-        }                                                                                               \
-        return true;                                                                                    \
-    }
-#else
-#define BY_VECTORS(NAME, SHORT, COMPLETE)          \
-    bool NAME(const f32 *x, f32 *out, int64_t n) { \
-        (void)x, (void)out, (void)n;               \
-        return false;                              \
-    }
-#endif
+/* For 32 intervals of [0, 9.05], in the order of the low bits that choose them: a number near the middle where tanh and
+ * its slope are within 2^-35 of a float32, and the polynomial of what is beyond, from the second power on. */
+_Alignas(64) static const f32 middles[32] = {
+    0.63311285f, 0.7996094f, 0.9818909f, 1.0887411f, 1.2695079f, 1.4104173f, 1.5674913f, 1.7402712f, 1.9290309f,
+    2.283218f, 2.5646462f, 2.8923743f, 3.2210793f, 3.4816418f, 3.8258715f, 4.1007233f, 4.4464965f, 5.199077f,
+    5.832855f, 6.4733253f, 6.9806914f, 7.565727f, 8.115033f, 8.664339f, 0.0f, 0.08431444f, 0.1540529f,
+    0.21531676f, 0.31720233f, 0.38209286f, 0.46196535f, 0.5358569f};
+_Alignas(64) static const f32 values[32] = {
+    0.5601919f, 0.66381836f, 0.7538833f, 0.7964182f, 0.8536642f, 0.8875827f, 0.9166258f, 0.9402581f, 0.958655f,
+    0.979424f, 0.9882282f, 0.9938707f, 0.99681914f, 0.9981098f, 0.99905f, 0.99945164f, 0.99972534f, 0.999939f,
+    0.99998283f, 0.99999523f, 0.9999983f, 0.99999946f, 0.9999998f, 0.99999994f, 0.0f, 0.084115215f, 0.15284568f,
+    0.21204987f, 0.30697507f, 0.36452362f, 0.43168467f, 0.4898454f};
+_Alignas(64) static const f32 slopes[32] = {
+    0.686185f, 0.5593452f, 0.43165997f, 0.36571807f, 0.2712574f, 0.21219692f, 0.15979715f, 0.11591473f,
+    0.08098059f, 0.04072863f, 0.023405021f, 0.01222108f, 0.006351605f, 0.0037767922f, 0.0018990552f,
+    0.0010964248f, 0.00054924097f, 0.000121947385f, 3.433198e-05f, 9.53672e-06f, 3.4570662e-06f, 1.0728835e-06f,
+    3.5762812e-07f, 1.1920945e-07f, 1.0f, 0.99292463f, 0.9766382f, 0.95503485f, 0.9057663f, 0.86712253f,
+    0.81364834f, 0.7600515f};
+_Alignas(64) static const f32 seconds[32] = {
+    -0.38439527f, -0.37130362f, -0.32542124f, -0.29126453f, -0.23156273f, -0.18834232f, -0.1464742f,
+    -0.108989775f, -0.07763246f, -0.039890595f, -0.023129502f, -0.012146175f, -0.0063314023f, -0.0037696538f,
+    -0.0018972532f, -0.0010958236f, -0.00054908585f, -0.00012194123f, -3.4331733e-05f, -9.5367195e-06f,
+    -3.4570648e-06f, -1.0728893e-06f, -3.5764427e-07f, -1.1922405e-07f, 0.0f, -0.08352007f, -0.14927495f,
+    -0.20251502f, -0.27804774f, -0.31608674f, -0.3512395f, -0.37230775f};
+_Alignas(64) static const f32 thirds[32] = {
+    -0.013393319f, 0.06002949f, 0.10144296f, 0.11006229f, 0.10725775f, 0.09643714f, 0.08099633f, 0.06384019f,
+    0.047429428f, 0.025493594f, 0.015055528f, 0.0079980325f, 0.004194082f, 0.0025035879f, 0.0012624257f,
+    0.0007297459f, 0.00036586312f, 8.128131e-05f, 2.2887494e-05f, 6.358402e-06f, 2.3045125e-06f, 7.151995e-07f,
+    2.3842625e-07f, 7.950084e-08f, -0.3333333f, -0.32394946f, -0.30273005f, -0.27540213f, -0.21656875f,
+    -0.17381999f, -0.11959088f, -0.070977174f};
+_Alignas(64) static const f32 fourths[32] = {
+    0.1356148f, 0.083924115f, 0.032000087f, 0.009438809f, -0.01437686f, -0.022814391f, -0.025415778f,
+    -0.023693688f, -0.019589113f, -0.011672583f, -0.007168343f, -0.0038998302f, -0.0020699718f, -0.0012422001f,
+    -0.000628563f, -0.00036402885f, -0.00018297513f, -4.0566978e-05f, -1.1422383e-05f, -3.174348e-06f,
+    -1.1519103e-06f, -3.5755076e-07f, -1.1900752e-07f, -3.939465e-08f, -3.5976593e-06f, 0.05508929f,
+    0.096050546f, 0.12591437f, 0.15925081f, 0.16888453f, 0.16868421f, 0.15891233f};
+_Alignas(64) static const f32 fifths[32] = {
+    -0.05613294f, -0.06314416f, -0.048347346f, -0.036074903f, -0.01748504f, -0.0072156284f, -0.0001696708f,
+    0.0036224166f, 0.0047411947f, 0.0038390504f, 0.0025887082f, 0.0014829944f, 0.0008049266f, 0.00049062306f,
+    0.00025055127f, 0.00014528373f, 7.31343e-05f, 1.6362614e-05f, 4.5799097e-06f, 1.2562483e-06f,
+    4.6685773e-07f, 1.4486398e-07f, 4.762144e-08f, 1.4544015e-08f, 0.13355738f, 0.12529914f, 0.107898444f,
+    0.08665553f, 0.044989128f, 0.015861034f, -0.015217097f, -0.03729341f};
+_Alignas(64) static const f32 sixths[32] = {
+    -0.018978804f, 0.0052193436f, 0.017854419f, 0.018437373f, 0.014943097f, 0.009746962f, 0.005200252f,
+    0.002538537f, 0.00017389155f, -0.00073089637f, -0.0006861653f, -0.00046726203f, -0.0002815106f,
+    -0.00016328548f, -8.7599525e-05f, -5.033691e-05f, -2.0928783e-05f, -6.1583637e-06f, -1.8098092e-06f,
+    -5.312177e-07f, -1.5935785e-07f, -4.8027303e-08f, -1.5030423e-08f, -3.4371188e-09f, -0.0058176555f,
+    -0.02985132f, -0.059603475f, -0.07281111f, -0.07000003f, -0.13655382f, -0.0536404f, -0.060427163f};
 
-BY_VECTORS(cpu_vector_log_f32, log_of, phx_log_f32)
-BY_VECTORS(cpu_vector_exp_f32, exp_of, phx_exp_f32)
+/* tanh(x) = T + A d + d^2 q(d) with d = |x| - middle, exact; from 9.02 on it rounds to 1. The polynomial is within
+ * 2^-34.8, the rest of the error that of d^2 q(d), of which no operand has more than 1.9e-7. */
+static inline narrow tanh_of(narrow x, __mmask16 *sure) {
+    const narrow size = _mm512_min_ps(SET(9.05f), _mm512_abs_ps(x));
+    const __m512i j = _mm512_srli_epi32(BITS(FMA(size, SET(1.6415f), SET(1.0625f))), 20);
+    const narrow d = size - LOOK_UP(middles, j), slope = LOOK_UP(slopes, j), value = LOOK_UP(values, j);
+    narrow q = FMA(LOOK_UP(sixths, j), d, LOOK_UP(fifths, j));
+    q = FMA(q, d, LOOK_UP(fourths, j));
+    q = FMA(q, d, LOOK_UP(thirds, j));
+    q = FMA(q, d, LOOK_UP(seconds, j));
+
+    const narrow first = FMA(slope, d, value), low = FMA(q, d * d, FMA(slope, d, value - first));
+    const narrow off = FMA(low, SET(-2e-7f), first * SET(3.2e-11f)); /* low is below 0 but for roundings of first */
+    const narrow y = first + (low + off);
+    *sure = _mm512_cmp_ps_mask(y, first + (low - off), _CMP_EQ_OQ);
+    return _mm512_or_ps(y, _mm512_andnot_ps(_mm512_castsi512_ps(_mm512_set1_epi32(0x7fffffff)), x));
+}
+
+#define GROUP 64 /* vectors */
+
+static inline __mmask16 first_lanes(int64_t n) { return n < 16 ? (__mmask16)((1u << n) - 1u) : (__mmask16)0xffff; }
+
+/* No jump depends on what is sure: the operands of other vectors are kept aside, so that the complete function sees
+ * those of a group together. */
+#define BY_VECTORS(NAME, SHORT)                                                                                 \
+    static inline int64_t NAME##_vector(narrow a, f32 *aside, __mmask16 there, narrow *y) {                     \
+        __mmask16 sure;                                                                                         \
+        *y = SHORT(a, &sure);                                                                                   \
+        _mm512_store_ps(aside, a);                                                                              \
+        return (there & ~(unsigned)sure) != 0;                                                                  \
+    }                                                                                                           \
+                                                                                                                \
+    static void NAME##_group(const f32 *x, f32 *out, int64_t n, cpu_loop loop) {                                \
+        static const int64_t sizes[] = {sizeof(f32), sizeof(f32)};                                              \
+        _Alignas(64) f32 aside[16 * (GROUP + 1)];                                                               \
+        int64_t places[GROUP + 1], i = 0, others = 0;                                                           \
+        narrow y;                                                                                               \
+        for (; i <= n - 16; i += 16) {                                                                          \
+            places[others] = i;                                                                                 \
+            others += NAME##_vector(_mm512_loadu_ps(x + i), aside + 16 * others, 0xffff, &y);                   \
+            _mm512_storeu_ps(out + i, y);                                                                       \
+        }                                                                                                       \
+        if (i < n) {                                                                                            \
+            const __mmask16 there = first_lanes(n - i);                                                         \
+            places[others] = i;                                                                                 \
+            others += NAME##_vector(_mm512_maskz_loadu_ps(there, x + i), aside + 16 * others, there, &y);       \
+            _mm512_mask_storeu_ps(out + i, there, y);                                                           \
+        }                                                                                                       \
+        if (!others) return;                                                                                    \
+        loop((char *const[]){(char *)aside, (char *)aside}, sizes, 16 * others);                                \
+        for (i = 0; i < others; i++)                                                                            \
+            _mm512_mask_storeu_ps(out + places[i], first_lanes(n - places[i]), _mm512_load_ps(aside + 16 * i)); \
+    }                                                                                                           \
+                                                                                                                \
+    void NAME(const f32 *x, f32 *out, int64_t n, cpu_loop loop) {                                               \
+        for (int64_t i = 0; i < n; i += 16 * GROUP)                                                             \
+            NAME##_group(x + i, out + i, n - i < 16 * GROUP ? n - i : 16 * GROUP, loop);                        \
+    }
+
+BY_VECTORS(cpu_tried_log_f32, log_of)
+BY_VECTORS(cpu_tried_exp_f32, exp_of)
+BY_VECTORS(cpu_tried_tanh_f32, tanh_of)
+#endif

@@ -6,6 +6,8 @@
 
 #define MAX_AXES 64
 #define GRAIN_BYTES 65536 /* results of about this size are worth a thread */
+#define SHARED_PLACES 16384 /* so many single elements are worth threads that read all offsets */
+#define PAGE_BITS 12
 
 /* ---- wrap_index ---- */
 
@@ -111,6 +113,7 @@ typedef struct {
     int32_t axes;
     int64_t shape[MAX_AXES], array_stride[MAX_AXES], packed_stride[MAX_AXES];
     int64_t inner; /* elements of a slice */
+    int64_t shares; /* of a scatter, each of a thread: a power of two */
     int to_packed,
         across; /* across: for each place in the slice all m, when the packed rows lie closer */
 } slice_job;
@@ -166,6 +169,34 @@ static inline __attribute__((always_inline)) void scatter_line(const slice_job *
         memcpy(&offset, offsets + i * offset_step, 8);
         if (is_place(offset)) memcpy(array + offset * (int64_t)size, packed + i * step, size);
     }
+}
+
+/* Of the places that threads share by their pages, those of one thread. Others are written aside, for the branch would be
+ * a matter of chance. */
+static inline __attribute__((always_inline)) void scatter_share(const slice_job *job, int64_t share, size_t size) {
+    _Alignas(16) char aside[16];
+    const char *offsets = job->offsets, *packed = job->packed;
+    const uintptr_t array = (uintptr_t)job->array, other = (uintptr_t)aside;
+    const int64_t m = job->m, others = job->shares - 1;
+    for (int64_t i = 0; i < m; i++) {
+        int64_t offset;
+        memcpy(&offset, offsets + i * 8, 8);
+        const uintptr_t bytes = (uintptr_t)offset * size;
+        const int mine = ((int64_t)(bytes >> PAGE_BITS) & others) == share;
+        const uintptr_t all = -(uintptr_t)(mine & is_place(offset)), to = ((array + bytes) & all) | (other & ~all);
+        memcpy((char *)to, packed + i * (int64_t)size, size);
+    }
+}
+
+static void scatter_shares(void *ctx, int64_t begin, int64_t end) {
+    const slice_job *job = ctx;
+    for (int64_t share = begin; share < end; share++) switch (job->item) {
+        case 1: scatter_share(job, share, 1); break;
+        case 2: scatter_share(job, share, 2); break;
+        case 4: scatter_share(job, share, 4); break;
+        case 8: scatter_share(job, share, 8); break;
+        default: scatter_share(job, share, 16); break;
+        }
 }
 
 static inline __attribute__((always_inline)) void element_line(const slice_job *job, char *array,
@@ -301,8 +332,14 @@ static phx_error *cpu_scatter(const cpu_kernel *self, const phx_call *call) {
     if (cpu_count(values) == 0) return NULL;
     plan(&job, out, values);
     job.across = 0;
-    slices(&job, 0,
-           job.m); /* one thread, in the order of the slices: of equal places the last wins */
+    const int64_t threads = job.m < SHARED_PLACES ? 1 : phx_num_threads();
+    job.shares = threads < 2 ? 1 : threads < 4 ? 2
+                                               : 4;
+    /* Each place is written by one thread, in the order of the slices: of equal ones the last wins. */
+    if (job.shares > 1 && job.axes == 0 && job.packed_step == job.item && job.offset_step == 8)
+        phx_parallel_for(job.shares, 1, scatter_shares, &job);
+    else
+        slices(&job, 0, job.m);
     return NULL;
 }
 
