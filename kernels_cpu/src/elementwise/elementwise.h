@@ -235,8 +235,8 @@ void cpu_transpose(char *dst, int64_t dst_row, const char *src, int64_t src_colu
 #define CPU_RARE_TYPE_c64 u32
 #define CPU_RARE_TYPE_c128 u64
 
-/* Functions tried by a shorter way (tried.c, tried_avx512.c, tried_pow_avx512.c). LOOP does the elements that this is not
- * sure for, and some of their neighbours. The output may be an input. */
+/* Functions tried by a shorter way (tried.c, tried_avx512.c, tried_pow_avx512.c). `loop` does the elements that are not
+ * sure by it, and some of their neighbours. The output may be an input. */
 void cpu_tried_log_f32(const f32 *x, f32 *out, int64_t n, cpu_loop loop);
 void cpu_tried_exp_f32(const f32 *x, f32 *out, int64_t n, cpu_loop loop);
 void cpu_tried_tanh_f32(const f32 *x, f32 *out, int64_t n, cpu_loop loop);

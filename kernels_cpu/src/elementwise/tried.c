@@ -1,6 +1,7 @@
-/* Powers of float32 by a shorter way where vectors have fewer than 512 bits (tried_avx512.c has those): a block keeps its
- * results where each of them is sure to round as the complete function's does, and has that function else. It is sure where what the shorter way gives, and
- * all that is as near to it as its error, is rounded to the same number: for random operands one of 2^16 is not. */
+/* Powers of float32 by a shorter way where vectors have fewer than 512 bits (else tried_pow_avx512.c): a block keeps
+ * its results where each of them is sure to round as the complete function's does, and has that function else. It is
+ * sure where what the shorter way gives, and all that is as near to it as its error, is rounded to the same number:
+ * for random operands one of 2^16 is not. */
 #include "elementwise/elementwise.h"
 
 #include "real_exp.h"

@@ -1,6 +1,7 @@
-/* log, exp and tanh of float32 in vectors of 512 bits: pairs of float32 with tables of 32 numbers, which a permutation of
- * two registers looks up, and so short polynomials. A result counts where all that is as near as its error rounds to
- * the same number; a vector with another element, one of 15 or fewer, or a special one takes the complete function. */
+/* log, exp and tanh of float32 in vectors of 512 bits: pairs of float32 with tables of 32 numbers, which a permutation
+ * of two registers looks up, and so short polynomials. A result counts where all that is as near as its error rounds
+ * to the same number; a vector with another element, one of 15 or fewer, or a special one takes the complete
+ * function. */
 #include "elementwise/elementwise.h"
 
 #if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
@@ -68,7 +69,7 @@ static inline narrow log_of(narrow x, __mmask16 *sure) {
     return y;
 }
 
-/* 2^(j/32), and the logarithm of what it is to be multiplied with, a part above. */
+/* 2^(j/32), and the logarithm of what it is to be multiplied with, a PART above. */
 #define PART 2e-11f
 _Alignas(64) static const f32 powers[32] = {
     1.0f, 1.0218972f, 1.0442737f, 1.0671405f, 1.0905077f, 1.1143868f, 1.1387886f, 1.1637249f,
@@ -76,12 +77,11 @@ _Alignas(64) static const f32 powers[32] = {
     1.4142135f, 1.4451808f, 1.4768262f, 1.5091645f, 1.5422108f, 1.5759809f, 1.6104903f, 1.6457555f,
     1.6817929f, 1.7186193f, 1.7562522f, 1.7947091f, 1.8340081f, 1.8741677f, 1.9152066f, 1.9571441f};
 _Alignas(64) static const f32 corrections[32] = {
-    PART, -4.708458e-08f + PART, 4.628547e-08f + PART, -5.560423e-08f + PART, -1.19921575e-08f + PART,
-    -4.8776066e-08f + PART, 4.729782e-08f + PART, -3.4814427e-08f + PART, 3.193418e-08f + PART, -2.6886665e-08f + PART, 3.6210572e-08f + PART, 1.118421e-09f + PART, -3.0990723e-08f + PART, -2.6383011e-08f + PART,
-    -7.475213e-09f + PART, -4.2456357e-08f + PART, 1.7114271e-08f + PART, 2.3001967e-08f + PART, -3.0476834e-08f + PART, -1.6538538e-08f + PART, 5.233334e-09f + PART, -3.5920646e-08f + PART, 6.1075918e-09f + PART,
-    -3.1140544e-08f + PART, -1.4719606e-08f + PART, -2.8218102e-08f + PART, -5.258795e-09f + PART,
-    -6.3603873e-09f + PART, -6.1282597e-09f + PART, -2.4880409e-08f + PART, 5.1406093e-09f + PART,
-    -8.697267e-09f + PART};
+    2e-11f, -4.706458e-08f, 4.630547e-08f, -5.558423e-08f, -1.19721575e-08f, -4.8756068e-08f, 4.731782e-08f,
+    -3.479443e-08f, 3.195418e-08f, -2.6866665e-08f, 3.623057e-08f, 1.138421e-09f, -3.0970725e-08f, -2.6363011e-08f,
+    -7.455213e-09f, -4.243636e-08f, 1.7134271e-08f, 2.3021967e-08f, -3.0456835e-08f, -1.6518538e-08f, 5.253334e-09f,
+    -3.5900648e-08f, 6.1275918e-09f, -3.1120546e-08f, -1.4699606e-08f, -2.8198102e-08f, -5.238795e-09f,
+    -6.3403873e-09f, -6.1082597e-09f, -2.4860409e-08f, 5.1606093e-09f, -8.677267e-09f};
 
 /* 2^k t e^(r + rest), with n = k + j / 32 the nearest of such numbers to x / ln 2 and t near 2^(j/32). ln 2 is in two
  * parts, and x less n times the first is exact. The sum of first and low is within 2^-35.9, of which PART, what the

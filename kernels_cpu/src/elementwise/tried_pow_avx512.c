@@ -1,6 +1,6 @@
-/* Powers of float32 in vectors of 512 bits: doubles with tables of 16 numbers, which a permutation of two registers looks
- * up, and so short polynomials. A result counts where it is not near a tie; eight elements with another one, of random
- * operands fewer than one of 10,000, take the complete function. */
+/* Powers of float32 in vectors of 512 bits: doubles with tables of 16 numbers, which a permutation of two registers
+ * looks up, and so short polynomials. A result counts where it is not near a tie; eight elements with another one, of
+ * random operands fewer than one of 10,000, take the complete function. */
 #include "elementwise/elementwise.h"
 
 #include "real_common.h"
@@ -17,8 +17,8 @@ typedef __m512d wide;
 #define LOOK_UP(TABLE, PLACES) \
     _mm512_permutex2var_pd(_mm512_load_pd(TABLE), PLACES, _mm512_load_pd((TABLE) + 8))
 
-/* Of each 16th of [0.734375, 1.46875), a number near the inverse of its middle, of 9 bits, and the logarithm of what it is
- * the inverse of; 2^(j/16). */
+/* Of each 16th of [0.734375, 1.46875), a number near the inverse of its middle, of 9 bits, and the logarithm of what it
+ * is the inverse of; 2^(j/16). */
 _Alignas(64) static const f64 inverses[16] = {
     1.33203125, 1.28125, 1.23046875, 1.18359375, 1.14453125, 1.1015625, 1.06640625, 1.03125,
     1.0, 0.94140625, 0.890625, 0.84375, 0.80078125, 0.76171875, 0.7265625, 0.6953125};
@@ -48,8 +48,8 @@ static inline wide log_of(wide a) {
     return first + FMA(q, square * square, q0);
 }
 
-/* a^b for normal positive a where the result is normal and |b ln a| < 87: its error is below 2^-42.7, 87 times that of the
- * logarithm and 2^-47.4 of the exponential. It is sure if it is not within 2^-41 of a tie. */
+/* a^b for normal positive a where |b ln a| < 87, and so the result is normal: its error is below 2^-42.7, 87 times that
+ * of the logarithm and 2^-47.4 of the exponential. It is sure if it is not within 2^-41 of a tie. */
 static inline __m256 pow_of(wide a, wide b, __mmask8 *sure) {
     const wide e = b * log_of(a), moved = FMA(e, SET(PHX_LOG2E), SET(0x1.8p48));
     const wide n = moved - SET(0x1.8p48), r = FMA(n, SET(-PHX_LN2), e);
