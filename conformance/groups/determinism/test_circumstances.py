@@ -61,7 +61,7 @@ def _chosen(structure: Structure, rng: np.random.Generator) -> list[Overload]:
 
 
 def _some(overload: Overload, rng: np.random.Generator) -> list[Call]:
-    """Return the call with the most elements, whose order shows if any's does, and one by chance."""
+    """Return the call with the most elements, whose order shows most, and one by chance."""
     every = list(calls(overload, rng, quick=True))
     largest = max(every, key=lambda call: sum(x.size for x in call.inputs) + math.prod(call.shape))
     return [largest, every[int(rng.integers(len(every)))]]
