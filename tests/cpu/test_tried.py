@@ -100,24 +100,6 @@ def test_logarithms_are_rounded_once(kind: str) -> None:
     assert np.array_equal(logarithms(x).view(np.uint32), want.view(np.uint32))
 
 
-@pytest.mark.parametrize("n", [1, 2, 15, 16, 17, 31, 33, 100])
-def test_special_logarithms_in_every_lane(n: int) -> None:
-    """Also in place."""
-    special = (0.0, -0.0, -1.0, np.inf, -np.inf, np.nan, 1e-40, 2.0**-126, 1.0)
-    want = (-np.inf, -np.inf, np.nan, np.inf, np.nan, np.nan, np.log(1e-40), np.log(2.0**-126), 0.0)
-    for value, result in zip(special, want, strict=True):
-        for at in range(n):
-            x = rng.uniform(0.01, 8, n).astype(np.float32)
-            x[at] = value
-            found = logarithms(x)
-            alone = np.concatenate([logarithms(x[i : i + 1]) for i in range(n)])
-            np.testing.assert_array_equal(found, alone)
-            np.testing.assert_allclose(found[at], result, rtol=1e-5)
-            a = px.asarray(x, device="cpu:0")
-            launch_elementwise("log", (a,), a)
-            np.testing.assert_array_equal(px.asnumpy(a), found)
-
-
 def exponentials(x: np.ndarray) -> np.ndarray:
     return px.asnumpy(px.exp(px.asarray(x, device="cpu:0")))
 
@@ -137,24 +119,6 @@ def test_exponentials_are_rounded_once(kind: str) -> None:
     with np.errstate(over="ignore", under="ignore"):
         want = np.exp(x.astype(np.longdouble)).astype(np.float32)
     assert np.array_equal(exponentials(x).view(np.uint32), want.view(np.uint32))
-
-
-@pytest.mark.parametrize("n", [1, 2, 15, 16, 17, 31, 33, 100])
-def test_special_exponentials_in_every_lane(n: int) -> None:
-    """Also in place; the elements around one are what they are without it."""
-    special = (0.0, -0.0, 1e-40, np.inf, -np.inf, np.nan, 1e5, -1e5, -100.0)
-    want = (1.0, 1.0, 1.0, np.inf, 0.0, np.nan, np.inf, 0.0, np.exp(-100.0))
-    for value, result in zip(special, want, strict=True):
-        for at in range(n):
-            x = rng.uniform(-8, 8, n).astype(np.float32)
-            x[at] = value
-            found = exponentials(x)
-            alone = np.concatenate([exponentials(x[i : i + 1]) for i in range(n)])
-            np.testing.assert_array_equal(found, alone)
-            np.testing.assert_allclose(found[at], result, rtol=1e-5, atol=2e-45)
-            a = px.asarray(x, device="cpu:0")
-            launch_elementwise("exp", (a,), a)
-            np.testing.assert_array_equal(px.asnumpy(a), found)
 
 
 def tangents(x: np.ndarray) -> np.ndarray:
@@ -179,22 +143,47 @@ def test_hyperbolic_tangents_are_rounded_once(kind: str) -> None:
     assert np.array_equal(tangents(x).view(np.uint32), want.view(np.uint32))
 
 
+#: Of each function, where ordinary operands lie, and what special ones give.
+SPECIAL = {
+    "log": (
+        (0.01, 8),
+        (0.0, -0.0, -1.0, np.inf, -np.inf, np.nan, 1e-40, 2.0**-126, 1.0),
+        (-np.inf, -np.inf, np.nan, np.inf, np.nan, np.nan, np.log(1e-40), np.log(2.0**-126), 0.0),
+    ),
+    "exp": (
+        (-8, 8),
+        (0.0, -0.0, 1e-40, np.inf, -np.inf, np.nan, 1e5, -1e5, -100.0),
+        (1.0, 1.0, 1.0, np.inf, 0.0, np.nan, np.inf, 0.0, np.exp(-100.0)),
+    ),
+    "tanh": (
+        (-8, 8),
+        (0.0, -0.0, 1e-45, -1e-40, np.inf, -np.inf, np.nan, 9.5, -1e30),
+        (0.0, -0.0, 1e-45, -1e-40, 1.0, -1.0, np.nan, 1.0, -1.0),
+    ),
+}
+
+
 @pytest.mark.parametrize("n", [1, 2, 15, 16, 17, 31, 33, 100])
-def test_special_tangents_in_every_lane(n: int) -> None:
+@pytest.mark.parametrize("op", SPECIAL)
+def test_special_operands_in_every_lane(op: str, n: int) -> None:
     """Also in place; the elements around one are what they are without it."""
-    special = (0.0, -0.0, 1e-45, -1e-40, np.inf, -np.inf, np.nan, 9.5, -1e30)
-    want = (0.0, -0.0, 1e-45, -1e-40, 1.0, -1.0, np.nan, 1.0, -1.0)
+    function = {"log": logarithms, "exp": exponentials, "tanh": tangents}[op]
+    ends, special, want = SPECIAL[op]
     for value, result in zip(special, want, strict=True):
         for at in range(n):
-            x = rng.uniform(-8, 8, n).astype(np.float32)
+            x = rng.uniform(*ends, n).astype(np.float32)
             x[at] = value
-            found = tangents(x)
-            alone = np.concatenate([tangents(x[i : i + 1]) for i in range(n)])
+            found = function(x)
+            alone = np.concatenate([function(x[i : i + 1]) for i in range(n)])
             np.testing.assert_array_equal(found, alone)
-            np.testing.assert_array_equal(found[at], np.float32(result))
-            assert np.signbit(found[at]) == np.signbit(np.float32(result))
+            if op == "tanh":
+                np.testing.assert_array_equal(found[at], np.float32(result))
+                assert np.signbit(found[at]) == np.signbit(np.float32(result))
+            else:
+                least = 2e-45 if op == "exp" else 0
+                np.testing.assert_allclose(found[at], result, rtol=1e-5, atol=least)
             a = px.asarray(x, device="cpu:0")
-            launch_elementwise("tanh", (a,), a)
+            launch_elementwise(op, (a,), a)
             np.testing.assert_array_equal(px.asnumpy(a), found)
 
 

@@ -171,8 +171,8 @@ static inline __attribute__((always_inline)) void scatter_line(const slice_job *
     }
 }
 
-/* Of the places that threads share by their pages, those of one thread. Others are written aside, for the branch would be
- * a matter of chance. */
+/* Of the places that threads share by their pages, those of one thread. Others are written aside, for the branch would
+ * be a matter of chance. */
 static inline __attribute__((always_inline)) void scatter_share(const slice_job *job, int64_t share, size_t size) {
     _Alignas(16) char aside[16];
     const char *offsets = job->offsets, *packed = job->packed;
@@ -333,8 +333,7 @@ static phx_error *cpu_scatter(const cpu_kernel *self, const phx_call *call) {
     plan(&job, out, values);
     job.across = 0;
     const int64_t threads = job.m < SHARED_PLACES ? 1 : phx_num_threads();
-    job.shares = threads < 2 ? 1 : threads < 4 ? 2
-                                               : 4;
+    job.shares = threads < 4 ? (threads < 2 ? 1 : 2) : 4;
     /* Each place is written by one thread, in the order of the slices: of equal ones the last wins. */
     if (job.shares > 1 && job.axes == 0 && job.packed_step == job.item && job.offset_step == 8)
         phx_parallel_for(job.shares, 1, scatter_shares, &job);
