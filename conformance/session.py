@@ -25,6 +25,7 @@ from .brief import Brief
 from .case import Case
 from .coverage import MOVES
 from .description import NO_FP64, declarations_of
+from .host_memory import keep_freed_pages
 from .naming import case_name, group_of, overload_of
 from .outcome import Outcome, Verdict
 from .settings import GROUP_LEVELS, Level, Settings, unknown
@@ -102,6 +103,7 @@ class Session:
         if worker.get(_BRIEF, False):
             session.config.pluginmanager.register(Brief())
         gc.set_threshold(_OBJECTS, *self._thresholds[1:])
+        keep_freed_pages()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self) -> Generator[None, object, object]:
