@@ -31,6 +31,7 @@
 #define GEMM_GROUP_MAX (1 << 24) /* and at most */
 #define GEMM_GROUP_ROWS 112   /* rows of A that share a strip of B: their strips fill a part of the second cache */
 #define GEMM_COPY (1 << 15) /* elements copied per item of packing or storing */
+#define GEMM_SEGMENT 2048 /* bytes of the rows of B that a share of a vector's product reads, if there are enough */
 #define GEMM_UNPACKED (1 << 20) /* multiply-adds below which packing costs more than it brings */
 
 static inline void gemm_pause(void) {
@@ -378,10 +379,11 @@ static int gemm_vector_product(const gemm_problem *q) {
     if (memory.sums)
         v.y = memory.sums;
     const int64_t units = gemm_ceil(q->n, t->nr);
-    if (q->n * q->k < GEMM_SERIAL / 8)
+    const int64_t segment = gemm_min(2 * GEMM_SEGMENT / (t->nr * t->size), units / phx_num_threads());
+    if (q->n * q->k < GEMM_SERIAL / 64)
         gemm_vector_task(&v, 0, units);
     else
-        phx_parallel_for(units, 8 + GEMM_COPY / (t->nr * q->k), gemm_vector_task, &v);
+        phx_parallel_for(units, 1 + (q->b.cs == 1 ? segment : 0) + GEMM_COPY / (t->nr * q->k), gemm_vector_task, &v);
     if (memory.sums)
         t->store(q->c, q->c_cs, memory.sums, q->n);
     free(memory.base);

@@ -52,55 +52,60 @@ GEMM_INLINE f64_m f64_mask(int n) { return (f64_m)(n >= 8 ? 0xffu : (1u << n) - 
 GEMM_FLOATS(f64, double, _mm512, pd, _mm512_maskz_loadu_pd(m, p), _mm512_mask_storeu_pd(p, m, v))
 /* clang-format on */
 
-/* Transposes the 16x16 block rows[0..15][at..at+15]: out[j] is column j. Whole lines of a row at once: rows a power of
- * two apart share the places of the first cache. Loads of half rows with insertion, prefetches, four vectors aside and
- * a copy of the rows in a buffer were tried with 2048 x 2048 and are slower by 5 to 35 % (Zen 5, November 2026). */
+/* Transposes the 16x16 block rows[0..15][at..at+15]: out[j] is column j. Half rows are put side by side by loads with
+ * a mask, which need no unit of shuffles; where there is one such unit (Sapphire Rapids) 100 to 500 rows times a vector
+ * are a sixth faster than by shuffles of whole rows, more rows as fast. Slower there: quarters of rows; on Zen 5:
+ * prefetches, four vectors aside and a copy of the rows in a buffer. */
 GEMM_INLINE void f32_transpose(f32_v out[16], const float *const rows[16], int64_t at) {
-    __m512 r[16], s[16];
+    const __m512i near = _mm512_setr_epi32(0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27);
+    const __m512i far = _mm512_setr_epi32(4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31);
+#pragma GCC unroll 2
+    for (int h = 0; h < 16; h += 8) {
+        __m512 r[8], s[8], t[8];
 #pragma GCC unroll 8
-    for (int q = 0; q < 16; q += 2) {
-        const __m512 a = _mm512_loadu_ps(rows[q] + at), b = _mm512_loadu_ps(rows[q + 1] + at);
-        r[q] = _mm512_unpacklo_ps(a, b);
-        r[q + 1] = _mm512_unpackhi_ps(a, b);
-    }
+        for (int q = 0; q < 8; q++)
+            r[q] = _mm512_mask_broadcast_f32x8(_mm512_castps256_ps512(_mm256_loadu_ps(rows[q] + at + h)), 0xff00,
+                                               _mm256_loadu_ps(rows[q + 8] + at + h));
 #pragma GCC unroll 4
-    for (int q = 0; q < 16; q += 4) {
-        s[q] = _mm512_shuffle_ps(r[q], r[q + 2], 0x44);
-        s[q + 1] = _mm512_shuffle_ps(r[q], r[q + 2], 0xee);
-        s[q + 2] = _mm512_shuffle_ps(r[q + 1], r[q + 3], 0x44);
-        s[q + 3] = _mm512_shuffle_ps(r[q + 1], r[q + 3], 0xee);
-    }
+        for (int q = 0; q < 8; q += 2) {
+            s[q] = _mm512_unpacklo_ps(r[q], r[q + 1]);
+            s[q + 1] = _mm512_unpackhi_ps(r[q], r[q + 1]);
+        }
+#pragma GCC unroll 2
+        for (int q = 0; q < 8; q += 4) {
+            t[q] = _mm512_shuffle_ps(s[q], s[q + 2], 0x44);
+            t[q + 1] = _mm512_shuffle_ps(s[q], s[q + 2], 0xee);
+            t[q + 2] = _mm512_shuffle_ps(s[q + 1], s[q + 3], 0x44);
+            t[q + 3] = _mm512_shuffle_ps(s[q + 1], s[q + 3], 0xee);
+        }
 #pragma GCC unroll 4
-    for (int j = 0; j < 4; j++) {
-        const __m512 even = _mm512_shuffle_f32x4(s[j], s[4 + j], 0x88);
-        const __m512 odd = _mm512_shuffle_f32x4(s[j], s[4 + j], 0xdd);
-        const __m512 more_even = _mm512_shuffle_f32x4(s[8 + j], s[12 + j], 0x88);
-        const __m512 more_odd = _mm512_shuffle_f32x4(s[8 + j], s[12 + j], 0xdd);
-        out[j] = _mm512_shuffle_f32x4(even, more_even, 0x88);
-        out[4 + j] = _mm512_shuffle_f32x4(odd, more_odd, 0x88);
-        out[8 + j] = _mm512_shuffle_f32x4(even, more_even, 0xdd);
-        out[12 + j] = _mm512_shuffle_f32x4(odd, more_odd, 0xdd);
+        for (int j = 0; j < 4; j++) {
+            out[h + j] = _mm512_permutex2var_ps(t[j], near, t[4 + j]);
+            out[h + 4 + j] = _mm512_permutex2var_ps(t[j], far, t[4 + j]);
+        }
     }
 }
 
 GEMM_INLINE void f64_transpose(f64_v out[8], const double *const rows[8], int64_t at) {
-    __m512d r[8];
-#pragma GCC unroll 4
-    for (int q = 0; q < 8; q += 2) {
-        const __m512d a = _mm512_loadu_pd(rows[q] + at), b = _mm512_loadu_pd(rows[q + 1] + at);
-        r[q] = _mm512_unpacklo_pd(a, b);
-        r[q + 1] = _mm512_unpackhi_pd(a, b);
-    }
+    const __m512i near = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13);
+    const __m512i far = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
 #pragma GCC unroll 2
-    for (int j = 0; j < 2; j++) {
-        const __m512d even = _mm512_shuffle_f64x2(r[j], r[2 + j], 0x88);
-        const __m512d odd = _mm512_shuffle_f64x2(r[j], r[2 + j], 0xdd);
-        const __m512d more_even = _mm512_shuffle_f64x2(r[4 + j], r[6 + j], 0x88);
-        const __m512d more_odd = _mm512_shuffle_f64x2(r[4 + j], r[6 + j], 0xdd);
-        out[j] = _mm512_shuffle_f64x2(even, more_even, 0x88);
-        out[2 + j] = _mm512_shuffle_f64x2(odd, more_odd, 0x88);
-        out[4 + j] = _mm512_shuffle_f64x2(even, more_even, 0xdd);
-        out[6 + j] = _mm512_shuffle_f64x2(odd, more_odd, 0xdd);
+    for (int h = 0; h < 8; h += 4) {
+        __m512d r[4], s[4];
+#pragma GCC unroll 4
+        for (int q = 0; q < 4; q++)
+            r[q] = _mm512_mask_broadcast_f64x4(_mm512_castpd256_pd512(_mm256_loadu_pd(rows[q] + at + h)), 0xf0,
+                                               _mm256_loadu_pd(rows[q + 4] + at + h));
+#pragma GCC unroll 2
+        for (int q = 0; q < 4; q += 2) {
+            s[q] = _mm512_unpacklo_pd(r[q], r[q + 1]);
+            s[q + 1] = _mm512_unpackhi_pd(r[q], r[q + 1]);
+        }
+#pragma GCC unroll 2
+        for (int j = 0; j < 2; j++) {
+            out[h + j] = _mm512_permutex2var_pd(s[j], near, s[2 + j]);
+            out[h + 2 + j] = _mm512_permutex2var_pd(s[j], far, s[2 + j]);
+        }
     }
 }
 

@@ -51,44 +51,60 @@ static void X_(vector_rows)(T *y, int64_t n, int64_t k, const T *x, const T *b, 
         X_(axpy)(1, y, n, x + p, b + p * rs, rs, p == 0);
 }
 
-/* y[0..count) for count <= ASIDE LEN contiguous columns of B, column stride cs. */
-static void X_(vector_columns_aside)(T *y, int count, int64_t k, const T *x, const T *b,
-                                     int64_t cs) {
 #if TRANSPOSE
+/* sum = fma(x[p + j], column[p + j], sum) for LEN columns and the steps j < steps <= LEN of their transposed block. */
+GEMM_INLINE X_(v) X_(block)(X_(v) sum, const T *const columns[LEN], const T *x, int64_t p, int steps) {
+    X_(v) block[LEN];
+    X_(transpose)(block, columns, p);
+#pragma GCC unroll 16
+    for (int j = 0; j < LEN; j++)
+        if (j < steps) sum = X_(fma)(X_(set1)(x[p + j]), block[j], sum);
+    return sum;
+}
+
+/* The same of the last steps, behind which nothing may be read. */
+GEMM_INLINE X_(v) X_(last_block)(X_(v) sum, const T *const columns[LEN], const T *x, int64_t p, int steps) {
+    T copy[LEN][LEN];
+    const T *copies[LEN];
+    for (int i = 0; i < LEN; i++) {
+        X_(store)(copy[i], X_(loadm)(X_(mask)(steps), columns[i] + p));
+        copies[i] = copy[i];
+    }
+    return X_(block)(sum, copies, x + p, 0, steps);
+}
+
+/* y[0..count) for count <= ASIDE LEN contiguous columns of B, column stride cs. */
+static void X_(vector_columns_aside)(T *y, int count, int64_t k, const T *x, const T *b, int64_t cs) {
+    const int aside = (count + LEN - 1) / LEN;
     const T *columns[ASIDE][LEN];
     for (int i = 0; i < ASIDE * LEN; i++)
         columns[i / LEN][i % LEN] = b + (i < count ? i : count - 1) * cs;
-    X_(v)
-    sum[ASIDE];
+    X_(v) sum[ASIDE];
     for (int h = 0; h < ASIDE; h++)
         sum[h] = X_(zero)();
     const int64_t p_end = k / STEPS * STEPS;
-    for (int64_t step = 0; step < p_end + (ASIDE - 1) * LAG; step += STEPS) {
-        X_(v)
-        block[LEN];
+    for (int64_t step = 0; step < p_end + (aside - 1) * LAG; step += STEPS) {
 #pragma GCC unroll 2
         for (int h = 0; h < ASIDE; h++) {
             const int64_t begin = step - h * LAG;
-            if (begin < 0 || begin >= p_end)
-                continue;
+            if (h >= aside || begin < 0 || begin >= p_end) continue;
 #pragma GCC unroll 2
-            for (int64_t p = begin; p < begin + STEPS; p += LEN) {
-                X_(transpose)(block, columns[h], p);
-#pragma GCC unroll 16
-                for (int j = 0; j < LEN; j++)
-                    sum[h] = X_(fma)(X_(set1)(x[p + j]), block[j], sum[h]);
-            }
+            for (int64_t p = begin; p < begin + STEPS; p += LEN)
+                sum[h] = X_(block)(sum[h], columns[h], x, p, LEN);
         }
     }
-    int64_t p = p_end;
     T part[ASIDE * LEN];
-    for (int h = 0; h < ASIDE; h++)
+    for (int h = 0; h < ASIDE; h++) {
+        for (int64_t p = p_end; p < k && h < aside; p += LEN)
+            sum[h] = X_(last_block)(sum[h], columns[h], x, p, k - p < LEN ? (int)(k - p) : LEN);
         X_(store)(part + h * LEN, sum[h]);
+    }
+    memcpy(y, part, (size_t)count * sizeof(T));
+}
 #else
+static void X_(vector_columns_aside)(T *y, int count, int64_t k, const T *x, const T *b, int64_t cs) {
     T part[ASIDE * LEN] = {0};
-    int64_t p = 0;
-#endif
-    for (; p < k; p++)
+    for (int64_t p = 0; p < k; p++)
         for (int i = 0; i < count; i += LEN) {
             T lanes[LEN];
             for (int j = 0; j < LEN; j++)
@@ -97,6 +113,7 @@ static void X_(vector_columns_aside)(T *y, int count, int64_t k, const T *x, con
         }
     memcpy(y, part, (size_t)count * sizeof(T));
 }
+#endif
 
 /* y[0..n) = x @ B; one of the strides of B is 1. */
 static void X_(vector)(void *y, int64_t n, int64_t k, const void *x, const void *b, int64_t rs,
