@@ -30,8 +30,8 @@ def axes_of(s: Sequence[int] | None, axes: Sequence[int] | None, x: Any) -> Sequ
 
 def places_of(
     name: str, x: Array, axes: Sequence[int], s: Sequence[int | None] | None, norm: str
-) -> tuple[list[int], list[int | None]]:
-    """Return the axes from 0 on, and the lengths that were asked for.
+) -> list[tuple[int, int | None]]:
+    """Return the axes from 0 on, each with the length that was asked for.
 
     Raises:
         ValueError: another norm, lengths that are not one per axis, or one that is not positive.
@@ -40,17 +40,18 @@ def places_of(
     """
     if norm not in NORMS:
         raise ValueError(f'{name}: norm is "backward", "ortho" or "forward", got {norm!r}')
-    places = [normal_axis(a, x, name) for a in axes]
-    asked: list[int | None] = [None] * len(places) if s is None else list(s)
-    if len(asked) != len(places):
+    if s is not None and len(s) != len(axes):
         raise ValueError(f"{name}: s {s} and axes {tuple(axes)} differ in length")
-    for place, wish in zip(places, asked, strict=True):
-        length = x.shape[place] if wish is None else wish
+    shape, places = x.shape, []
+    for number, axis in enumerate(axes):
+        place, asked = normal_axis(axis, x, name), None if s is None else s[number]
+        length = shape[place] if asked is None else asked
         if type(length) is not int or length < 1:
             need_length(name, x, place, length)
+        places.append((place, asked))
     if x.dtype.itemsize == 2:
         raise TypeError(f"{name} is not defined for {x.dtype}; convert to float32")
-    return places, asked
+    return places
 
 
 def need_length(name: str, x: Array, place: int, length: int) -> None:

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from phalanx._warm import Array, assign, cast, compute, empty, fill, launch, reinterpret, view
-from phalanx.namespace.elementwise import conj, multiply, real
+from phalanx._warm import (
+    Array,
+    assign,
+    cast,
+    empty,
+    fill,
+    launch,
+    launch_elementwise,
+    reinterpret,
+    view,
+)
+from phalanx.namespace.elementwise import conj, real
 from phalanx.optable.fourier import goes_by_pairs
 
 from . import tables
@@ -76,11 +86,7 @@ def to_odd(x: Array, out: Array, scale: float) -> None:
     assert m >= given
     made = empty((*rows, n), kind, out.device)
     into(whole, made, scale, inverse=True)
-    _put_real(made, out)
-
-
-def _put_real(made: Array, out: Array) -> None:
-    compute("real", (made,), (made.dtype, out.dtype), out.device, out=out)
+    launch_elementwise("real", (made,), out)
 
 
 def to_short(x: Array, out: Array, scale: float) -> None:
@@ -93,10 +99,17 @@ def to_short(x: Array, out: Array, scale: float) -> None:
     half = empty((*rows, given), kind, out.device)
     assign(half, x)
     ends = view(half, (*rows, 1 + given // (middle + 1)), (*half.strides[:-1], middle))
-    compute("cast", (multiply(real(ends), 0.5),), (out.dtype, kind), out.device, out=ends)
+    reals = _reals_of(ends)
+    reals *= 0.5
+    fill(_reals_of(ends, out.dtype.itemsize), 0)
     made = empty((*rows, n), kind, out.device)
     into(half, made, 2.0 * scale, inverse=True)
-    _put_real(made, out)
+    launch_elementwise("real", (made,), out)
+
+
+def _reals_of(x: Array, shift: int = 0) -> Array:
+    """The real parts of complex numbers as a view; the imaginary ones lie as many bytes behind."""
+    return reinterpret(x, part_of(x.dtype), x.shape, tuple([2 * s for s in x.strides]), shift)
 
 
 def _as_pairs(x: Array) -> Array:
@@ -119,5 +132,5 @@ def _as_pairs(x: Array) -> Array:
 
 def _pairs_of(x: Array, m: int) -> Array:
     """A contiguous real array (..., 2 m) as complex (..., m)."""
-    steps = (*(s // 2 for s in x.strides[:-1]), 1)
+    steps = (*[s // 2 for s in x.strides[:-1]], 1)
     return reinterpret(x, complex_of(x.dtype), (*x.shape[:-1], m), steps)

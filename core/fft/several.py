@@ -18,9 +18,9 @@ def complex_axes(
 ) -> Array:
     """Transform along axes, the last one first."""
     need_floats(name, x, "fc")
-    places, asked = places_of(name, x, axes, s, norm)
+    places = places_of(name, x, axes, s, norm)
     made = cast(x, complex_of(x.dtype))
-    for axis, length in zip(reversed(places), reversed(asked), strict=True):
+    for axis, length in reversed(places):
         n = x.shape[axis] if length is None else length
         made = along(made, axis, n, factor(n, norm, inverse=inverse), inverse=inverse)
     return copy(made) if made is x else made
@@ -34,13 +34,13 @@ def real_axes(
     ``inverse`` is for the norm alone.
     """
     need_floats(name, x, "f")
-    places, asked = places_of(name, x, axes, s, norm)
-    if not places:
+    others = places_of(name, x, axes, s, norm)
+    if not others:
         raise ValueError(f"{name} needs an axis, got axes ()")
-    *others, last = places
-    n = x.shape[last] if asked[-1] is None else asked[-1]
+    last, asked = others.pop()
+    n = x.shape[last] if asked is None else asked
     made = real_along(x, last, n, factor(n, norm, inverse=inverse))
-    for axis, length in zip(reversed(others), reversed(asked[:-1]), strict=True):
+    for axis, length in reversed(others):
         n = made.shape[axis] if length is None else length
         made = along(made, axis, n, factor(n, norm, inverse=inverse), inverse=inverse)
     return made
@@ -54,15 +54,15 @@ def hermitian_axes(
     ``inverse`` is for the norm alone.
     """
     need_floats(name, x, "fc")
-    places, asked = places_of(name, x, axes, s, norm)
-    if not places:
+    others = places_of(name, x, axes, s, norm)
+    if not others:
         raise ValueError(f"{name} needs an axis, got axes ()")
-    *others, last = places
-    n = 2 * (x.shape[last] - 1) if asked[-1] is None else asked[-1]
+    last, asked = others.pop()
+    n = 2 * (x.shape[last] - 1) if asked is None else asked
     if n < 1:
         need_length(name, x, last, n)
     made = cast(x, complex_of(x.dtype))
-    for axis, length in zip(others, asked[:-1], strict=True):
+    for axis, length in others:
         count = made.shape[axis] if length is None else length
         scale = factor(count, norm, inverse=inverse)
         made = along(made, axis, count, scale, inverse=inverse)

@@ -87,14 +87,12 @@ def _twiddles(n: int, dtype: DType, device: Device) -> Array:
     return kept("twiddles", n, dtype, device, make)
 
 
-#: Once more without a lock: what a short transform costs is the way to its table.
-_short_twiddles = lru_cache(maxsize=64)(_twiddles)
-on_empty_cache(_short_twiddles.cache_clear)
-
-
 def half_turn(n: int, dtype: DType, device: Device) -> Array:
     """Return exp(-2 pi i k / n) for k in [0, n / 2], for transforms of n real numbers."""
+    return _short_half_turn(n, dtype, device) if n <= _SHORT else _half_turn(n, dtype, device)
 
+
+def _half_turn(n: int, dtype: DType, device: Device) -> Array:
     def make() -> Array:
         from .roots import roots
 
@@ -102,3 +100,9 @@ def half_turn(n: int, dtype: DType, device: Device) -> Array:
         return upload(cosine[: n // 2 + 1], sine[: n // 2 + 1], dtype, device)
 
     return kept("half", n, dtype, device, make)
+
+
+#: Once more without a lock: what a short transform costs is the way to its table.
+_short_twiddles, _short_half_turn = (lru_cache(maxsize=64)(f) for f in (_twiddles, _half_turn))
+on_empty_cache(_short_twiddles.cache_clear)
+on_empty_cache(_short_half_turn.cache_clear)

@@ -15,7 +15,9 @@ from . import tables
 
 def complex_of(dtype: DType) -> DType:
     """Return the complex dtype whose parts a floating dtype has; itself if it is complex."""
-    return {"float32": complex64, "float64": complex128}.get(dtype.name, dtype)
+    if dtype.kind == "c":
+        return dtype
+    return complex64 if dtype is float32 else complex128
 
 
 def part_of(dtype: DType) -> DType:
@@ -52,7 +54,8 @@ def cut(x: Array, n: int) -> Array:
 
 def new(x: Array, axis: int, n: int, dtype: DType) -> Array:
     """Return a new array of the shape of x, with n elements along an axis."""
-    return empty((*x.shape[:axis], n, *x.shape[axis + 1 :]), dtype, x.device)
+    shape = x.shape
+    return empty((*shape[:axis], n, *shape[axis + 1 :]), dtype, x.device)
 
 
 def into(x: Array, out: Array, scale: float, *, inverse: bool) -> None:
