@@ -76,6 +76,14 @@ def numbers_come_again(work: Work, right: Compute) -> None:
     later[...] = np.resize(work.out[: 1 << 16], later.shape)
 
 
+@kernel_fault("random_normal", "random_exponential", "random_poisson")
+def numbers_by_float32(work: Work, right: Compute) -> None:
+    """Numbers of one launch are counted in float32: behind 2^24 every second one comes twice."""
+    right(work)
+    later = work.out[1 << 24 :]
+    later[1::2] = later[: later.size // 2 * 2 : 2]
+
+
 @kernel_fault("random_normal", "random_exponential")
 def second_launch_skips_a_block(work: Work, right: Compute) -> None:
     """`random_normal` and `random_exponential` leave out a block after 32,768 numbers."""

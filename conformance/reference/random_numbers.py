@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 import numpy as np
+from phalanx.optable.random import TRIED
 
 from .near import Expectation, Near, Only, digits_of, near, working
 from .ulp import unit
@@ -87,6 +88,8 @@ def _is_wide(op: str, to: str) -> bool:
 
 def blocks_of(op: str, to: str) -> float:
     """Return how many blocks of four words a number takes."""
+    if op in TRIED:
+        return TRIES
     return 0.5 if _is_wide(op, to) else 0.25
 
 

@@ -126,9 +126,8 @@ def _matmul(args: Args, to: str, _: Params) -> Expectation:
 
 def _random(op: str, args: Args, to: str, params: Params) -> Expectation:
     key, stream, position, count = params
-    tried = op in TRIED
-    reference = random_tries.random_tries if tried else random_numbers.random_numbers
-    steps = random_numbers.TRIES if tried else random_numbers.blocks_of(op, to)
+    reference = random_tries.random_tries if op in TRIED else random_numbers.random_numbers
+    steps = random_numbers.blocks_of(op, to)
     parts = []
     for some in _parts(count):
         own = tuple(x[some.start : some.stop] if x.ndim else x for x in args)

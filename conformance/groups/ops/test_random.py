@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
+import phalanx as px
 import pytest
+from phalanx._warm import launch
 from phalanx.conformance.calls import random_operands, random_params
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.ops.structured_check import NAMES, Check
+from phalanx.conformance.layouts import place
 from phalanx.conformance.overloads import Overload, overloads
 from phalanx.conformance.reference.formats import host_dtype
 from phalanx.conformance.reference.near import Only
+from phalanx.conformance.reference.random_numbers import blocks_of
 from phalanx.conformance.reference.structured import expected
 from phalanx.conformance.reference.values import HostArray
 from phalanx.optable import Structure
@@ -29,8 +35,8 @@ VECTORS = (
 #: Blocks of key 7 and stream 0 with the least and greatest words among the first 10^8: uniform
 #: numbers of 0 and next to 1, normal ones of 6 sigma and more.
 _EXTREMES = (13_061_623, 25_266_344, 26_722_579, 92_339_684, 92_634_996, 96_831_956)
-#: Of this there are more numbers than float32 counts, in full runs.
-_LONGEST = ("random_bits", "uint32")
+#: More numbers than float32 counts, of which these many from some on are looked at.
+_BEYOND, _PART = 2**24 + 67, 131
 _OUTSIDE = (-1.0, float("nan"), float("inf"))
 #: Parameters at the ends of what is allowed and of the methods, and beyond.
 _CORNERS = {
@@ -68,9 +74,10 @@ def test_random(case: Case, overload: Overload) -> None:
     for number, n in enumerate([0, *check.sizes(rng, (1, 2, 3, 257, 1025, 2048))]):
         operands = random_operands(overload, rng, n)
         _run(check, operands, random_params(rng), n, NAMES[number % len(NAMES)])
-    is_longest = (overload.op, check.to) == _LONGEST and not case.quick
-    many = 2**24 + 5 if is_longest else check.large
+    many = check.large
     _run(check, _standard(overload), random_params(rng), many, "contiguous")
+    if not case.quick:
+        _beyond(check, rng)
     if overload.op in TRIED:
         _run(check, random_operands(overload, rng, many), random_params(rng), many, "contiguous")
     if overload.op == "random_bernoulli":
@@ -86,20 +93,7 @@ def test_random(case: Case, overload: Overload) -> None:
             ends = tuple(np.array(v).view(host_dtype(check.name)) for v in both)
             _run(check, ends, random_params(rng), 66, "contiguous")
     if overload.op in TRIED:
-        if len(overload.inputs) == 2:
-            for shapes in (((), (70,)), ((70,), ())):
-                ends = tuple(
-                    np.asarray(values).astype(host_dtype(check.name))
-                    for values in (rng.integers(1, 30, shapes[0]), rng.random(shapes[1]))
-                )
-                _run(check, ends, random_params(rng), 70, "contiguous")
-        for values in _CORNERS[overload.op]:
-            columns = zip(*values, strict=True)
-            ends = tuple(np.array(column, host_dtype(check.name)) for column in columns)
-            _run(check, ends, random_params(rng), len(values), "contiguous")
-            for one in values:  # for all numbers, so that tables may be made once
-                ends = tuple(np.array(v, host_dtype(check.name)) for v in one)
-                _run(check, ends, random_params(rng), 20, "contiguous")
+        _parameters(check, rng)
     case.finish()
 
 
@@ -137,9 +131,58 @@ def _nearest_chance(check: Check, rng: np.random.Generator) -> None:
         _run(check, (np.array(chance, np.uint64),), params, 5, "contiguous")
 
 
+def _beyond(check: Check, rng: np.random.Generator) -> None:
+    """One launch makes so many numbers; parts of them are what a launch from there on makes."""
+    op, ends = check.overload.op, _standard(check.overload)
+    key, stream, position = random_params(rng)
+    device = check.case.device
+    inputs = [place(device, x, name, "contiguous").array for x, name in _named(check, ends)]
+    out = px.empty(_BEYOND, dtype=getattr(px, check.to), device=device)
+    launch(op, tuple(inputs), (out,), (key, stream, position))
+    chance = 4 * rng.integers(0, _BEYOND // 4, 6)
+    for first in (2**16 - 64, 2**20 - 64, 2**24 - 64, *chance.tolist()):
+        last = min(first + _PART, _BEYOND)
+        there = position + int(first * blocks_of(op, check.to))
+        want = expected(op, ends, check.to, (key, stream, there, last - first))
+        label = f"of {', '.join(map(str, ends))}, numbers {first} to {last} of {_BEYOND}"
+        check.compare(label, np.asarray(px.asnumpy(out[first:last])), want, ends)
+
+
+def _named(check: Check, ends: tuple[HostArray, ...]) -> Iterator[tuple[HostArray, str]]:
+    return zip(ends, check.overload.inputs, strict=True)
+
+
+def _parameters(check: Check, rng: np.random.Generator) -> None:
+    """One parameter for all beside one for each, and both at the ends of what they may be."""
+    overload = check.overload
+    if len(overload.inputs) == 2:
+        for shapes in (((), (70,)), ((70,), ())):
+            ends = tuple(
+                np.asarray(values).astype(host_dtype(check.name))
+                for values in (rng.integers(1, 30, shapes[0]), rng.random(shapes[1]))
+            )
+            _run(check, ends, random_params(rng), 70, "contiguous")
+    for values in _CORNERS[overload.op]:
+        columns = zip(*values, strict=True)
+        ends = tuple(np.array(column, host_dtype(check.name)) for column in columns)
+        _run(check, ends, random_params(rng), len(values), "contiguous")
+        for one in values:  # for all numbers, so that tables may be made once
+            ends = tuple(np.array(v, host_dtype(check.name)) for v in one)
+            _run(check, ends, random_params(rng), 20, "contiguous")
+
+
+#: Of other ops it is 0 and 1.
+_STANDARD = {
+    "random_bits": (-1,),
+    "random_bernoulli": (2**63,),
+    "random_integers": (0, 0),
+    "random_binomial": (20, 0.5),
+}
+
+
 def _standard(overload: Overload) -> tuple[HostArray, ...]:
-    """Operands that leave the numbers as they are made."""
-    values = (0, 1) if len(overload.inputs) == 2 else (1,)
+    """Operands that leave the numbers as they are made, or show all of them."""
+    values = _STANDARD.get(overload.op, (0, 1)[-len(overload.inputs) :])
     return tuple(
         np.array(v).astype(host_dtype(name))
         for v, name in zip(values, overload.inputs, strict=True)
