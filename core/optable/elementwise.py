@@ -146,7 +146,7 @@ _ARITHMETIC = (
     _op(
         "floor_divide",
         _same(REAL, 2),
-        "the quotient rounded toward minus infinity",
+        "the quotient rounded toward minus infinity; of float64 from 2^53 on to nearest, once",
         _ONCE,
         divides="iuf",
     ),

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import phalanx as px
-from phalanx._warm import Array, launch_elementwise
+from phalanx._warm import Array, compute, launch_elementwise
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.ops.elementwise_data import Data
 from phalanx.conformance.groups.ops.stated import stated_bounds
@@ -104,6 +104,32 @@ class Check:
             launch_elementwise("cast", (inputs[0],), out.array)
         else:
             launch_elementwise(self.overload.op, tuple(inputs), out.array)
+        self._judge_all(label, out, places)
+
+    def run_numbers(
+        self, numbers: tuple[int, ...], places: Places, layout: str, *, in_place: bool
+    ) -> None:
+        """Launch with Python numbers instead of some operands, whose value is one at all places.
+
+        ``in_place`` puts the result into the last operand that is an array of its dtype, if any.
+        """
+        placed = self.all_operands(places, (layout,))
+        first = int(self._numbers(places).flat[0])
+        args, out = [], None
+        for i, name in enumerate(self.overload.inputs):
+            args.append(self.number(i, first) if i in numbers else placed[i].array)
+            if in_place and i not in numbers and name == self.to:
+                out = placed[i]
+        if out is None:
+            out = room(self.case.device, places.shape, self.to, layout)
+        dtypes = tuple(getattr(px, name) for name in self.overload.dtypes)
+        compute(self.overload.op, tuple(args), dtypes, self.case.device, out=out.array)
+        told = " and ".join(f"operand {i} is {args[i]}" for i in numbers)
+        where = f"{layout} {places.shape}" + (", in place" if in_place else "")
+        self._judge_all(f"{told}, {where}", out, places)
+
+    def _judge_all(self, label: str, out: Placed, places: Places) -> None:
+        """Compare a result with that of the operands at places, and what is around it."""
         if self._is_as_before(out, places):
             return
         got, intact = out.read_all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,14 +44,29 @@ _ROUNDING = ("cast", "ceil", "floor", "round", "trunc")
 #: Ops whose results, or those of their parts, are near 0 at quarters of a turn.
 _TURNS = ("sin", "cos", "tan")
 
+#: Those whose complex results may be finite where exp of the real part is not.
+_POWERS_OF_E = ("exp", "expm1", "sinh", "cosh")
+
 #: Numbers that programs have beside arrays, by kind; implementations have shorter ways for some.
 _USUAL = {
     "f": (0.0, -0.0, 0.5, -0.5, 2.0, 3.0, 7.0, 0.1),
     "i": (1, -1, 2, 3, 7, 8),
     "u": (1, 2, 3, 7, 8),
+    "c": (0, complex(-0.0, -0.0), 1, -1, 0.5, 2, 2 + 3j, 3, 16, 1j, math.inf, complex(0, math.nan)),
+    "b": (False, True),
+}
+#: The same of ops with three operands, of which two may be numbers.
+_FEW = {
+    "f": (math.inf, math.nan, 0.0, -0.0, -0.5, 1.0),
+    "i": (0, 1, -1, 100),
+    "u": (0, 1, 200),
+    "c": (0, complex(-0.0, 0.0), 2, 2 + 3j),
+    "b": (False, True),
 }
 #: So many values beside each of them.
 _BESIDE = 24
+#: So many numbers, or pairs of them, are enough for quick runs.
+_FEW_QUICK = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +80,8 @@ class Data:
         equal: places where all operands of one dtype are the same.
         corners: places of all combinations of special values of two operands, one axis for each;
             ``None`` where there are not two, or not all combinations.
-        usual: places of the numbers that programs have beside arrays, (2, numbers, 24): each is
-            the first operand of 24, then the second; ``None`` where there are not two operands.
+        usual: which operands are numbers, such as programs have, and places (numbers, 24) with
+            one value of each of these.
     """
 
     operands: tuple[HostArray, ...]
@@ -73,7 +89,7 @@ class Data:
     table: HostArray
     equal: HostArray
     corners: HostArray | None = None
-    usual: HostArray | None = None
+    usual: tuple[tuple[tuple[int, ...], HostArray], ...] = ()
 
     @property
     def size(self) -> int:
@@ -93,12 +109,8 @@ def data_of(overload: Overload, rng: np.random.Generator, quick: bool, flush: bo
     sections.append(hard_values(overload.op, overload.inputs, 2 * count, rng))
     if overload.inputs[-1] in PARTS and not _is_costly(overload):
         sections.append(_subnormal_parts(overload, rng))
-    if overload.op in ("multiply", "divide") and _is_costly(overload):
-        sections.append(_mixed(overload, rng, 300 if quick else 1200))
-        sections.append(_beside_infinity(overload))
-        sections.append(_large_squares(overload))
-    if overload.op == "pow" and _is_costly(overload):
-        sections.append(_whole_powers(overload, rng))
+    if _is_costly(overload):
+        sections += _costly(overload, rng, quick)
     if overload.inputs[0] in FORMATS and overload.op == "divide":
         sections.append(hard_quotients(overload.inputs[0], count, rng))
     if overload.inputs[0] in FORMATS and overload.op == "sqrt":
@@ -111,11 +123,12 @@ def data_of(overload: Overload, rng: np.random.Generator, quick: bool, flush: bo
             sections.append([every_interval(overload.inputs[0], rng)])
         if not quick and _is_small(overload.inputs[0]):
             sections.append([every_value(overload.inputs[0])])
-    usual = None
-    if _has_usual(overload):
+    usual = []
+    for numbers in _NUMBERS.get(overload.op, _NUMBERS_OF[len(overload.inputs)]):
         first = sum(section[0].size for section in sections)
-        sections.append(_usual(overload, rng))
-        usual = first + np.arange(sections[-1][0].size).reshape(2, -1, _BESIDE)
+        sections.append(_usual(overload, numbers, rng, quick))
+        places = first + np.arange(sections[-1][0].size).reshape(-1, _BESIDE)
+        usual.append((numbers, places))
     operands = tuple(np.concatenate(column) for column in zip(*sections, strict=True))
     if flush:
         operands = tuple(flushed(x) for x in operands)
@@ -128,26 +141,55 @@ def data_of(overload: Overload, rng: np.random.Generator, quick: bool, flush: bo
     if extents:
         first = table.size + equal.size
         corners = first + np.arange(sections[2][0].size).reshape(extents)
-    return Data(operands, result, table, equal, corners, usual)
+    return Data(operands, result, table, equal, corners, tuple(usual))
 
 
-def _has_usual(overload: Overload) -> bool:
-    return len(overload.inputs) == 2 and not {*overload.inputs} & {"bool", *PARTS}
+#: Which operands may be numbers, by how many there are, and of ops of their own kind.
+_NUMBERS_OF: dict[int, tuple[tuple[int, ...], ...]] = {
+    1: (),
+    2: ((0,), (1,)),
+    3: ((1,), (2,), (1, 2)),
+}
+_NUMBERS: dict[str, tuple[tuple[int, ...], ...]] = {
+    "copy": ((0,),),
+    "fma": ((0,), (1,), (2,), (0, 1), (1, 2)),
+}
 
 
-def _usual(overload: Overload, rng: np.random.Generator) -> list[HostArray]:
-    """Return numbers of programs beside special and other values, on either side."""
-    columns: tuple[list[HostArray], list[HostArray]] = ([], [])
-    for side in range(2):
-        name, beside = overload.inputs[side], overload.inputs[1 - side]
-        numbers = np.array(_USUAL[kind_of(name)], host_dtype(name))
-        others = few_special_values(beside)
-        rest = _BESIDE - others.size
-        drawn = [any_bits(beside, rest // 2, rng), ordinary_values(beside, rest - rest // 2, rng)]
-        both = combined([numbers, np.concatenate([others, *drawn])])
-        columns[side].append(both[0])
-        columns[1 - side].append(both[1])
-    return [np.concatenate(column) for column in columns]
+def _usual(
+    overload: Overload, numbers: tuple[int, ...], rng: np.random.Generator, quick: bool
+) -> list[HostArray]:
+    """Return operands of which some are numbers of programs beside special and other values."""
+    few = _USUAL if len(overload.inputs) == 2 else _FEW
+    names = overload.inputs
+    chosen = [np.array(few[kind_of(names[i])]).astype(host_dtype(names[i])) for i in numbers]
+    if len(names) == 1:
+        chosen = [np.concatenate([*chosen, few_special_values(names[0])])]
+    if overload.op == "pow" and names[0] in PARTS:  # of others Annex G says nothing
+        chosen = [values[np.isfinite(values)] for values in chosen]
+    chosen = combined(chosen)
+    if quick and chosen[0].size > _FEW_QUICK:
+        some = rng.permutation(chosen[0].size)[:_FEW_QUICK]
+        chosen = [values[some] for values in chosen]
+    columns = dict(zip(numbers, chosen, strict=True))
+    return [
+        np.repeat(columns[i], _BESIDE)
+        if i in columns
+        else np.tile(_beside(overload, name, rng), chosen[0].size)
+        for i, name in enumerate(names)
+    ]
+
+
+def _beside(overload: Overload, name: str, rng: np.random.Generator) -> HostArray:
+    """Return the values (24,) of an array beside a number, in any order."""
+    special = few_special_values(name)
+    if overload.op == "pow" and name in PARTS:
+        special = special[np.isfinite(special)]
+    special = rng.permutation(special)[: 2 * _BESIDE // 3]
+    rest = _BESIDE - special.size
+    kind = ordinary_values if _is_costly(overload) else any_bits
+    drawn = [kind(name, rest // 2, rng), ordinary_values(name, rest - rest // 2, rng)]
+    return rng.permutation(np.concatenate([special, *drawn]))
 
 
 def _corner_extents(overload: Overload) -> tuple[int, ...]:
@@ -161,6 +203,16 @@ def _corner_extents(overload: Overload) -> tuple[int, ...]:
 def _is_costly(overload: Overload) -> bool:
     """Tell whether mpmath gives the reference, of numbers of moderate size."""
     return overload.inputs[0] in PARTS and complex_numbers.is_analytic(overload.op)
+
+
+def _costly(overload: Overload, rng: np.random.Generator, quick: bool) -> list[list[HostArray]]:
+    """Return where complex formulas overflow, or have another result than by their parts."""
+    if overload.op in ("multiply", "divide"):
+        mixed = _mixed(overload, rng, 300 if quick else 1200)
+        return [mixed, _beside_infinity(overload), _large_squares(overload)]
+    if overload.op in _POWERS_OF_E:
+        return [_beside_overflow(overload)]
+    return [_whole_powers(overload, rng)] if overload.op == "pow" else []
 
 
 def _is_small(name: str) -> bool:
@@ -228,6 +280,16 @@ def _beside_infinity(overload: Overload) -> list[HostArray]:
     second = np.array(seconds, dtype)
     one, other = combined([first[np.isinf(first)], second])
     return [np.concatenate([one, other]), np.concatenate([other, one])]
+
+
+def _beside_overflow(overload: Overload) -> list[HostArray]:
+    """Return complex numbers whose exp is near the end of the format, or a part of it beyond."""
+    info = np.finfo(host_dtype(overload.inputs[0]))
+    edge = float(np.log(np.longdouble(info.max)))
+    beyond = np.array([-0.7, 0.1, 0.3, 0.69, 3.0, 20.0, 80.0])
+    reals = np.concatenate([edge + beyond, -edge - beyond])
+    angles = np.array([1e-3, -1e-9, 1e-20, 0.7, 1.5707, 3.1415, -3.0])
+    return [pairs(reals, angles, overload.inputs[0])]
 
 
 def _large_squares(overload: Overload) -> list[HostArray]:

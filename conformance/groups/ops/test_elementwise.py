@@ -30,6 +30,8 @@ HUGE = (("add", "float32"), ("copy", "uint8"))
 #: How many arrangements each overload meets in a quick run: a fault that many kernels share is met
 #: by one of them, and a device that compiles at first use is not kept busy for an hour.
 QUICK_ARRANGEMENTS = 2
+#: Matrices of which a column or a row is an operand: beyond tiles of 32, and lines kept aside.
+_LINES = ((97, 101), (2, 8219), (8219, 2))
 #: Elements of a line beside one element.
 _LINE = 3001
 #: The part of those with long axes among them that try them.
@@ -53,6 +55,7 @@ def test_elementwise(case: Case, overload: Overload) -> None:
         broadcast_operands,
         middle_axis,
         columns_and_rows,
+        long_lines,
         columns,
         windows,
         one_element_operands,
@@ -100,8 +103,8 @@ def layouts(check: Check, rng: np.random.Generator) -> None:
 
 
 def many_axes(check: Check, rng: np.random.Generator) -> None:
-    """Seven to ten axes that cannot be merged."""
-    for shape in ((2, 3, 2, 3, 2, 2, 3), (2,) * 9, (2, 1, 3, *(2,) * 7)):
+    """Seven to fourteen axes that cannot be merged."""
+    for shape in ((2, 3, 2, 3, 2, 2, 3), (2,) * 9, (2, 1, 3, *(2,) * 7), (2,) * 14):
         places = check.round(shape, rng)
         inputs = [p.array for p in check.all_operands(places, ("mixed", "transposed"))]
         check.run(f"mixed and transposed to mixed {shape}", inputs, places, "mixed")
@@ -128,8 +131,9 @@ def long_axes(check: Check, rng: np.random.Generator) -> None:
     pairs = list(zip(((65_537, 2), (3, 65_536), (65_535, 1, 2)), kinds, strict=True))
     for shape, name in [pairs[int(rng.integers(3))]] if check.case.quick else pairs:
         places = check.round(shape, rng)
-        inputs = [p.array for p in check.all_operands(places, (name,))]
-        check.run(f"{name} {shape}", inputs, places, name)
+        other = kinds[kinds.index(name) - 1]  # lines of one operand cross those of the others
+        inputs = [p.array for p in check.all_operands(places, (name, other))]
+        check.run(f"{name} and {other} to {name} {shape}", inputs, places, name)
     places = check.round((65_539, 2, 2), rng)
     inputs = [p.array for p in check.all_operands(places, ("mixed",))]
     check.run(f"mixed {places.shape}", inputs, places, "mixed")
@@ -200,6 +204,28 @@ def columns_and_rows(check: Check, rng: np.random.Generator) -> None:
             for layout in ("contiguous", "padded"):
                 label = f"operand {number} {line.shape} of {places.shape} to {layout}"
                 check.run(label, inputs, places, layout)
+
+
+def long_lines(check: Check, rng: np.random.Generator) -> None:
+    """Columns and rows of more elements than tiles and buffers have, beside matrices and others."""
+    count = len(check.overload.inputs)
+    for number, name in enumerate(check.overload.inputs if count > 1 else ()):
+        table = np.moveaxis(check.data.table, number, 0).reshape(check.data.table.shape[number], -1)
+        for shape in [_LINES[int(rng.integers(len(_LINES)))]] if check.case.quick else _LINES:
+            rows, columns_ = (np.arange(n) % k for n, k in zip(shape, table.shape, strict=True))
+            grid = table[np.ix_(rows, columns_)]
+            for places, line in ((grid, grid[:, :1]), (grid.T, grid.T[:1])):
+                inputs = [p.array for p in check.all_operands(places, ("contiguous",))]
+                values = check.data.operands[number][line]
+                inputs[number] = broadcast(check.case.device, values, places.shape, name)
+                label = f"operand {number} {line.shape} of {places.shape}"
+                check.run(label, inputs, places, "contiguous")
+                if count == 2:
+                    across = places[:1] if len(line) > 1 else places[:, :1]
+                    values = check.data.operands[1 - number][across]
+                    other = check.overload.inputs[1 - number]
+                    inputs[1 - number] = broadcast(check.case.device, values, places.shape, other)
+                    check.run(f"{label}, the other {across.shape}", inputs, places, "contiguous")
 
 
 def columns(check: Check, rng: np.random.Generator) -> None:
@@ -362,17 +388,22 @@ def numbers(check: Check, rng: np.random.Generator) -> None:
 
 
 def usual_numbers(check: Check) -> None:
-    """A number that programs have, on either side of an array: contiguous, or of three axes."""
-    if check.data.usual is None:
-        return
-    for number, lines in enumerate(check.data.usual):
+    """Numbers that programs have beside arrays: contiguous, of three axes, in place, and many."""
+    for numbers, lines in check.data.usual:
         for at, line in enumerate(lines):
-            places = line.reshape(2, 3, 4) if (at + number) % 2 else line
+            turn = at + numbers[0]
+            places = line.reshape(2, 3, 4) if turn % 2 else line
             layout = "mixed" if places.ndim > 1 else "contiguous"
-            args = [p.array for p in check.all_operands(places, (layout,))]
-            args[number] = check.number(number, int(line[0]))
-            label = f"operand {number} is {args[number]}, {layout} {places.shape}"
-            check.run_public(label, args, places)
+            if len(check.overload.inputs) == 2:
+                args = [p.array for p in check.all_operands(places, (layout,))]
+                args[numbers[0]] = check.number(numbers[0], int(line[0]))
+                label = f"operand {numbers[0]} is {args[numbers[0]]}, {layout} {places.shape}"
+                check.run_public(label, args, places)
+            check.run_numbers(numbers, places, layout, in_place=False)
+            if turn % 3 == 0 or not check.case.quick:
+                check.run_numbers(numbers, places, layout, in_place=True)
+        many = np.resize(lines[-2], LARGE_QUICK)
+        check.run_numbers(numbers, many, "contiguous", in_place=False)
 
 
 def is_refused(overload: Overload) -> bool:
@@ -386,6 +417,9 @@ def large(check: Check, rng: np.random.Generator) -> None:
     size = LARGE_QUICK if check.case.quick else LARGE
     if not check.case.quick and (check.overload.op, check.to) in HUGE:
         size = 2**24 + 5
+        rows = check.round((4097, 4099), rng)
+        inputs = [p.array for p in check.all_operands(rows, ("padded",))]
+        check.run(f"padded {rows.shape}", inputs, rows, "padded")
     places = check.round((size,), rng)
     inputs = [p.array for p in check.all_operands(places, ("contiguous",))]
     check.run(f"contiguous {places.shape}", inputs, places, "contiguous")
