@@ -6,12 +6,14 @@ the bits are those that a kernel of class bitwise promises.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from phalanx.optable.structured import BLOCK, LANES, SCAN_BLOCK
 
 from .formats import PARTS
 from .near import ACCUMULATOR
-from .steps import fma_of
+from .steps import Parts, Steps
 from .values import HostArray
 
 #: Rows of a target that are added from the left.
@@ -42,19 +44,27 @@ def in_stated_order(op: str, x: HostArray) -> HostArray:
 
 
 def product_in_stated_order(a: HostArray, b: HostArray) -> HostArray:
-    """Return the matrix product (m, n) of (m, k) and (k, n), k > 0, of float32 or float64."""
-    fma = fma_of(a.dtype.name)
+    """Return the matrix product (m, n) of (m, k) and (k, n), k > 0; not of the short dtypes."""
+    steps = Steps(a.dtype.name)
     found = np.empty((len(a), b.shape[1]), a.dtype)
     for i, j in np.ndindex(found.shape):
-        totals = []
-        for first in range(0, len(b), BLOCK):
-            total = 0.0
-            pairs = a[i, first : first + BLOCK].tolist(), b[first : first + BLOCK, j].tolist()
-            for x, y in zip(*pairs, strict=True):
-                total = fma(x, y, total)
-            totals.append(total)
+        blocks = [slice(first, first + BLOCK) for first in range(0, len(b), BLOCK)]
+        totals = [_chain(steps, a[i, block], b[block, j]) for block in blocks]
         found[i, j] = _tree(np.array(totals, a.dtype), np.add)
     return found
+
+
+def _chain(steps: Steps, a: HostArray, b: HostArray) -> complex:
+    """The inner product as one chain of fma, or one for each part."""
+    total = steps.zero
+    for x, y in zip(_by_parts(a), _by_parts(b), strict=True):
+        total = steps.plus(total, x, y)
+    return complex(*total) if steps.is_complex else total[0]
+
+
+def _by_parts(x: HostArray) -> Iterator[Parts]:
+    parts = (x.real, x.imag) if x.dtype.kind == "c" else (x,)
+    return zip(*(p.tolist() for p in parts), strict=True)
 
 
 def runs_in_stated_order(rows: HostArray) -> HostArray:

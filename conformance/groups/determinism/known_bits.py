@@ -26,6 +26,7 @@ from phalanx.conformance.reference.patterns import corners, pattern, plain, size
 from phalanx.conformance.reference.random_flips import PARAMS, flips
 from phalanx.conformance.reference.rare import rare_operands
 from phalanx.optable import COMPLEX, FLOATING, Structure
+from phalanx.optable.fourier import OWN_RADICES
 
 _FILE = "known_bits.json"
 #: Elements of elementwise ops: of the quick run, and how often more follow in the full one.
@@ -159,10 +160,10 @@ def _fourier(overload: Overload, quick: bool) -> Calls:
         roots = _roots(list(range(m + 1)), 2 * m, name)
         yield Call(overload, (x, roots), (7, m + 1 - back), scale, anywhere=False)
         return
-    for radices in ((2,), (3,), (4,), (5,), (7,), (8,), (11,), (3, 4), (7, 5)):
+    for radices in ((2,), (3,), (4,), (5,), (7,), (8,), (11,), (3, 4), (7, 5), (127,), (251,)):
         n = int(np.prod(radices))
         x = plain(name, 37 * n, 0, 4).reshape(37, n)
-        turns, of = list(range(n)) if n == 11 else [], n
+        turns, of = list(range(n)) if n in radices and n not in OWN_RADICES else [], n
         if len(radices) == 2:
             turns = [j * k for j in range(1, radices[1]) for k in range(radices[0])]
         table = _roots(turns, of, name) if turns else np.zeros(1, name)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from phalanx._warm import launch
+from phalanx._warm import Array, launch
 from phalanx.conformance.case import Case
-from phalanx.conformance.layouts import place, room
+from phalanx.conformance.layouts import broadcast, place, room
 from phalanx.conformance.outcome import Mistake
 from phalanx.conformance.overloads import Overload, overloads
-from phalanx.conformance.reference.formats import host_dtype
+from phalanx.conformance.reference.formats import PARTS, host_dtype
 from phalanx.conformance.reference.near import ACCUMULATOR
 from phalanx.conformance.reference.orders import (
     ORDERED,
@@ -50,6 +50,18 @@ def _plain(op: str) -> list[Overload]:
     return [o for o in overloads(structure) if o.op == op and o.inputs[0] in _PLAIN]
 
 
+def _products() -> list[Overload]:
+    of_parts = [o for o in overloads(Structure.CONTRACTION) if o.inputs[0] in PARTS]
+    return [*_plain("matmul"), *of_parts]
+
+
+def _numbers(name: str, shape: tuple[int, int], rng: np.random.Generator) -> HostArray:
+    x = rng.standard_normal(shape).astype(name)
+    if name in PARTS:
+        x.imag = rng.standard_normal(shape)
+    return x
+
+
 def _need_bitwise(case: Case, overload: Overload) -> None:
     promise = case.served[overload.op, overload.dtypes].determinism
     if promise != "bitwise":
@@ -74,16 +86,20 @@ def test_orders(case: Case, overload: Overload) -> None:
         want = in_stated_order(overload.op, x)
         for layout in _LAYOUTS:
             _compare(case, overload, f"{layout} {x.shape}", (x,), want, layout)
+    same = np.broadcast_to(x[..., :1], (*x.shape[:-1], 3 * SCAN_BLOCK - 7))
+    want = in_stated_order(overload.op, same)
+    array = broadcast(case.device, same[..., :1], same.shape, overload.inputs[0])
+    _compare_arrays(case, overload, f"one element again and again, {same.shape}", (array,), want)
     case.finish()
 
 
-@pytest.mark.parametrize("overload", _plain("matmul"), ids=str)
+@pytest.mark.parametrize("overload", _products(), ids=str)
 def test_order_of_products(case: Case, overload: Overload) -> None:
     """Blocks along k are chains of fma, and are joined as those of a sum."""
     _need_bitwise(case, overload)
     rng, name = case.rng(), overload.inputs[0]
     for k in _STEPS[:1] if case.quick else _STEPS:
-        a, b = (rng.standard_normal(shape).astype(name) for shape in ((2, k), (k, 2)))
+        a, b = (_numbers(name, shape, rng) for shape in ((2, k), (k, 2)))
         _compare(case, overload, f"k = {k}", (a, b), product_in_stated_order(a, b))
     case.finish()
 
@@ -114,8 +130,14 @@ def _compare(
         place(case.device, x, dtype, layout).array
         for x, dtype in zip(args, overload.inputs, strict=True)
     ]
+    _compare_arrays(case, overload, label, tuple(operands), want)
+
+
+def _compare_arrays(
+    case: Case, overload: Overload, label: str, operands: tuple[Array, ...], want: HostArray
+) -> None:
     out = room(case.device, want.shape, overload.outputs[0], "contiguous")
-    launch(overload.op, tuple(operands), (out.array,), ())
+    launch(overload.op, operands, (out.array,), ())
     got = out.read()
     case.checks += 1
     if got.tobytes() != want.tobytes():

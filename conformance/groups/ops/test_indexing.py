@@ -27,7 +27,12 @@ _BY_OP = {
 _LARGE = ("float32", "bool", "complex128")
 _INNER: tuple[Shape, ...] = ((), (5,), (1,), (3, 4), (2, 3, 2), (70,), (0,))
 #: More axes than a kernel may have by itself, and slices of whole vectors that begin between two.
-_MORE_INNER: tuple[tuple[Shape, str], ...] = (((2, 3, 2, 2), "strided"), ((16,), "padded"))
+_MORE_INNER: tuple[tuple[Shape, str], ...] = (
+    ((2, 3, 2, 2), "strided"),
+    ((16,), "padded"),
+    ((2, 1, 2, 3, 2, 2, 2), "mixed"),
+    ((2,) * 9, "mixed"),
+)
 
 
 @pytest.mark.parametrize("overload", _BY_OP["wrap_index"], ids=str)

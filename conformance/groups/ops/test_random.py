@@ -13,11 +13,11 @@ from phalanx.conformance.case import Case
 from phalanx.conformance.groups.ops.structured_check import NAMES, Check
 from phalanx.conformance.layouts import place
 from phalanx.conformance.overloads import Overload, overloads
-from phalanx.conformance.reference.formats import host_dtype
+from phalanx.conformance.reference.formats import FORMATS, host_dtype
 from phalanx.conformance.reference.near import Only
 from phalanx.conformance.reference.random_numbers import blocks_of
 from phalanx.conformance.reference.structured import expected
-from phalanx.conformance.reference.values import HostArray
+from phalanx.conformance.reference.values import HostArray, special_values
 from phalanx.optable import Structure
 from phalanx.optable.random import TRIED
 
@@ -84,6 +84,13 @@ def test_random(case: Case, overload: Overload) -> None:
         _nearest_chance(check, rng)
     for name in NAMES:
         _run(check, random_operands(overload, rng, 70), random_params(rng), 70, name, name)
+    one = random_params(rng)
+    for place_ in range(3):  # one after the other, so that what is kept of one is not taken for it
+        params = tuple(v ^ (1 << 32 if i == place_ else 0) for i, v in enumerate(one))
+        for chosen in (one, params):
+            _run(check, _standard(overload), chosen, 70, "contiguous")
+    if check.name in FORMATS and overload.op not in TRIED:
+        _overflow(check, rng)
     for position in (-1, -20, 2**32 - 3, 0, *_EXTREMES):
         _run(check, _standard(overload), (7, 0, position), 66, "contiguous")
     if overload.op == "random_integers":
@@ -129,6 +136,15 @@ def _nearest_chance(check: Check, rng: np.random.Generator) -> None:
         low, high = (low, middle) if want.values[0] else (middle, high)
     for chance in (low, high):
         _run(check, (np.array(chance, np.uint64),), params, 5, "contiguous")
+
+
+def _overflow(check: Check, rng: np.random.Generator) -> None:
+    """Numbers beyond the format are infinite, and near its end are not."""
+    top = float(special_values(check.name)[np.isfinite(special_values(check.name))].max())
+    for part in (0.3, 0.9):
+        ends = (0.0, top * part)[-len(check.overload.inputs) :]
+        args = tuple(np.array(v).astype(host_dtype(check.name)) for v in ends)
+        _run(check, args, random_params(rng), 300, "contiguous")
 
 
 def _beyond(check: Check, rng: np.random.Generator) -> None:

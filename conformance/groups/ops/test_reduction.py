@@ -12,6 +12,7 @@ from phalanx.conformance.groups.ops.structured_data import rows, special_product
 from phalanx.conformance.layouts import place
 from phalanx.conformance.overloads import Overload, overloads
 from phalanx.conformance.reference.formats import FORMATS, PARTS, host_dtype
+from phalanx.conformance.reference.near import Only
 from phalanx.conformance.reference.structured import NEED_ELEMENTS, expected
 from phalanx.conformance.reference.values import special_values
 from phalanx.optable import INTEGER, Structure
@@ -142,8 +143,10 @@ def narrow_terms(check: Check) -> None:
 def specials(check: Check) -> None:
     """Special values alone, and in rows with others."""
     op, name = check.overload.op, check.name
-    if not (op == "prod" and name in PARTS):
-        check.run("special values, each alone", (special_values(name)[:, None],))
+    alone = special_values(name)[:, None]
+    # a product begins with its first element, and not with one
+    want = Only(alone[:, 0]) if op == "prod" and name in PARTS else None
+    check.run("special values, each alone", (alone,), want=want)
     if op in ("max", "min", "argmax", "argmin") and name in FORMATS:
         ends = np.full((2, 70), np.inf, host_dtype(name))
         ends[1] = -np.inf

@@ -83,7 +83,7 @@ def small_epsilons(check: Check, along: Along) -> None:
     rows = (2.0**-12 * check.case.rng("small").standard_normal((5, 33))).astype(
         host_dtype(check.name)
     )
-    for epsilon in (0.0, 1e-12):
+    for epsilon in (0.0, 1e-12, 1e-7):  # the last is another in float16
         params = (int(np.float64(epsilon).view(np.int64)),)
         check.run(f"epsilon {epsilon}", (rows, *along.others(33)), params)
 

@@ -28,6 +28,8 @@ _FULL = (64, 128, 256, 512, 1024)
 _CODE, _LONG_ROW = 4, 3000
 #: Values of a row or table whose places need more than 16 bits, and values to look for.
 _BEYOND = 70_001
+#: Elements of one value, with few others.
+_EQUAL = 2**16 + 9
 #: More than 2**18 elements of 16 bits, which are sorted by counting each value.
 _COUNTED = (1 << 18) + 5
 
@@ -54,6 +56,11 @@ def test_sort(case: Case, overload: Overload) -> None:
         many = rng.choice(few, _COUNTED).astype(np.int16)
         for params in ((0,), (1,)):
             check.run("few values, each thousands of times", (many[None],), params)
+    if host_dtype(check.name).itemsize == 1:  # where elements are counted
+        same = np.full((2, _EQUAL), corners[-1])
+        same[1, 77 :: _EQUAL // 5] = corners[0]
+        for params in ((0,), (1,)):
+            check.run("more equal elements than 16 bits count", (same,), params)
     _hard(check, rng)
     case.finish()
 
