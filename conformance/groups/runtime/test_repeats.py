@@ -55,6 +55,12 @@ def _chosen(x: Any, y: Any) -> Any:
     return xp.where(x > y, x, y[::-1])
 
 
+def _many_axes(x: Any, y: Any) -> Any:
+    xp = px if isinstance(x, px.Array) else np
+    a, b = (xp.reshape(v[:4, :32], (2,) * 7) for v in (x, y))
+    return xp.permute_dims(a, (6, 1, 4, 3, 2, 5, 0))[::-1] * b
+
+
 _F32 = "float32"
 _PRODUCT = ("multiply", (_F32, _F32, _F32))
 #: What is computed, and the kernels that it needs.
@@ -62,6 +68,7 @@ _FORMS: dict[str, tuple[_Function, tuple[str, tuple[str, ...]]]] = {
     "elementwise": (_times, _PRODUCT),
     "strided": (_shifted, ("add", (_F32, _F32, _F32))),
     "number": (_with_number, _PRODUCT),
+    "many axes": (_many_axes, _PRODUCT),
     "product": (_product, ("matmul", (_F32, _F32, _F32))),
     "sum": (_sums, ("sum", (_F32, _F32))),
     "three operands": (_chosen, ("where", ("bool", _F32, _F32, _F32))),

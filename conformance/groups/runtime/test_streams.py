@@ -50,6 +50,20 @@ def test_in_place_order(case: Case) -> None:
     _all_are(x, 50, "50 additions in place")
 
 
+@pytest.mark.parametrize("shape", [(), (1,)], ids=["no axes", "one axis"])
+def test_one_element_is_read_when_the_launch_runs(case: Case, shape: tuple[int, ...]) -> None:
+    """An operand of one element is that of the work in front of the launch, not of the call."""
+    with px.Stream(case.device):
+        one = px.zeros(shape, dtype=px.float32)
+        many, flags = px.zeros(1000, dtype=px.float32), px.ones(1000, dtype=px.bool)
+        _slow(px.zeros(_SIZE, dtype=px.float32))
+        one += 7.0
+        found = [many + one, one - many, px.maximum(many, one), px.where(flags, one, many)]
+        found.append(px.clip(many + 9.0, 0.0, one))
+    for number, x in enumerate(found):
+        _all_are(x, 7.0, f"result {number} of an element that queued work changes")
+
+
 def test_automatic_order(case: Case) -> None:
     """An array that another stream writes is waited for."""
     first, second = px.Stream(case.device), px.Stream(case.device)
@@ -74,9 +88,11 @@ def test_write_waits_for_reads(case: Case) -> None:
         _all_are(y, 2.0, "a read before a write on another stream")
 
 
-def test_wait_for_event(case: Case) -> None:
-    """With manual hazards, ``wait`` alone orders two streams."""
-    first, second = px.Stream(case.device), px.Stream(case.device)
+@pytest.mark.parametrize("priority", [-1, 0, 1])
+def test_wait_for_event(case: Case, priority: int) -> None:
+    """With manual hazards, ``wait`` alone orders two streams, whatever their priorities."""
+    first = px.Stream(case.device, priority=priority)
+    second = px.Stream(case.device, priority=-priority)
     for _ in range(5 if case.quick else 20):
         with px.hazards("manual"):
             with first:
