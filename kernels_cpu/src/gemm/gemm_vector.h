@@ -54,7 +54,8 @@ static void X_(vector_rows)(T *y, int64_t n, int64_t k, const T *x, const T *b, 
 #if TRANSPOSE
 /* sum = fma(x[p + j], column[p + j], sum) for LEN columns and the steps j < steps <= LEN of their transposed block. */
 GEMM_INLINE X_(v) X_(block)(X_(v) sum, const T *const columns[LEN], const T *x, int64_t p, int steps) {
-    X_(v) block[LEN];
+    X_(v)
+    block[LEN];
     X_(transpose)(block, columns, p);
 #pragma GCC unroll 16
     for (int j = 0; j < LEN; j++)
@@ -79,7 +80,8 @@ static void X_(vector_columns_aside)(T *y, int count, int64_t k, const T *x, con
     const T *columns[ASIDE][LEN];
     for (int i = 0; i < ASIDE * LEN; i++)
         columns[i / LEN][i % LEN] = b + (i < count ? i : count - 1) * cs;
-    X_(v) sum[ASIDE];
+    X_(v)
+    sum[ASIDE];
     for (int h = 0; h < ASIDE; h++)
         sum[h] = X_(zero)();
     const int64_t p_end = k / STEPS * STEPS;
