@@ -111,7 +111,8 @@ class Check:
     ) -> None:
         """Launch with Python numbers instead of some operands, whose value is one at all places.
 
-        ``in_place`` puts the result into the last operand that is an array of its dtype, if any.
+        ``in_place`` puts the result into the last operand that is an array of its dtype; it does
+        nothing where there is none.
         """
         placed = self.all_operands(places, (layout,))
         first = int(self._numbers(places).flat[0])
@@ -120,6 +121,8 @@ class Check:
             args.append(self.number(i, first) if i in numbers else placed[i].array)
             if in_place and i not in numbers and name == self.to:
                 out = placed[i]
+        if in_place and out is None:
+            return
         if out is None:
             out = room(self.case.device, places.shape, self.to, layout)
         dtypes = tuple(getattr(px, name) for name in self.overload.dtypes)
