@@ -57,7 +57,6 @@ def test_elementwise(case: Case, overload: Overload) -> None:
         broadcast_operands,
         middle_axis,
         columns_and_rows,
-        long_lines,
         columns,
         windows,
         one_element_operands,
@@ -209,6 +208,7 @@ def columns_and_rows(check: Check, rng: np.random.Generator) -> None:
             for layout in ("contiguous", "padded"):
                 label = f"operand {number} {line.shape} of {places.shape} to {layout}"
                 check.run(label, inputs, places, layout)
+    long_lines(check, rng)
 
 
 def long_lines(check: Check, rng: np.random.Generator) -> None:
