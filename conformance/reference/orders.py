@@ -6,14 +6,12 @@ the bits are those that a kernel of class bitwise promises.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from phalanx.optable.structured import BLOCK, LANES, SCAN_BLOCK
 
 from .formats import PARTS
 from .near import ACCUMULATOR
-from .steps import Parts, Steps
+from .steps import Parts, Steps, numbers_of
 from .values import HostArray
 
 #: Rows of a target that are added from the left.
@@ -57,14 +55,14 @@ def product_in_stated_order(a: HostArray, b: HostArray) -> HostArray:
 def _chain(steps: Steps, a: HostArray, b: HostArray) -> complex:
     """The inner product as one chain of fma, or one for each part."""
     total = steps.zero
-    for x, y in zip(_by_parts(a), _by_parts(b), strict=True):
+    for x, y in zip(_numbers(a), _numbers(b), strict=True):
         total = steps.plus(total, x, y)
     return complex(*total) if steps.is_complex else total[0]
 
 
-def _by_parts(x: HostArray) -> Iterator[Parts]:
+def _numbers(x: HostArray) -> list[Parts]:
     parts = (x.real, x.imag) if x.dtype.kind == "c" else (x,)
-    return zip(*(p.tolist() for p in parts), strict=True)
+    return numbers_of([p.tolist() for p in parts])
 
 
 def runs_in_stated_order(rows: HostArray) -> HostArray:

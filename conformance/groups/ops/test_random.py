@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import phalanx as px
 import pytest
@@ -152,7 +150,8 @@ def _beyond(check: Check, rng: np.random.Generator) -> None:
     op, ends = check.overload.op, _standard(check.overload)
     key, stream, position = random_params(rng)
     device = check.case.device
-    inputs = [place(device, x, name, "contiguous").array for x, name in _named(check, ends)]
+    named = zip(ends, check.overload.inputs, strict=True)
+    inputs = [place(device, x, name, "contiguous").array for x, name in named]
     out = px.empty(_BEYOND, dtype=getattr(px, check.to), device=device)
     launch(op, tuple(inputs), (out,), (key, stream, position))
     chance = 4 * rng.integers(0, _BEYOND // 4, 6)
@@ -162,10 +161,6 @@ def _beyond(check: Check, rng: np.random.Generator) -> None:
         want = expected(op, ends, check.to, (key, stream, there, last - first))
         label = f"of {', '.join(map(str, ends))}, numbers {first} to {last} of {_BEYOND}"
         check.compare(label, np.asarray(px.asnumpy(out[first:last])), want, ends)
-
-
-def _named(check: Check, ends: tuple[HostArray, ...]) -> Iterator[tuple[HostArray, str]]:
-    return zip(ends, check.overload.inputs, strict=True)
 
 
 def _parameters(check: Check, rng: np.random.Generator) -> None:
