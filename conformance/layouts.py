@@ -39,6 +39,10 @@ class Steps:
     low: int
     count: int
 
+    def moved_to(self, low: int) -> Steps:
+        """Return the same steps from another lowest place on."""
+        return Steps(self.strides, self.first - self.low + low, low, self.count)
+
 
 def _dense(shape: tuple[int, ...], order: Iterable[int], step: int = 1) -> tuple[int, ...]:
     strides = [0] * len(shape)
@@ -159,7 +163,7 @@ class Placed:
             image = np.empty_like(known)
             for outside in self._outside():
                 image[outside] = known[outside]
-        _assign(_window(image, self._shape, self._steps), values)
+        _assign(window(image, self._shape, self._steps), values)
         return image
 
     def _outside(self) -> tuple[slice, slice]:
@@ -168,15 +172,15 @@ class Placed:
 
     def read(self) -> HostArray:
         """Return the elements on the host, C-contiguous; waits."""
-        elements = _window(px.asnumpy(self._base), self._shape, self._steps)
+        elements = window(px.asnumpy(self._base), self._shape, self._steps)
         return elements if elements.flags.c_contiguous else _copied(elements)
 
     def read_all(self) -> tuple[HostArray, bool]:
         """Return the elements, and whether all bytes around them are as they were; waits once."""
         now = px.asnumpy(self._base)
-        inside = _window(now, self._shape, self._steps)
+        inside = window(now, self._shape, self._steps)
         elements = _copied(inside)
-        _assign(inside, _window(self._image, self._shape, self._steps))
+        _assign(inside, window(self._image, self._shape, self._steps))
         return elements, same_bytes(now, self._image)
 
     def holds(self, values: HostArray) -> bool:
@@ -189,7 +193,7 @@ class Placed:
             return same_bytes(now, self._with(values))
         known = _known(self._count, self._dtype)
         around = all(same_bytes(now[outside], known[outside]) for outside in self._outside())
-        return around and _has_bytes(_window(now, self._shape, self._steps), values)
+        return around and _has_bytes(window(now, self._shape, self._steps), values)
 
     def is_unchanged(self, values: HostArray) -> bool:
         """Tell whether the elements are still the values that were placed; waits."""
@@ -201,8 +205,8 @@ class Placed:
         return self.read_all()[1]
 
 
-def _window(flat: HostArray, shape: tuple[int, ...], steps: Steps) -> HostArray:
-    """Return the array as a view of the host's copy of its block."""
+def window(flat: HostArray, shape: tuple[int, ...], steps: Steps) -> HostArray:
+    """Return the elements at these steps of a block as a view of it."""
     size = flat.dtype.itemsize
     strides = tuple(s * size for s in steps.strides)
     # bytes, as arrays of bfloat16 are no buffers
@@ -247,7 +251,8 @@ def _copied(values: HostArray) -> HostArray:
 
 
 @lru_cache(maxsize=1024)
-def _steps(layout: str, shape: tuple[int, ...]) -> Steps:
+def steps_in(layout: str, shape: tuple[int, ...]) -> Steps:
+    """Return where the elements of an array in a layout lie in a block of its own."""
     return LAYOUTS[layout](shape)
 
 
@@ -269,12 +274,12 @@ def _known(count: int, dtype: str) -> HostArray:
 
 def room(device: Device, shape: tuple[int, ...], dtype: str, layout: str) -> Placed:
     """Return an array of undefined elements, for a result."""
-    return Placed(device, shape, _steps(layout, shape), dtype)
+    return Placed(device, shape, steps_in(layout, shape), dtype)
 
 
 def place(device: Device, values: HostArray, dtype: str, layout: str) -> Placed:
     """Return an array with the values, which have the NumPy dtype of ``dtype``."""
-    return Placed(device, values.shape, _steps(layout, values.shape), dtype, values)
+    return Placed(device, values.shape, steps_in(layout, values.shape), dtype, values)
 
 
 def broadcast(device: Device, values: HostArray, shape: tuple[int, ...], dtype: str) -> Array:

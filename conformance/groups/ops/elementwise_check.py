@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import phalanx as px
-from phalanx._warm import Array, compute, launch_elementwise
+from phalanx._warm import Array, compute, launch_elementwise, view
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.ops.elementwise_data import Data
 from phalanx.conformance.groups.ops.stated import stated_bounds
-from phalanx.conformance.layouts import Placed, place, room
+from phalanx.conformance.layouts import Placed, Steps, place, room, steps_in, window
 from phalanx.conformance.outcome import Mistake
 from phalanx.conformance.overloads import Overload
 from phalanx.conformance.reference.formats import host_dtype
@@ -23,19 +22,22 @@ from phalanx.namespace.public import public_function
 
 #: The first result, beside the numbers of operands.
 _FIRST = -1
+#: Rounds begin at a chance multiple of as many elements as keep what is aligned so.
+_ALIGNED, _BEGINNINGS = 64, 512
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Round:
-    """Places of consecutive operands from the first one on, again and again, in a shape."""
+    """Places that an array in a layout has in a run, which is the operands again and again."""
 
-    first: int
     shape: tuple[int, ...]
+    layout: str
+    steps: Steps
 
     @property
-    def last(self) -> int:
+    def end(self) -> int:
         """Behind the last of the places, as if the operands never ended."""
-        return self.first + math.prod(self.shape)
+        return self.steps.low + self.steps.count
 
 
 Places = HostArray | Round
@@ -67,25 +69,51 @@ class Check:
         self._taken: dict[int, HostArray] = {}
         #: Operands, and the first result, again and again: all rounds are parts of them.
         self._runs: dict[int, HostArray] = {}
+        self._runs_there: dict[int, Array] = {}
 
     def places(self, shape: tuple[int, ...], first: int = 0) -> HostArray:
         """Return the places of consecutive operands, round and round, in a shape."""
-        return self._numbers(Round(first, shape))
+        return np.resize(np.arange(first, first + self.data.size) % self.data.size, shape)
 
-    def round(self, shape: tuple[int, ...], rng: np.random.Generator) -> Round:
-        """Return the same from a chance one on, which need no memory."""
-        return Round(int(rng.integers(self.data.size)), shape)
+    def round(
+        self, shape: tuple[int, ...], rng: np.random.Generator, layout: str = "contiguous"
+    ) -> Round:
+        """Return the same from a chance one on, as an array in a layout picks them from memory."""
+        steps = steps_in(layout, shape)
+        first = _ALIGNED * int(rng.integers(min(self.data.size, _BEGINNINGS)))
+        return Round(shape, layout, steps.moved_to(first + steps.low))
 
     def _numbers(self, places: Places) -> HostArray:
         if not isinstance(places, Round):
             return places
-        numbers = np.resize(np.arange(self.data.size, dtype=np.int32), places.last)
-        return numbers[places.first :].reshape(places.shape)
+        numbers = np.resize(np.arange(self.data.size, dtype=np.int32), places.end)
+        return window(numbers, places.shape, places.steps)
 
     def operand(self, number: int, places: Places, layout: str) -> Placed:
         """Return an operand at places, in a layout on the device."""
         values = self._at(places, number)
         return place(self.case.device, values, self.overload.inputs[number], layout)
+
+    def arrays(self, places: Places, layouts: tuple[str, ...]) -> list[Array]:
+        """Return the arrays of `all_operands`, which must only be read.
+
+        Those in the layout of a round are parts of a run on the device, not copies.
+        """
+        found = []
+        for i in range(len(self.overload.inputs)):
+            layout = layouts[i % len(layouts)]
+            if isinstance(places, Round) and layout == places.layout:
+                found.append(
+                    view(
+                        self._run_there(i, places.end),
+                        places.shape,
+                        places.steps.strides,
+                        places.steps.first,
+                    )
+                )
+            else:
+                found.append(self.operand(i, places, layout).array)
+        return found
 
     def all_operands(self, places: Places, layouts: tuple[str, ...]) -> list[Placed]:
         """Return all operands at places, the first in the first layout and so on, round."""
@@ -195,15 +223,34 @@ class Check:
     def _at(self, places: Places, number: int) -> HostArray:
         """Return an operand, or the first result, at places: once, as runs share their places."""
         if isinstance(places, Round):
-            runs = self._runs.get(number)
-            if runs is None or runs.size < places.last:
-                runs = self._runs[number] = np.resize(self._source(number), places.last)
-            return runs[places.first : places.last].reshape(places.shape)
+            return window(self._run(number, places.end), places.shape, places.steps)
         if places is not self._places:
             self._places, self._taken = places, {}
         if number not in self._taken:
             self._taken[number] = self._source(number)[places]
         return self._taken[number]
+
+    def _run(self, number: int, count: int) -> HostArray:
+        """Return an operand, or the first result, again and again: count elements or more."""
+        run = self._runs.get(number)
+        if run is None or run.size < count:
+            # room for a little more, as rounds begin by chance
+            run = self._runs[number] = np.resize(self._source(number), count + count // 4)
+        return run
+
+    def _run_there(self, number: int, count: int) -> Array:
+        there = self._runs_there.get(number)
+        if there is None or there.size < count:
+            run = self._run(number, count)
+            there = self._runs_there[number] = px.asarray(run, device=self.case.device)
+        return there
+
+    def check_runs(self) -> None:
+        """Compare the runs on the device, of which operands were parts, with what they were."""
+        for number, there in self._runs_there.items():
+            now, run = np.asarray(px.asnumpy(there)), self._runs[number][: there.size]
+            if not same_bytes(now, run) and differing(now, run).any():
+                self._note("at the end", f"operand {number} changed", "operands are only read")
 
     def _source(self, number: int) -> HostArray:
         return np.asarray(self._first if number == _FIRST else self.data.operands[number])

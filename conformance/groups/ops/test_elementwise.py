@@ -71,6 +71,7 @@ def test_elementwise(case: Case, overload: Overload) -> None:
         chosen = sorted(rng.choice(chosen, QUICK_ARRANGEMENTS, replace=False).tolist())
     for number in chosen:
         arrangements[number](check, rng)
+    check.check_runs()
     case.finish()
 
 
@@ -93,14 +94,14 @@ def layouts(check: Check, rng: np.random.Generator) -> None:
         for rank in ranks:
             drawn = drawn_shape(count, rank, rng)
             for kinds, shape in (((name,), shapes(count, rank)), (others, drawn)):
-                places = check.round(shape, rng)
-                inputs = [p.array for p in check.all_operands(places, kinds)]
+                places = check.round(shape, rng, kinds[0])
+                inputs = check.arrays(places, kinds)
                 label = f"{' and '.join(kinds)} to {name} {shape}"
                 check.run(label, inputs, places, name)
     for shape in ((), (0,), (3, 0, 2), (1, 1, 1), (1, 9, 1)):
-        places = check.round(shape, rng)
         name = NAMES[int(rng.integers(len(NAMES)))]
-        inputs = [p.array for p in check.all_operands(places, (name,))]
+        places = check.round(shape, rng, name)
+        inputs = check.arrays(places, (name,))
         check.run(f"{name} {shape}", inputs, places, "mixed")
 
 
@@ -110,8 +111,8 @@ def many_axes(check: Check, rng: np.random.Generator) -> None:
     if len(check.overload.inputs) == 3 or rng.random() < THIRTEEN_AXES:
         shapes_.append((2,) * 13)
     for shape in shapes_:
-        places = check.round(shape, rng)
-        inputs = [p.array for p in check.all_operands(places, ("mixed", "transposed"))]
+        places = check.round(shape, rng, "mixed")
+        inputs = check.arrays(places, ("mixed", "transposed"))
         check.run(f"mixed and transposed to mixed {shape}", inputs, places, "mixed")
 
 
@@ -122,9 +123,9 @@ def tiles(check: Check, rng: np.random.Generator) -> None:
     if check.case.quick:
         shapes_ = [shapes_[int(rng.integers(len(shapes_)))]]
     for shape in shapes_:
-        places = check.round(shape, rng)
         for name, to in (*pairs, ("transposed", "padded")):
-            inputs = [p.array for p in check.all_operands(places, (name, to))]
+            places = check.round(shape, rng, name)
+            inputs = check.arrays(places, (name, to))
             check.run(f"{name} and {to} to {to} {shape}", inputs, places, to)
 
 
@@ -135,12 +136,12 @@ def long_axes(check: Check, rng: np.random.Generator) -> None:
     kinds = rng.permutation(("mixed", "padded", "transposed")).tolist()
     pairs = list(zip(((65_537, 2), (3, 65_536), (65_535, 1, 2)), kinds, strict=True))
     for shape, name in [pairs[int(rng.integers(3))]] if check.case.quick else pairs:
-        places = check.round(shape, rng)
+        places = check.round(shape, rng, name)
         other = kinds[kinds.index(name) - 1]  # lines of one operand cross those of the others
-        inputs = [p.array for p in check.all_operands(places, (name, other))]
+        inputs = check.arrays(places, (name, other))
         check.run(f"{name} and {other} to {name} {shape}", inputs, places, name)
-    places = check.round((65_539, 2, 2), rng)
-    inputs = [p.array for p in check.all_operands(places, ("mixed",))]
+    places = check.round((65_539, 2, 2), rng, "mixed")
+    inputs = check.arrays(places, ("mixed",))
     check.run(f"mixed {places.shape}", inputs, places, "mixed")
 
 
@@ -149,10 +150,10 @@ def sizes(check: Check, rng: np.random.Generator) -> None:
     chosen = rng.choice(SIZES, 8, replace=False).tolist() if check.case.quick else SIZES
     drawn = [drawn_size(1 << 16, rng) for _ in range(4 if check.case.quick else 12)]
     for number, size in enumerate((*chosen, *drawn)):
-        places = check.round((size,), rng)
         kinds = ("contiguous", "offset") if number % 2 else ("offset", "contiguous")
         for name in kinds[:1] if check.case.quick or size > _BY_TURNS else kinds:
-            inputs = [p.array for p in check.all_operands(places, (name,))]
+            places = check.round((size,), rng, name)
+            inputs = check.arrays(places, (name,))
             check.run(f"{name} {places.shape}", inputs, places, name)
 
 
@@ -202,7 +203,7 @@ def columns_and_rows(check: Check, rng: np.random.Generator) -> None:
     for number, name in enumerate(check.overload.inputs):
         table = np.moveaxis(check.data.table, number, 0)
         for places in (table.reshape(len(table), -1), table.reshape(len(table), -1).T):
-            inputs = [p.array for p in check.all_operands(places, ("contiguous", "padded"))]
+            inputs = check.arrays(places, ("contiguous", "padded"))
             line = places[:, :1] if len(places) == len(table) else places[:1]
             values = check.data.operands[number][line]
             inputs[number] = broadcast(check.case.device, values, places.shape, name)
@@ -220,7 +221,7 @@ def long_lines(check: Check, rng: np.random.Generator) -> None:
             rows, columns_ = (np.arange(n) % k for n, k in zip(shape, table.shape, strict=True))
             grid = table[np.ix_(rows, columns_)]
             for places, line in ((grid, grid[:, :1]), (grid.T, grid.T[:1])):
-                inputs = [p.array for p in check.all_operands(places, ("contiguous",))]
+                inputs = check.arrays(places, ("contiguous",))
                 values = check.data.operands[number][line]
                 inputs[number] = broadcast(check.case.device, values, places.shape, name)
                 label = f"operand {number} {line.shape} of {places.shape}"
@@ -341,7 +342,7 @@ def public_function(check: Check, rng: np.random.Generator) -> None:
     if is_refused(check.overload):
         return
     places = check.places((check.data.size,))[:211]
-    arrays = [p.array for p in check.all_operands(places, ("contiguous",))]
+    arrays = check.arrays(places, ("contiguous",))
     check.run_public("public function", arrays, places)
     count = len(check.overload.inputs)
     first = 1 if count == 3 else 0
@@ -355,7 +356,7 @@ def public_function(check: Check, rng: np.random.Generator) -> None:
         if not check.case.moves(check.to):  # a result may have strides, which a copy takes away
             kinds = ("contiguous",)
         for places, layouts_ in ((line, ("contiguous",)), (np.resize(line, (5, 7)), kinds)):
-            args = [p.array for p in check.all_operands(places, layouts_)]
+            args = check.arrays(places, layouts_)
             args[number] = check.number(number, int(line[0]))
             label = f"public function, operand {number} a Python number, {' and '.join(layouts_)}"
             check.run_public(label, args, places)
@@ -389,7 +390,7 @@ def numbers(check: Check, rng: np.random.Generator) -> None:
         for at in dict.fromkeys(chosen):
             line = lines[at]
             layout = ("strided", "contiguous", "negative")[at % 3]
-            args = [p.array for p in check.all_operands(line, (layout,))]
+            args = check.arrays(line, (layout,))
             args[number] = check.number(number, int(line[0]))
             check.run_public(f"operand {number} is {args[number]}, {layout}", args, line)
 
@@ -402,7 +403,7 @@ def usual_numbers(check: Check) -> None:
             places = line.reshape(2, 3, 4) if turn % 2 else line
             layout = "mixed" if places.ndim > 1 else "contiguous"
             if len(check.overload.inputs) == 2:
-                args = [p.array for p in check.all_operands(places, (layout,))]
+                args = check.arrays(places, (layout,))
                 args[numbers[0]] = check.number(numbers[0], int(line[0]))
                 label = f"operand {numbers[0]} is {args[numbers[0]]}, {layout} {places.shape}"
                 check.run_public(label, args, places)
@@ -424,9 +425,9 @@ def large(check: Check, rng: np.random.Generator) -> None:
     size = LARGE_QUICK if check.case.quick else LARGE
     if not check.case.quick and (check.overload.op, check.to) in HUGE:
         size = 2**24 + 5
-        rows = check.round((4097, 4099), rng)
-        inputs = [p.array for p in check.all_operands(rows, ("padded",))]
+        rows = check.round((4097, 4099), rng, "padded")
+        inputs = check.arrays(rows, ("padded",))
         check.run(f"padded {rows.shape}", inputs, rows, "padded")
     places = check.round((size,), rng)
-    inputs = [p.array for p in check.all_operands(places, ("contiguous",))]
+    inputs = check.arrays(places, ("contiguous",))
     check.run(f"contiguous {places.shape}", inputs, places, "contiguous")
