@@ -24,6 +24,7 @@ ctypedef int32_t (*enqueue_fn)(handle queue, handle kernel, uint32_t axes, const
                                const handle *waits, handle *event) noexcept nogil
 ctypedef int32_t (*queue_fn)(handle queue) noexcept nogil
 ctypedef int32_t (*event_fn)(handle event) noexcept nogil
+ctypedef int32_t (*wait_fn)(uint32_t count, const handle *events) noexcept nogil
 ctypedef int32_t (*event_info_fn)(handle event, uint32_t what, size_t size, void *value,
                                   size_t *needed) noexcept nogil
 
@@ -46,6 +47,7 @@ cdef class Runtime:
     cdef enqueue_fn enqueue
     cdef queue_fn flush
     cdef event_fn release
+    cdef wait_fn wait
     cdef event_info_fn info
 
     def __cinit__(self, str path not None):
@@ -58,6 +60,7 @@ cdef class Runtime:
         self.enqueue = <enqueue_fn><uintptr_t>find("clEnqueueNDRangeKernel")
         self.flush = <queue_fn><uintptr_t>find("clFlush")
         self.release = <event_fn><uintptr_t>find("clReleaseEvent")
+        self.wait = <wait_fn><uintptr_t>find("clWaitForEvents")
         self.info = <event_info_fn><uintptr_t>find("clGetEventInfo")
 
 
@@ -79,6 +82,11 @@ cdef class Event:
         cdef int32_t status = 0
         cdef int32_t code = self.runtime.info(self.event, EVENT_STATUS, sizeof(status), &status, NULL)
         return code if code < 0 else status
+
+    def wait(self):
+        """Wait until it is done; the status tells of a failure."""
+        with nogil:
+            self.runtime.wait(1, &self.event)
 
 
 cdef struct Command:

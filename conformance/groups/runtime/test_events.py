@@ -10,6 +10,7 @@ import numpy as np
 import phalanx as px
 import pytest
 from phalanx.conformance.case import Case
+from phalanx.conformance.groups.runtime.busy import busy
 from phalanx.driver import Capability
 
 _SIZE = 1 << 18
@@ -177,6 +178,27 @@ def test_elapsed_time_adds_up(case: Case) -> None:
     whole = events[0].elapsed_time(events[-1])
     assert min(parts) >= 0, f"negative times: {parts}"
     assert abs(sum(parts) - whole) <= 1e-6 + 1e-3 * whole, f"{parts} do not add up to {whole}"
+
+
+def test_time_of_an_event_behind_a_wait(case: Case) -> None:
+    """An event straight behind a wait has no earlier time than what was waited for."""
+    if Capability.EVENT_TIMING not in case.device.ensure_open().capabilities:
+        pytest.skip("the device does not time events")
+    for seconds in (0.02, 0.05, 0.1, 0.2):
+        stream, waiting = px.Stream(case.device), px.Stream(case.device)
+        begin = stream.record()
+        busy(case, seconds, asks=False, stream=stream)
+        end = stream.record()
+        waiting.wait(end)
+        was_busy = not end.query()
+        behind = waiting.record()
+        behind.synchronize()
+        whole, waited = begin.elapsed_time(end), begin.elapsed_time(behind)
+        told = f"{waited} s to an event behind a wait, {whole} s to what was waited for"
+        assert waited >= 0.99 * whole - 0.005, told
+        if was_busy:
+            return
+    pytest.skip("the device is too fast for this case")
 
 
 def test_elapsed_time_of_a_closed_stream(case: Case) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import phalanx as px
 import pytest
@@ -111,6 +113,36 @@ def test_a_wait_for_a_stream_ends_with_its_work(case: Case) -> None:
             return
         late += was_busy
     _judge(late, "a wait for a stream went on for work that came behind it")
+
+
+def test_waits_without_a_limit(case: Case) -> None:
+    """The driver's own waits for a stream, an event and the device have patience without end."""
+    _need_streams(case)
+    opened = case.device.ensure_open()
+    for _ in range(_TRIES):
+        stream, event = px.Stream(case.device), opened.event_create(timed=False)
+        busy(case, 0.4 if case.quick else 1.2, asks=False, stream=stream)
+        opened.event_record(event, stream.handle)
+        was_busy = not opened.event_query(event)
+
+        def is_passed(wait: Callable[..., None], *of: Any, event: Any = event) -> bool:
+            wait(*of)
+            return opened.event_query(event)
+
+        with ThreadPoolExecutor(3) as threads:
+            passed = [
+                threads.submit(is_passed, opened.stream_synchronize, stream.handle),
+                threads.submit(is_passed, opened.event_synchronize, event),
+                threads.submit(is_passed, opened.synchronize),
+            ]
+        ended = dict(zip(("a stream", "an event", "the device"), passed, strict=True))
+        early = [name for name, wait in ended.items() if not wait.result()]
+        stream.synchronize()
+        opened.event_destroy(event)
+        assert not early, f"waits without a limit ended before the work did: for {early}"
+        if was_busy:
+            return
+    pytest.skip("the device is too fast for this case")
 
 
 def test_destroying_an_event_does_not_wait(case: Case) -> None:

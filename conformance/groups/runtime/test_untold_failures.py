@@ -1,0 +1,121 @@
+"""What goes on while a failure has come to light and nobody was told of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+import phalanx as px
+import pytest
+from phalanx.conformance.case import Case
+from phalanx.conformance.groups.runtime.busy import busy, take_wrongly
+from phalanx.vendor import Array
+
+#: Seconds after which what was asked for is taken as it is.
+_PATIENCE = 10.0
+_TRIES = 3
+
+
+def _until(is_so: Callable[[], bool]) -> None:
+    """Ask until it is so; an answer may be a failure, which a question leaves where it is."""
+    end = time.monotonic() + _PATIENCE
+    while time.monotonic() < end:
+        with suppress(IndexError, px.PhalanxError):
+            if is_so():
+                return
+        time.sleep(1e-3)
+
+
+def _failed(case: Case) -> tuple[px.Stream, Array]:
+    """Return a stream whose failure has come to light, and what it took; skip if it was told."""
+    if not case.device.has_streams:
+        pytest.skip("the device has no streams of its own")
+    stream = px.Stream(case.device)
+    taken = take_wrongly(case, stream)
+    if taken is None:
+        pytest.skip("a wrong index is told at the call")
+    opened = case.device.ensure_open()
+    _until(lambda: opened.stream_query(stream.handle))
+    return stream, taken
+
+
+@pytest.mark.parametrize("of", ["stream", "event"])
+def test_a_wait_without_a_limit_tells_it(case: Case, of: str) -> None:
+    """The driver's own waits tell a failure once, as those with a limit do."""
+    stream, taken = _failed(case)
+    opened = case.device.ensure_open()
+    event = opened.event_create(timed=False)
+    opened.event_record(event, stream.handle)
+    wait, what = opened.event_synchronize, (event,)
+    if of == "stream":
+        wait, what = opened.stream_synchronize, (stream.handle,)
+    with pytest.raises(IndexError):
+        wait(*what)
+    opened.stream_synchronize(stream.handle)
+    opened.event_destroy(event)
+    del taken
+
+
+@pytest.mark.parametrize("limit", [None, 60.0], ids=["no limit", "limit"])
+def test_a_wait_for_the_device_loses_nothing(case: Case, limit: float | None) -> None:
+    """It tells the failure of a stream, or leaves that to a wait for the stream."""
+    stream, taken = _failed(case)
+    opened = case.device.ensure_open()
+    told = 0
+    for wait in (lambda: opened.synchronize(limit), stream.synchronize, stream.synchronize):
+        try:
+            wait()
+        except IndexError:
+            told += 1
+    assert told == 1, f"a failure was told {told} times by the device's wait and two of its stream"
+    del taken
+
+
+@pytest.mark.parametrize("priority", [0, 1, -1])
+def test_new_streams_begin_without_it(case: Case, priority: int) -> None:
+    """A stream that is made then, its work and its events have not failed."""
+    stream, taken = _failed(case)
+    opened = case.device.ensure_open()
+    another, event = opened.stream_create(priority), opened.event_create(timed=False)
+    opened.event_record(event, another)
+    opened.event_synchronize(event, 60.0)
+    opened.stream_synchronize(another, 60.0)
+    opened.event_destroy(event)
+    opened.stream_destroy(another)
+    with px.Stream(case.device) as own:
+        x = px.arange(10, dtype=px.float32) + 1.0
+    own.synchronize()
+    assert px.asnumpy(x).tolist() == list(range(1, 11))
+    with pytest.raises(IndexError):
+        stream.synchronize()
+    del taken
+
+
+@pytest.mark.parametrize("of_the_waiter", [True, False], ids=["where it waits", "elsewhere"])
+def test_streams_wait_all_the_same(case: Case, of_the_waiter: bool) -> None:
+    """A stream waits for events behind its own wrong index, which stops nothing, or another's."""
+    opened = case.device.ensure_open()
+    was_busy = 0
+    for _ in range(_TRIES):
+        failing, taken = _failed(case)
+        waiting = failing if of_the_waiter else px.Stream(case.device)
+        event, last = (opened.event_create(timed=False) for _ in range(2))
+        opened.event_record(event, busy(case, 0.1, asks=False).handle)
+        opened.stream_wait_event(waiting.handle, event)
+        with waiting:
+            later = px.arange(10, dtype=px.float32) + 1.0
+        opened.event_record(last, waiting.handle)
+        was_busy += not opened.event_query(event)
+        _until(lambda last=last: opened.event_query(last))  # type: ignore[misc]
+        assert opened.event_query(event), "a stream with an untold failure did not wait"
+        with pytest.raises(IndexError):
+            failing.synchronize()
+        waiting.synchronize()
+        assert px.asnumpy(later).tolist() == list(range(1, 11))
+        opened.event_destroy(event)
+        opened.event_destroy(last)
+        del taken
+        if was_busy:
+            return
+    pytest.skip("the device is too fast for this case")
