@@ -189,6 +189,34 @@ def test_large_copies(case: Case, of_its_own: bool) -> None:
     _check(found, data, f"{size} bytes through two blocks")
 
 
+def test_copies_far_inside(case: Case) -> None:
+    """Offsets of either block are beyond 16 MiB, and copies cross that."""
+    opened = case.device.ensure_open()
+    size = min(case.device.info.max_allocation, _LARGE)
+    data = case.rng().integers(0, 256, size, np.uint8)
+    found, want = np.zeros(size, np.uint8), [np.zeros(size, np.uint8) for _ in range(2)]
+    blocks = [opened.alloc(size) for _ in range(2)]
+    try:
+        for block, known in zip(blocks, want, strict=True):
+            _move(case, _block(case, block), _host(known), size)
+        for number, first in enumerate((size - 4099, size // 2 - 2000, size // 2 + 9001, 4096)):
+            to, count = size - first - 5000 if first < size // 2 else first - 5000, 4099
+            _move(case, _block(case, blocks[0], first), _host(data, first), count)
+            _move(case, _block(case, blocks[1], to), _block(case, blocks[0], first), count)
+            want[0][first : first + count] = data[first : first + count]
+            want[1][to : to + count] = data[first : first + count]
+            _move(case, _host(found), _block(case, blocks[1], to), count)
+            case.device.synchronize()
+            _check(found[:count], data[first : first + count], f"copy {number} from offset {to}")
+        for block, known in zip(blocks, want, strict=True):
+            _move(case, _host(found), _block(case, block), size)
+            case.device.synchronize()
+            _check(found, known, "copies far inside of blocks, afterwards")
+    finally:
+        for block in blocks:
+            opened.free(block)
+
+
 #: Mebibytes of copies that are whole chunks, whatever those are: powers of two, and three of them.
 _CHUNKS, _CHUNKS_QUICK = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64), (1, 8, 12, 16)
 
