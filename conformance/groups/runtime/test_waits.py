@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import phalanx as px
@@ -203,6 +204,32 @@ def test_one_of_two_is_told(case: Case) -> None:
     failures = [error for error in told if error is not None]
     assert len(failures) == 1, f"two waits were told {told}"
     assert isinstance(failures[0], IndexError)
+
+
+@pytest.mark.parametrize("of", ["stream", "event", "device"])
+def test_a_wait_that_ran_out_takes_nothing(case: Case, of: str) -> None:
+    """The stream is as busy as before, and tells later what fails on it."""
+    _need_streams(case)
+    opened = case.device.ensure_open()
+    stream, event = px.Stream(case.device), opened.event_create(timed=False)
+    if not _failing(case, stream):
+        return
+    opened.event_record(event, stream.handle)
+    with suppress(TimeoutError, IndexError):
+        if of == "stream":
+            opened.stream_synchronize(stream.handle, 0.0)
+        elif of == "event":
+            opened.event_synchronize(event, 0.0)
+        else:
+            opened.synchronize(0.0)
+        pytest.skip("the device is too fast for this case")
+    idle, passed = opened.stream_query(stream.handle), opened.event_query(event)
+    assert passed or not idle, "a stream said that it is idle, behind a wait that ran out of time"
+    passed, idle = opened.event_query(event), opened.stream_query(stream.handle)
+    assert idle or not passed, "an event is passed, and the work before it is not done"
+    with pytest.raises(IndexError):
+        opened.stream_synchronize(stream.handle, 60.0)
+    opened.event_destroy(event)
 
 
 def test_trim_keeps_failures(case: Case) -> None:
