@@ -48,6 +48,8 @@ def test_elementwise(case: Case, overload: Overload) -> None:
     all_values(check)
     same_array_twice(check)
     usual_numbers(check)
+    if overload.op == "copy":
+        fills(check)
     arrangements = (
         layouts,
         many_axes,
@@ -412,6 +414,18 @@ def usual_numbers(check: Check) -> None:
                 check.run_numbers(numbers, places, layout, in_place=True)
         many = np.resize(lines[-2], LARGE_QUICK)
         check.run_numbers(numbers, many, "contiguous", in_place=False)
+
+
+def fills(check: Check) -> None:
+    """Copies of one element, which are fills: zeros of both signs, and some others."""
+    values = check.data.operands[0]
+    zeros = {values[at].tobytes(): int(at) for at in np.flatnonzero(values == 0)}
+    chosen = [*zeros.values(), *check.case.rng().integers(0, check.data.size, 4).tolist()]
+    for number, at in enumerate(chosen):
+        places = np.full((4_500, 70_001)[number % 2], at)
+        one = check.operand(0, places[0], "contiguous").array
+        check.run(f"one element, {places.shape}", [one], places, "contiguous")
+        check.run_numbers((0,), places, "contiguous", in_place=False)
 
 
 def is_refused(overload: Overload) -> bool:

@@ -16,7 +16,7 @@ _SIZES = (1, 2, 3, 63, 64, 65, 4095, 4096, 4097, 1 << 20, (1 << 20) + 1)
 
 
 def _raw_fill(case: Case, handle: int, size: int, value: int) -> None:
-    write_block(case, handle, np.full(size, value, np.uint8))
+    write_block(case.device, handle, np.full(size, value, np.uint8))
 
 
 def test_sizes(case: Case) -> None:
@@ -33,7 +33,7 @@ def test_sizes(case: Case) -> None:
         for number, (handle, size) in enumerate(zip(handles, _SIZES, strict=True)):
             _raw_fill(case, handle, size, number + 1)
         for number, (handle, size) in enumerate(zip(handles, _SIZES, strict=True)):
-            found = read_block(case, handle, size)
+            found = read_block(case.device, handle, size)
             assert (found == number + 1).all(), f"a block of {size} bytes was overwritten"
     finally:
         for handle in handles:

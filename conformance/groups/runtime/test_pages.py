@@ -31,19 +31,19 @@ def test_pages_keep_what_is_written(case: Case) -> None:
 
     memory.map(handle, 2 * page, 2 * page)
     memory.map(handle, 4 * page, 3 * page)
-    write_block(case, handle, pages(2, 7), 2 * page)
+    write_block(case.device, handle, pages(2, 7), 2 * page)
     memory.map(handle, page, page)
     memory.map(handle, 7 * page, page)
-    assert np.array_equal(read_block(case, handle, 5 * page, 2 * page), pages(2, 7)), (
+    assert np.array_equal(read_block(case.device, handle, 5 * page, 2 * page), pages(2, 7)), (
         "beside new pages"
     )
     memory.unmap(handle, 3 * page, 2 * page)
     for first, last in ((2, 3), (5, 7)):
-        found = read_block(case, handle, (last - first) * page, first * page)
+        found = read_block(case.device, handle, (last - first) * page, first * page)
         assert np.array_equal(found, pages(first, last)), "beside pages that were taken away"
     memory.map(handle, 3 * page, 2 * page)
-    write_block(case, handle, pages(0, 2), 3 * page)
-    found = read_block(case, handle, 5 * page, 2 * page)
+    write_block(case.device, handle, pages(0, 2), 3 * page)
+    found = read_block(case.device, handle, 5 * page, 2 * page)
     want = np.concatenate([pages(2, 3), pages(0, 2), pages(5, 7)])
     assert np.array_equal(found, want), "beside pages that came again"
     memory.unmap(handle, page, 7 * page)
@@ -57,9 +57,9 @@ def test_ranges_are_apart(case: Case) -> None:
     handles = [memory.reserve(4 * page, page) for page in pages]
     for number, (handle, page) in enumerate(zip(handles, pages, strict=True)):
         memory.map(handle, page, 2 * page)
-        write_block(case, handle, np.full(2 * page, number + 1, np.uint8), page)
+        write_block(case.device, handle, np.full(2 * page, number + 1, np.uint8), page)
     for number, (handle, page) in enumerate(zip(handles, pages, strict=True)):
-        assert (read_block(case, handle, 2 * page, page) == number + 1).all(), (
+        assert (read_block(case.device, handle, 2 * page, page) == number + 1).all(), (
             "two ranges share memory"
         )
         memory.unmap(handle, page, 2 * page)

@@ -8,6 +8,7 @@ import numpy as np
 import phalanx as px
 import pytest
 from phalanx._warm import Device
+from phalanx.conformance.blocks import read_block, write_block
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.runtime.busy import busy
 from phalanx.driver import DeviceKind, Feature, OpenDevice, Place
@@ -82,3 +83,19 @@ def test_memory_of_another_device_is_not_taken(case: Case) -> None:
         if lost[-1] < size / 2:
             return
     pytest.fail(f"free memory of {first} shrank by {min(lost)} when {second} took {size} bytes")
+
+
+def test_blocks_of_two_devices(case: Case) -> None:
+    """What is freed on one device is not a block of another one, whatever its handle is."""
+    both = _two(case)
+    kept = np.full(_SIZE, 7, np.uint8)
+    for first, second in (both, both[::-1]):
+        freed, blocks = ([d.ensure_open().alloc(_SIZE) for _ in range(3)] for d in (first, second))
+        for block in blocks:
+            write_block(second, block, kept)
+        for block in freed:
+            first.ensure_open().free(block)
+        for block in blocks:
+            found = read_block(second, block, _SIZE)
+            assert (found == kept).all(), f"a block of {second} went with one of {first}"
+            second.ensure_open().free(block)
