@@ -11,7 +11,7 @@ from phalanx._warm import Device
 from phalanx.conformance.blocks import read_block, write_block
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.runtime.busy import busy
-from phalanx.driver import DeviceKind, Feature, OpenDevice, Place
+from phalanx.driver import Capability, DeviceKind, Feature, OpenDevice, Place
 
 _SIZE = 1 << 12
 
@@ -62,6 +62,25 @@ def test_a_call_for_another_device_moves_no_work(case: Case, call: str) -> None:
         found = px.asnumpy(y)
         px.synchronize(second)
         assert (found == 6).all(), f"work of {first} was not done when it was waited for"
+
+
+def test_each_default_stream_answers_for_itself(case: Case) -> None:
+    """Of two default streams the idle one says so, and the busy one does not."""
+    both = _two(case)
+    if not all(d.ensure_open().capabilities & Capability.STREAMS for d in both):
+        pytest.skip("the devices have no streams of their own")
+    for idle, working in (both, both[::-1]):
+        px.synchronize(idle)
+        with px.device(working):
+            event = busy(case, 0.1, stream=working.default_stream, asks=False).record()
+        is_idle, is_done = (
+            device.ensure_open().stream_query(device.default_stream.handle)
+            for device in (idle, working)
+        )
+        passed = event.query()
+        px.synchronize(working)
+        assert is_idle, f"the default stream of {idle} is not idle while {working} works"
+        assert passed or not is_done, f"the default stream of {working} says that it is idle"
 
 
 def test_memory_of_another_device_is_not_taken(case: Case) -> None:
