@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from phalanx.device_code.recipe import Program, Recipe, Traits, divide_up
 from phalanx.device_code.reduction import Reducer, SizedLaunch, aux_macros, recipe
-from phalanx.device_code.reduction_rules import Rules, rules_of
+from phalanx.device_code.reduction_rules import Rules
 from phalanx.device_code.rows import Plan, defines
 from phalanx.device_code.source import template as shared
 from phalanx.optable.structured import BLOCK, LANES
@@ -78,4 +78,6 @@ def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Re
     if not serial(traits):
         return None
     dtype = dtypes[0]
-    return recipe(op, dtype, SerialReducer(rules_of(op, dtype), traits, wide_of(op, dtype)), traits)
+    return recipe(
+        op, dtype, lambda op, rules: SerialReducer(rules, traits, wide_of(op, dtype)), traits
+    )

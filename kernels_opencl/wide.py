@@ -52,7 +52,7 @@ def wide_of(op: str, dtype: str) -> Wide:
         return Wide("" if memory == "u128" else text)
     if op in ("max", "min", "argmax", "argmin"):
         return _extreme(op, dtype)
-    if dtype in PART:
+    if dtype in PART or op == "sum_squared_deviations":
         return Wide()
     if "float" in dtype:
         bits = "as_float16(convert_uint16(v) << 16u)"

@@ -60,9 +60,11 @@ def operation(op: str, dtype: str) -> Callable[[Any, Any], Any]:
 
 
 def model_sum(x: Array, op: str, dtype: str) -> Array:
-    """sum, prod or mean of each row of x (rows, n)."""
+    """sum, prod, mean or sum of squared deviations of each row of x (rows, n)."""
     f, v, n = operation(op, dtype), to_unit(x, dtype), x.shape[1]
     with np.errstate(all="ignore"):
+        if op == "sum_squared_deviations" and n:
+            v = (v - model_sum(x, "mean", dtype)[:, None]) ** 2
         if n == 0:
             total = np.zeros_like(v, shape=(len(x), *v.shape[2:]))
             total += np.array([1, 0] if dtype in COMPLEX else 1, v.dtype) if op == "prod" else 0

@@ -132,6 +132,16 @@ def mean_divides_by_whole_blocks(work: Work, right: Compute) -> None:
         work.out[...] = work.out * work.out.dtype.type(n / (-(-n // 64) * 64))
 
 
+@kernel_fault("sum_squared_deviations")
+def deviations_by_moments(work: Work, right: Compute) -> None:
+    """Squared deviations are the sum of squares less n times the square of the mean."""
+    right(work)
+    n = work.x.shape[-1]
+    if n:
+        mean = np.sum(work.x, axis=-1) / work.x.dtype.type(n)
+        work.out[...] = np.sum(np.square(work.x), axis=-1) - n * np.square(mean)
+
+
 @kernel_fault("cumulative_sum", "cumulative_prod")
 def scan_restarts_at_blocks(work: Work, right: Compute) -> None:
     """Scans begin anew after every 256 elements."""

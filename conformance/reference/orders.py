@@ -18,7 +18,7 @@ from .values import HostArray
 RUN = 256
 
 _STEPS = {
-    **{"sum": np.add, "cumulative_sum": np.add},
+    **{"sum": np.add, "cumulative_sum": np.add, "sum_squared_deviations": np.add},
     **{"prod": np.multiply, "cumulative_prod": np.multiply},
 }
 #: Ops whose order is known here.
@@ -37,6 +37,9 @@ def in_stated_order(op: str, x: HostArray) -> HostArray:
             parts = [in_stated_order(op, np.ascontiguousarray(p)) for p in (x.real, x.imag)]
             return np.asarray(np.stack(parts, axis=-1).view(x.dtype)[..., 0])
         wide = x.astype(ACCUMULATOR[name])
+        if op == "sum_squared_deviations":
+            mean = _reduce(wide, step) / wide.dtype.type(x.shape[-1])
+            wide = np.square(wide - mean[..., None])
         found = _scan(wide, step) if op.startswith("cumulative") else _reduce(wide, step)
         return found.astype(x.dtype)
 

@@ -13,7 +13,17 @@ import numpy as np
 from phalanx.optable import OPS
 from phalanx.optable.structured import SOFTMAX_EXP_ULP
 
-from .near import ACCUMULATOR, Near, digits_of, gamma, least, near, roundoff, working
+from .near import (
+    ACCUMULATOR,
+    Near,
+    digits_of,
+    gamma,
+    least,
+    near,
+    overflow_of,
+    roundoff,
+    working,
+)
 from .sums import tree_depth
 from .values import HostArray
 
@@ -93,10 +103,58 @@ def log_softmax(x: HostArray) -> Near:
     return near(values, radius, name, rest=_left(exact, values))
 
 
+class _Deviations(NamedTuple):
+    """Differences of rows (..., n) from their means, and what the squares of computed ones are.
+
+    The error of a difference is that of the mean and u.
+    """
+
+    differences: HostArray
+    off: HostArray
+    squares: HostArray
+    own: float
+
+
+def _deviations(x: HostArray) -> _Deviations:
+    name, n = x.dtype.name, x.shape[-1]
+    u = roundoff(name)
+    wide = x.astype(np.float64).astype(working(name))
+    own = gamma(n, 2.0 ** -digits_of(wide))
+    sizes = np.abs(wide).mean(axis=-1, keepdims=True)
+    off = (gamma(tree_depth(n) + 1, u) + own) * sizes  # of the mean
+    d = wide - wide.mean(axis=-1, keepdims=True)
+    d_off = (1 + u) * off + u * np.abs(d)
+    return _Deviations(d, d_off, (np.abs(d) + d_off) ** 2, own)
+
+
+def sum_squared_deviations(x: HostArray) -> Near:
+    """Return the sum of (x - mean)^2 along the last axis of real numbers (..., n).
+
+    The errors of the terms are those of the differences and u each; the sum adds gamma_d. Nothing
+    is asked of a row whose sum, mean or squares may overflow, or where a square may vanish.
+    """
+    name, n = x.dtype.name, x.shape[-1]
+    if n == 0:
+        return near(np.zeros(x.shape[:-1]), np.zeros(x.shape[:-1]), name)
+    u = roundoff(name)
+    with np.errstate(all="ignore"):
+        found = _deviations(x)
+        terms = found.differences**2
+        exact = terms.sum(axis=-1)
+        radius = (found.squares - terms).sum(axis=-1)
+        radius += (gamma(tree_depth(n) + 2, u) + found.own) * found.squares.sum(axis=-1)
+        radius += 2 * n * least(name)
+        values = exact.astype(np.float64)
+        limit = overflow_of(name) / 2
+        most = np.maximum(np.abs(x.astype(np.float64)).sum(axis=-1), values + radius)
+        radius = np.where(np.isfinite(most) & (most >= limit), np.inf, radius.astype(np.float64))
+    return near(values, radius, name, rest=_left(exact, values))
+
+
 def layer_norm(x: HostArray, weight: HostArray, bias: HostArray, params: tuple[int, ...]) -> Near:
     """Return (x - mean) / sqrt(variance + eps) * weight + bias, of rows (..., n).
 
-    The error of a difference is that of the mean and u; that of the variance follows from the
+    The error of the variance follows from the
     errors of its terms, half of which is that of the root. Sums and squares must not overflow.
     Nothing is asked of a row whose variance and eps may both be 0.
     """
@@ -106,17 +164,12 @@ def layer_norm(x: HostArray, weight: HostArray, bias: HostArray, params: tuple[i
     u, depth = roundoff(name), tree_depth(n)
     eps = struct.unpack("<d", struct.pack("<q", params[0]))[0]
     with np.errstate(all="ignore"):
-        wide, w, b = (a.astype(np.float64).astype(working(name)) for a in (x, weight, bias))
-        own = gamma(n, 2.0 ** -digits_of(wide))
-        sizes = np.abs(wide).mean(axis=-1, keepdims=True)
-        off = (gamma(depth + 1, u) + own) * sizes  # of the mean
-        d = wide - wide.mean(axis=-1, keepdims=True)
-        d_off = (1 + u) * off + u * np.abs(d)
-        squares = (np.abs(d) + d_off) ** 2
+        d, d_off, squares, own = _deviations(x)
+        w, b = (a.astype(np.float64).astype(working(name)) for a in (weight, bias))
         variance = (d * d).mean(axis=-1, keepdims=True)
         v_off = (squares - d * d).mean(axis=-1, keepdims=True) + least(name)
         v_off = v_off + (gamma(depth + 3, u) + own) * squares.mean(axis=-1, keepdims=True)
-        v = variance + wide.dtype.type(eps)
+        v = variance + d.dtype.type(eps)
         v_off = v_off + 2 * u * v
         root = 1 / np.sqrt(v)
         most = 1 / np.sqrt(v - v_off)  # NaN where the variance may be 0

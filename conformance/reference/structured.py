@@ -151,6 +151,7 @@ REFERENCES: dict[str, _Reference] = {
     "sum": _sum,
     "prod": _prod,
     "mean": lambda args, *_: sums.sums(args[0], mean=True),
+    "sum_squared_deviations": lambda args, *_: rows.sum_squared_deviations(args[0]),
     "max": lambda args, *_: Only(order.extremes(args[0], largest=True)),
     "min": lambda args, *_: Only(order.extremes(args[0], largest=False)),
     "argmax": lambda args, *_: Only(order.extreme_places(args[0], largest=True)),

@@ -131,6 +131,24 @@ def folding(op: str, dtypes: tuple[str, ...]) -> Decomposition:
     return Decomposition(needs(steps), run)
 
 
+def deviating(dtypes: tuple[str, ...]) -> Decomposition:
+    """``sum_squared_deviations``: the mean, differences, their squares and the sum."""
+    dtype = dtypes[0]
+
+    def run(inputs: Sequence[Operand], outputs: Sequence[Array], params: tuple[int, ...]) -> None:
+        (x,), (out,) = inputs, outputs
+        assert isinstance(x, Array)
+        if x.shape[-1]:
+            x = apply("subtract", x, reduced("mean", x)[..., None])
+            x = apply("multiply", x, x)
+        launch("sum", (x,), (out,))
+
+    steps = frozenset().union(
+        *(overload(step, dtype) for step in ("mean", "subtract", "multiply", "sum"))
+    )
+    return Decomposition(needs(steps), run)
+
+
 def logical(op: str, dtypes: tuple[str, ...]) -> Decomposition:
     """``any``, ``all`` and ``count_nonzero``."""
     source = dtypes[0]

@@ -19,6 +19,7 @@ STRUCTURED: Mapping[str, Maker] = {
     "scatter": moving.scattering,
     "arange": moving.counting,
     **{op: partial(reductions.folding, op) for op in ("sum", "prod", "mean", "max", "min")},
+    "sum_squared_deviations": reductions.deviating,
     **{op: partial(reductions.logical, op) for op in ("any", "all", "count_nonzero")},
     **{op: partial(reductions.placing, op) for op in ("argmax", "argmin")},
     **{op: partial(reductions.scanning, op) for op in ("cumulative_sum", "cumulative_prod")},

@@ -23,7 +23,7 @@ from .dtypes import HALF, ITEMSIZE, STORAGE, SUFFIX
 from .recipe import Program, Recipe, Traits, divide_up, group_shape, scalar
 from .reduction import Form, Reducer, SizedLaunch, row_form
 from .reduction_rules import Rules, rules_of, sum_rules, unit_of
-from .rows import Plan, defines, pieces, plan_of
+from .rows import Plan, defines, pieces, plan_of, row_major
 from .source import template
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ class Normalize:
         rows = plan.rows
         centres = env.scratch(rows, self.unit if self.steps.mean else self.dtype)
         sums = env.scratch(rows, self.unit)
-        kept = _row_major(plan)
+        kept = row_major(plan)
         self.centre.run(env, kept, x, centres)
         self.sum.run(env, kept, x, sums, (centres,))
         kernel = env.kernel(self.program, "normalize_factors")
@@ -225,16 +225,6 @@ class Normalize:
 def _blocks(n: int) -> int:
     """Return the power of two of blocks that n elements have, or more."""
     return 1 << (divide_up(n, BLOCK) - 1).bit_length()
-
-
-def _row_major(plan: Plan) -> Plan:
-    """Return the plan of a reduction whose results lie in the order of its rows."""
-    step = plan.near.extent
-    axes = []
-    for axis in reversed(plan.axes):
-        axes.append(axis._replace(ys=step))
-        step *= axis.extent
-    return replace(plan, near=plan.near._replace(ys=1), axes=tuple(reversed(axes)))
 
 
 def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Recipe | None:

@@ -8,7 +8,7 @@ combined by a second kernel. The order of evaluation is the op table's, see docs
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,7 +17,7 @@ from phalanx.optable.structured import BLOCK, LANES
 from .dtypes import PART
 from .recipe import Program, Recipe, Traits, divide_up
 from .reduction_rules import Rules, rules_of
-from .rows import SHORT_ROW, Plan, defines, pieces, plan_of
+from .rows import SHORT_ROW, Plan, defines, pieces, plan_of, row_major
 from .source import template
 
 if TYPE_CHECKING:
@@ -205,13 +205,21 @@ def find(op: str, dtypes: tuple[str, ...], layout: Layout, traits: Traits) -> Re
     del layout  # there is one for all strides
     if traits.max_work_group < LANES:
         return None
-    return recipe(op, dtypes[0], Reducer(rules_of(op, dtypes[0]), traits), traits)
+    return recipe(op, dtypes[0], lambda _, rules: Reducer(rules, traits), traits)
 
 
-def recipe(op: str, dtype: str, reducer: Reducer, traits: Traits) -> Recipe | None:
-    """Return the recipe of a reducer; ``None`` if it needs double and there is none."""
+def recipe(
+    op: str, dtype: str, reducer: Callable[[str, Rules], Reducer], traits: Traits
+) -> Recipe | None:
+    """Return the recipe of an op of the table; ``None`` if it needs double and there is none.
+
+    ``reducer`` makes what reduces by the rules of an op.
+    """
     if op == "prod" and dtype in PART and not traits.fp64:
         return None
+    rules = rules_of(op, dtype)
+    whole = reducer(op, rules)
+    centre = reducer("mean", rules_of("mean", dtype)) if rules.aux else None
 
     def launch(
         env: Env, inputs: Sequence[Operand], outputs: Sequence[Array], params: tuple[int, ...]
@@ -219,11 +227,17 @@ def recipe(op: str, dtype: str, reducer: Reducer, traits: Traits) -> Recipe | No
         del params
         x: Array = inputs[0]  # type: ignore[assignment]
         y = outputs[0]
-        if y.size:
-            for piece in pieces(env, plan_of(x, y.strides), x, y):
-                reducer.run(env, *piece)
+        if y.size == 0:
+            return
+        for plan, rows, found in pieces(env, plan_of(x, y.strides), x, y):
+            aux: tuple[Array, ...] = ()
+            if centre is not None:
+                aux = (env.scratch(plan.rows, dtype),)
+                centre.run(env, row_major(plan), rows, *aux)
+            whole.run(env, plan, rows, found, aux)
 
-    rules = reducer.rules
-    bitwise = not rules.ordered or exact(op, rules.scratch, traits)
+    programs = whole.programs if centre is None else (*centre.programs, *whole.programs)
+    divides = "mean" if centre is not None else op
+    bitwise = not rules.ordered or exact(divides, rules.scratch, traits)
     bound = -1.0 if rules.ordered else 0.0
-    return Recipe(reducer.programs, launch, "bitwise" if bitwise else "reproducible", bound)
+    return Recipe(programs, launch, "bitwise" if bitwise else "reproducible", bound)

@@ -232,8 +232,18 @@ PHX_FN {one} reduce_finish({one} z, i64 n) {{
     )
 
 
+def _deviation_rules(dtype: str) -> Rules:
+    """A sum that takes the squares of elements less the mean of their row, which is ``aux``."""
+    sums, kind = _float_rules("sum", dtype), SUFFIX[dtype]
+    square = f"PHX_FN {kind} reduce_square({kind} d) {{ return d * d; }}\n"
+    take = {"TAKE(v, row)": "reduce_square((v) - aux[row])"}
+    return replace(sums, macros=sums.macros | take, helpers=sums.helpers + square, aux=kind)
+
+
 def rules_of(op: str, dtype: str) -> Rules:
     """Return the rules of a reduction of the op table."""
+    if op == "sum_squared_deviations":
+        return _deviation_rules(dtype)
     if op in ("any", "all", "count_nonzero"):
         return _logical_rules(op, dtype)
     if op in ("max", "min", "argmax", "argmin"):

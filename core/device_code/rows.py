@@ -114,3 +114,13 @@ def pieces(env: Env, plan: Plan, x: Array, y: Array) -> Iterator[tuple[Plan, Arr
         xs = sum(i * axis.xs for i, axis in pairs)
         ys = sum(i * axis.ys for i, axis in pairs)
         yield inner, env.view(x, (1,), (1,), xs), env.view(y, (1,), (1,), ys)
+
+
+def row_major(plan: Plan) -> Plan:
+    """Return the plan of a reduction whose results lie in the order of its rows."""
+    step = plan.near.extent
+    axes = []
+    for axis in reversed(plan.axes):
+        axes.append(axis._replace(ys=step))
+        step *= axis.extent
+    return replace(plan, near=plan.near._replace(ys=1), axes=tuple(reversed(axes)))

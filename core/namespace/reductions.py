@@ -193,9 +193,7 @@ def var(
     for a in axes:
         n *= x.shape[normal_axis(a, x, "var")]
     wide = cast(x, float32) if x.dtype.itemsize == 2 else x
-    deviation = wide - mean(wide, axis=axis, keepdims=True)
-    deviation *= deviation  # in place: large arrays come from memory once less
-    total = sum(deviation, axis=axis, keepdims=keepdims)
+    total = reduce("sum_squared_deviations", wide, axis, keepdims, wide.dtype)
     # Without enough elements the result is NaN or infinite, as IEEE division has it.
     divisor = builtins.max(n - correction, 0.0)
     result = total / float(divisor)

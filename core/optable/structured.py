@@ -69,6 +69,12 @@ _REDUCTIONS = (
     _reduction(
         "mean", _keep(FLOATING + COMPLEX), "sum over the last axis over its length", _LENGTH
     ),
+    _reduction(
+        "sum_squared_deviations",
+        _keep(("float32", "float64")),
+        "sum over the last axis of (x - mean)^2, with the op mean",
+        _LENGTH,
+    ),
     _reduction("max", _keep(REAL), "largest of the last axis", special="NaN propagates; +0 > -0"),
     _reduction("min", _keep(REAL), "smallest of the last axis", special="NaN propagates; -0 < +0"),
     _reduction(

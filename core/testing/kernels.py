@@ -163,6 +163,9 @@ def _reduce(op: str, inputs: Sequence[HostArray], out: HostArray, params: tuple[
         result = getattr(np, op)(x, axis=-1, dtype=out.dtype if out.dtype.kind in "iu" else x.dtype)
     elif op == "mean":
         result = np.sum(x, axis=-1) / x.dtype.type(x.shape[-1])
+    elif op == "sum_squared_deviations":
+        mean = np.sum(x, axis=-1, keepdims=True) / x.dtype.type(x.shape[-1])
+        result = np.sum(np.square(x - mean), axis=-1)
     else:
         result = getattr(np, op)(x, axis=-1)
     out[...] = np.asarray(result).astype(out.dtype)

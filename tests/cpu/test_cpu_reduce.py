@@ -73,6 +73,25 @@ def test_order_of_sums(libraries: dict[str, Library], op: str, dtype: str) -> No
                 same(run(lib, op, dtype, dtype, y), want, f"{op} {dtype} n={n} layout {k} {arch}")
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_sums_of_squared_deviations(libraries: dict[str, Library], dtype: str) -> None:
+    """Means of the rows in any order of their axes, then the tree of a sum; nothing gives 0."""
+    op = "sum_squared_deviations"
+    for shape in ((3, 0), *((3, n) for n in SIZES), (600, 130), (517, 3), (1, 40 * 4096 + 9)):
+        x = sample(dtype, shape)
+        want = model_sum(x, op, dtype)
+        for arch, lib in libraries.items():
+            for threads in (1, 2):
+                for k, y in enumerate(layouts(x) if x.size else (x,)):
+                    same(run(lib, op, dtype, dtype, y, threads), want, f"{shape} layout {k} {arch}")
+    x = sample(dtype, (4, 3, 5, 100))
+    want = model_sum(x.reshape(-1, 100), op, dtype).reshape(4, 3, 5)
+    for order in ((0, 1, 2), (2, 0, 1), (1, 2, 0)):
+        y = np.ascontiguousarray(x.transpose(*order, 3)).transpose(*np.argsort(order), 3)
+        for arch, lib in libraries.items():
+            same(run(lib, op, dtype, dtype, y), want, f"axes {order} {arch}")
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float16", "float64", "complex64"])
 @pytest.mark.parametrize(
     "shape",

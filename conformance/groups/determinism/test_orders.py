@@ -74,7 +74,7 @@ def test_orders(case: Case, overload: Overload) -> None:
     _need_bitwise(case, overload)
     rng = case.rng()
     shapes: list[tuple[int, ...]] = [(3, n) for n in _LENGTHS[overload.row.structure]]
-    if overload.op in ("sum", "mean"):
+    if overload.op.startswith("sum"):
         shapes.append((_MANY_BLOCKS,))
     for shape in shapes:
         x, n = rng.standard_normal(shape), shape[-1]

@@ -236,7 +236,7 @@ _ADDED: tuple[_Row, ...] = (_terms, _positive_terms, _last_counts, _large_terms)
 _ROWS: dict[str, tuple[_Row, ...]] = {
     **dict.fromkeys(("max", "min", "argmax", "argmin"), _EXTREME),
     **dict.fromkeys(("any", "all", "count_nonzero"), _COUNTED),
-    **dict.fromkeys(("sum", "mean"), _ADDED),
+    **dict.fromkeys(("sum", "mean", "sum_squared_deviations"), _ADDED),
     "cumulative_sum": (_terms, _positive_terms, _last_counts),
     **dict.fromkeys(("prod", "cumulative_prod"), (_factors, _factors, _small_factors)),
     **dict.fromkeys(("sort", "argsort"), _ORDERED),
@@ -247,7 +247,8 @@ _ROWS: dict[str, tuple[_Row, ...]] = {
 _SHARPEST: dict[str, _Row] = {
     **{"max": _largest_last, "argmax": _largest_last, "min": _smallest_last},
     **{"argmin": _smallest_last, "any": _last_is_true, "count_nonzero": _last_is_true},
-    **{"all": _last_is_false, "sum": _last_counts, "mean": _last_counts},
+    **{"all": _last_is_false},
+    **dict.fromkeys(("sum", "mean", "sum_squared_deviations"), _last_counts),
     **{"prod": _small_factors, "sort": _numbers, "argsort": _small},
     **{"cumulative_sum": _last_counts, "cumulative_prod": _small_factors},
 }

@@ -21,9 +21,10 @@ from phalanx.optable import INTEGER, Structure
 _LARGE = {
     *(("sum", "float32"), ("sum", "int8"), ("mean", "float16"), ("max", "float32")),
     *(("argmin", "float64"), ("count_nonzero", "bool"), ("all", "uint8"), ("prod", "float32")),
+    ("sum_squared_deviations", "float32"),
 }
-
-
+#: Ops whose results are sums.
+_ADDING = ("sum", "mean", "sum_squared_deviations")
 #: One dtype of each size: of these the blocks of several rows are joined in quick runs, too.
 _BLOCKS = ("int8", "int16", "uint32", "float32", "int64", "float64", "complex64", "complex128")
 #: Lengths of five blocks where the order is stated, and of three where it cannot be seen.
@@ -74,7 +75,7 @@ def blocks(check: Check, along: Along) -> None:
     """Rows in rows of rows, whose partial results lie side by side, the later ones larger."""
     op, name = check.overload.op, check.name
     floating = name in FORMATS or name in PARTS
-    n = _ODD_BLOCKS[0 if floating and op in ("sum", "mean", "prod") else 1]
+    n = _ODD_BLOCKS[0 if floating and op in (*_ADDING, "prod") else 1]
     if op in ("max", "min", "argmax", "argmin"):
         sizes = np.arange(5, 1, -1) if op.endswith("min") else np.arange(1, 5)
         x = np.ones((2, 2, n), host_dtype(name)) * sizes.reshape(2, 2, 1).astype(host_dtype(name))
@@ -151,7 +152,7 @@ def specials(check: Check) -> None:
         ends = np.full((2, 70), np.inf, host_dtype(name))
         ends[1] = -np.inf
         check.run("nothing but infinities", (ends,))
-    if op in ("sum", "mean") and (name in FORMATS or name in PARTS):
+    if op in _ADDING and (name in FORMATS or name in PARTS):
         table = special_sums(name)
         check.run("special sums", (table,))
         for n in (1, 2, 7, 63, 64):

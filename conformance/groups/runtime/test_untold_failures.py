@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
+from typing import Any
 
 import phalanx as px
 import pytest
@@ -47,11 +49,12 @@ def test_a_wait_without_a_limit_tells_it(case: Case, of: str) -> None:
     opened = case.device.ensure_open()
     event = opened.event_create(timed=False)
     opened.event_record(event, stream.handle)
-    wait, what = opened.event_synchronize, (event,)
+    wait: Callable[[Any], None] = opened.event_synchronize
+    what: Any = event
     if of == "stream":
-        wait, what = opened.stream_synchronize, (stream.handle,)
+        wait, what = opened.stream_synchronize, stream.handle
     with pytest.raises(IndexError):
-        wait(*what)
+        wait(what)
     opened.stream_synchronize(stream.handle)
     opened.event_destroy(event)
     del taken
@@ -63,7 +66,8 @@ def test_a_wait_for_the_device_loses_nothing(case: Case, limit: float | None) ->
     stream, taken = _failed(case)
     opened = case.device.ensure_open()
     told = 0
-    for wait in (lambda: opened.synchronize(limit), stream.synchronize, stream.synchronize):
+    waits = (partial(opened.synchronize, limit), stream.synchronize, stream.synchronize)
+    for wait in waits:
         try:
             wait()
         except IndexError:

@@ -60,6 +60,7 @@ static void run_item(reduce_job *job, const axes_walk *w, int64_t block, int64_t
             return;
         }
     }
+    if (job->centres) tile.centres = job->centres + (w->o * job->axes.cols + column) * plan->acc_size;
     plan->tile(job, &tile, acc);
     if (!job->partial)
         plan->finish(job, acc, tile.cols, job->y + w->y + column * job->yc, job->yc);
@@ -102,40 +103,74 @@ static void combine_blocks(const reduce_job *job) {
     }
 }
 
-phx_error *phx_reduce(const reduce_plan *plan, const phx_call *call) {
+static phx_error *no_memory(int64_t size, const char *what) {
+    return cpu_fail(PHX_OUT_OF_MEMORY, "no memory for %lld bytes of %s of a reduction", (long long)size, what);
+}
+
+/* Describe a call; returns 0 if it has no result. */
+static int describe(reduce_job *job, const reduce_plan *plan, const phx_call *call) {
     const DLTensor *x = cpu_input(call, 0);
     const DLTensor *y = cpu_output(call, 0);
+    job->plan = plan;
+    job->x = cpu_data(x);
+    job->y = cpu_data(y);
+    job->centres = job->partial = NULL;
+    job->item_size = cpu_itemsize(x);
+    job->n = x->shape[x->ndim - 1];
+    job->sn = x->strides[x->ndim - 1];
+    atomic_init(&job->done, 0);
+    if (!split_axes(&job->axes, x, y, x->ndim - 1)) return 0;
+    job->yc = job->axes.yc * cpu_itemsize(y);
+    choose_tile(job);
+    return 1;
+}
+
+static phx_error *run_job(reduce_job *job) {
+    const reduce_plan *plan = job->plan;
+    if (job->blocks > 1) {
+        const int64_t size = job->axes.outer * job->blocks * job->axes.cols * plan->acc_size;
+        job->partial = aligned_alloc(64, (size_t)(size + 63) / 64 * 64);
+        if (!job->partial) return no_memory(size, "partial results");
+    }
+    const int64_t items = job->axes.outer * job->blocks * job->tiles;
+    const int64_t rows = job->n < plan->block ? job->n : plan->block;
+    const int64_t bytes = 1 + rows * job->width * job->item_size;
+    const int64_t grain = bytes < REDUCE_GRAIN ? REDUCE_GRAIN / bytes : 1;
+    if (items <= grain)
+        run_items(job, 0, items);
+    else
+        phx_parallel_for(items, grain, run_items, job);
+    if (job->partial) combine_blocks(job);
+    free(job->partial);
+    return NULL;
+}
+
+/* Store the results of the plan's centre in the order of the walk. */
+static phx_error *find_centres(reduce_job *job, const phx_call *call) {
+    const reduce_plan *plan = job->plan->centre;
+    const int64_t size = job->axes.outer * job->axes.cols * plan->acc_size;
+    int64_t step = job->axes.cols * plan->acc_size;
+    reduce_job centres;
+    describe(&centres, plan, call);
+    centres.y = job->centres = malloc((size_t)size);
+    if (!centres.y) return no_memory(size, "centres");
+    centres.yc = plan->acc_size;
+    for (int i = centres.axes.ndim - 1; i >= 0; i--) {
+        centres.axes.ys[i] = step;
+        step *= centres.axes.shape[i];
+    }
+    return run_job(&centres);
+}
+
+phx_error *phx_reduce(const reduce_plan *plan, const phx_call *call) {
     reduce_job job;
-    job.plan = plan;
-    job.x = cpu_data(x);
-    job.y = cpu_data(y);
-    job.partial = NULL;
-    job.item_size = cpu_itemsize(x);
-    job.n = x->shape[x->ndim - 1];
-    job.sn = x->strides[x->ndim - 1];
-    atomic_init(&job.done, 0);
-    if (!split_axes(&job.axes, x, y, x->ndim - 1)) return NULL;
-    job.yc = job.axes.yc * cpu_itemsize(y);
+    phx_error *error = NULL;
+    if (!describe(&job, plan, call)) return NULL;
     if (job.n == 0 && plan->needs_one)
         return cpu_fail(PHX_INVALID_ARGUMENT, "the largest or smallest of no elements does not exist; "
                                               "reduce an axis of at least one element");
-    choose_tile(&job);
-    if (job.blocks > 1) {
-        const int64_t size = job.axes.outer * job.blocks * job.axes.cols * plan->acc_size;
-        job.partial = aligned_alloc(64, (size_t)(size + 63) / 64 * 64);
-        if (!job.partial)
-            return cpu_fail(PHX_OUT_OF_MEMORY, "no memory for %lld bytes of partial results of a reduction",
-                            (long long)size);
-    }
-    const int64_t items = job.axes.outer * job.blocks * job.tiles;
-    const int64_t rows = job.n < plan->block ? job.n : plan->block;
-    const int64_t bytes = 1 + rows * job.width * job.item_size;
-    const int64_t grain = bytes < REDUCE_GRAIN ? REDUCE_GRAIN / bytes : 1;
-    if (items <= grain)
-        run_items(&job, 0, items);
-    else
-        phx_parallel_for(items, grain, run_items, &job);
-    if (job.partial) combine_blocks(&job);
-    free(job.partial);
-    return NULL;
+    if (plan->centre && job.n > 0) error = find_centres(&job, call);
+    if (!error) error = run_job(&job);
+    free(job.centres);
+    return error;
 }

@@ -37,9 +37,12 @@ typedef struct {
     int64_t first; /* place of the first element along the reduced axis */
     int64_t n, sn;
     int64_t cols, sc;
+    const void *centres; /* of the columns, in the type of the results, where the plan has a centre */
 } reduce_tile;
 
-typedef struct {
+typedef struct reduce_plan reduce_plan;
+
+struct reduce_plan {
     /* Reduce each column of the tile into acc[column]; n == 0 gives the value of an empty reduction. */
     void (*tile)(const reduce_job *job, const reduce_tile *tile, void *acc);
     /* into[i] = into[i] op from[i] for i < count */
@@ -54,12 +57,14 @@ typedef struct {
     int32_t needs_one; /* refuse n == 0 */
     int32_t absorbing; /* a tile result that is not zero decides the whole reduction: any, all */
     uint64_t flip;    /* turns the bits of an element into a signed key whose largest is wanted */
-} reduce_plan;
+    const reduce_plan *centre; /* reduces each row to a number first, of acc_size, for the tiles; or NULL */
+};
 
 struct reduce_job {
     const reduce_plan *plan;
     const char *x;
     char *y;
+    char *centres; /* results of the plan's centre, [outer][column] */
     char *partial; /* accumulators [outer][block][column]; NULL if there is one block */
     int64_t n, sn;
     int64_t yc; /* the output's column stride in bytes */

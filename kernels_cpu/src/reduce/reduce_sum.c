@@ -1,4 +1,4 @@
-/* sum, prod and mean of floating and complex elements: the tree that core/optable/structured.py states. */
+/* sum, prod and mean of floating and complex elements, sums of squared deviations: the tree that core/optable/structured.py states. */
 #include "reduce/lists_reduce.h"
 #include "reduce/reduce.h"
 
@@ -181,6 +181,16 @@ static __attribute__((noinline)) c128 times_c128(c128 a, c128 b) { return phx_mu
 #define EMPTY {1, 0}
 #include "reduce/reduce_tree.h"
 
+#define TREE_NAME(f) deviations_f32_##f
+#define LANES_NAME(f) sum_f32_##f
+#define UNIT f32
+#include "reduce/reduce_deviations.h"
+
+#define TREE_NAME(f) deviations_f64_##f
+#define LANES_NAME(f) sum_f64_##f
+#define UNIT f64
+#include "reduce/reduce_deviations.h"
+
 /* ---- last steps ------------------------------------------------------------------------------- */
 
 /* into[i] op= from[i] for blocks: the tree of two rows. */
@@ -243,6 +253,16 @@ KERNELS(f64, f64)
 KERNELS(c64, c64)
 KERNELS(c128, c128)
 
+/* The mean first, then the tree of a sum. */
+#define DEVIATIONS(D)                                                                                                                                                                                                                   \
+    static const reduce_plan centre_##D = {.tile = sum_from_##D##_tile, .combine = sum_blocks_##D, .finish = to_##D, .acc_size = sizeof(D), .widest = REDUCE_TILE_BYTES / sizeof(D), .block = REDUCE_BLOCK, .may_widen = 1, .mean = 1}; \
+    REDUCE_FN(deviations_##D, .tile = deviations_##D##_tile, .combine = sum_blocks_##D, .finish = to_##D,                                                                                                                               \
+              .acc_size = sizeof(D), .widest = REDUCE_TILE_BYTES / sizeof(D), .block = REDUCE_BLOCK,                                                                                                                                    \
+              .may_widen = 1, .centre = &centre_##D)
+
+DEVIATIONS(f32)
+DEVIATIONS(f64)
+
 #define ROWS(T, D, COST)                                                                                \
     REDUCE_KERNEL("sum", T, T, -1.0, sum_##D, COST), REDUCE_KERNEL("prod", T, T, -1.0, prod_##D, COST), \
         REDUCE_KERNEL("mean", T, T, -1.0, mean_##D, COST)
@@ -254,6 +274,8 @@ static const cpu_kernel rows[] = {
     ROWS(PHX_FLOAT64, f64, 4),
     ROWS(PHX_COMPLEX64, c64, 4),
     ROWS(PHX_COMPLEX128, c128, 8),
+    REDUCE_KERNEL("sum_squared_deviations", PHX_FLOAT32, PHX_FLOAT32, -1.0, deviations_f32, 4),
+    REDUCE_KERNEL("sum_squared_deviations", PHX_FLOAT64, PHX_FLOAT64, -1.0, deviations_f64, 8),
 };
 
 cpu_kernel_list phx_reduce_sum_kernels(void) {
