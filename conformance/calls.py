@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -46,13 +46,23 @@ class Call:
         """Put the operands on a device; return what launches, waits and gives the result."""
         if self.overload.op == "scatter":
             return self._prepare_scatter(device)
+        return self.prepared(device, layout)[0]
+
+    def prepared(
+        self, device: Device, layout: str = "contiguous"
+    ) -> tuple[Callable[[], HostArray], list[Placed]]:
+        """As `prepare`, with the operands; not of a scatter."""
         layout = layout if self.anywhere else "contiguous"
         placed = [
             place(device, x, d, layout)
             for x, d in zip(self.inputs, self.overload.inputs, strict=True)
         ]
         out = room(device, self.shape, self.overload.outputs[0], layout)
-        return self._launching(placed, out)
+        return self._launching(placed, out), placed
+
+    def with_operand(self, number: int, values: HostArray) -> Call:
+        """Return the same launch with other values for an operand."""
+        return replace(self, inputs=(*self.inputs[:number], values, *self.inputs[number + 1 :]))
 
     def fenced(self, device: Device, *, at_end: bool) -> Callable[[], HostArray]:
         """As `prepare`, with operands and a result that end, or begin, where memory does."""

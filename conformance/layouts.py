@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import phalanx as px
 from phalanx._warm import view
+from phalanx.arrays.transfer import copy_from_host
 
 from .reference.formats import host_dtype
 from .reference.ulp import differing, same_bytes
@@ -169,6 +170,11 @@ class Placed:
     def _outside(self) -> tuple[slice, slice]:
         """Return where the block lies before the elements and behind them."""
         return slice(self._steps.low), slice(self._count - _GUARD, None)
+
+    def replace(self, values: HostArray) -> None:
+        """Put other values of the same shape where the elements lie; waits."""
+        self._image = self._with(values)
+        copy_from_host(self._base, self._image.ctypes.data, self._image)
 
     def read(self) -> HostArray:
         """Return the elements on the host, C-contiguous; waits."""

@@ -39,7 +39,7 @@ def test_circumstances(case: Case, structure: Structure) -> None:
                 runs.append((call, run, run()))
     if not runs:
         pytest.skip("no kernel promises anything")
-    for what, circumstance in _circumstances(case):
+    for what, circumstance in circumstances(case):
         with circumstance as around:
             for number in rng.permutation(len(runs)):
                 call, run, first = runs[number]
@@ -67,7 +67,8 @@ def _some(overload: Overload, rng: np.random.Generator) -> list[Call]:
     return [largest, every[int(rng.integers(len(every)))]]
 
 
-def _circumstances(case: Case) -> Iterator[tuple[str, AbstractContextManager[Around]]]:
+def circumstances(case: Case) -> Iterator[tuple[str, AbstractContextManager[Around]]]:
+    """Yield what may be so when a kernel is launched, in words, and how a run is made then."""
     yield "from another thread", _another_thread()
     yield f"on the last of {_STREAMS} streams", _last_of_streams(case)
     yield "beside other work", _beside_work(case)

@@ -121,12 +121,16 @@ def test_unused_capsules(case: Case) -> None:
     assert px.memory_stats(case.device)["requested"] <= before
 
 
-def test_no_copy_is_honest(case: Case) -> None:
+@pytest.mark.parametrize("count", [1, 4096, (1 << 20) + 3], ids=str)
+def test_no_copy_is_honest(case: Case, count: int) -> None:
     """``copy=False`` shares memory, or refuses with BufferError or ValueError."""
-    source = np.arange(4096, dtype=np.int32)
+    source = np.arange(count, dtype=np.int32)
     try:
         x = px.from_dlpack(source, device=case.device, copy=False)
     except (BufferError, ValueError):
         return
-    source[7] = -5
-    assert int(px.asnumpy(x)[7]) == -5, "copy=False made a copy"
+    source[-1] = -5
+    assert int(px.asnumpy(x)[-1]) == -5, "copy=False made a copy"
+    x += 1
+    case.device.synchronize()
+    assert int(source[-1]) == -4, "what was written to the array is not in its source"

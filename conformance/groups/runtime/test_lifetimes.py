@@ -249,6 +249,44 @@ def test_closed_and_opened_again(case: Case) -> None:
         assert (px.asnumpy(second) == 2 * values + 2).all(), "the second gave something else"
 
 
+def _take(case: Case, size: int) -> None:
+    """Take so many bytes, in the largest blocks that there are, and give them back."""
+    opened, blocks = case.device.ensure_open(), []
+    try:
+        while size > 0:
+            blocks.append(opened.alloc(min(size, case.device.info.max_allocation)))
+            size -= case.device.info.max_allocation
+    finally:
+        for block in blocks:
+            opened.free(block)
+
+
+def test_memory_is_free_when_opened_again(case: Case) -> None:
+    """What was given back before the device was closed can be had when it is open again."""
+    gc.collect()
+    px.empty_cache(case.device)
+    before, total = case.device.ensure_open().memory_info()
+    if total == 0:
+        pytest.skip("the driver does not tell how much memory is free")
+    size, found = before // 8 * 5, []
+    _take(case, size)
+    for attempt in range(4):  # others may use the memory, too
+        time.sleep(0.1 * attempt)
+        case.device.close()
+        if case.device.is_open:
+            pytest.skip("arrays lie on the device")
+        lost = before - case.device.ensure_open().memory_info()[0]
+        try:
+            _take(case, size)
+        except px.OutOfMemoryError as error:
+            found.append(str(error))
+            continue
+        if lost < size / 2:
+            return
+        found.append(f"{lost} bytes less are free")
+    pytest.fail(f"since the device was opened again: {found[0]}")
+
+
 def test_memory_is_shared_with_a_child_only_if_it_says_so(case: Case) -> None:
     """A device whose memory has host addresses gives a forked child what was there at the fork."""
     if Feature.HOST_ADDRESSABLE not in case.device.info.features or not hasattr(os, "fork"):

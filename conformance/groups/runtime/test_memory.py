@@ -127,6 +127,27 @@ def test_free_memory_after_a_failure(case: Case) -> None:
     pytest.fail(f"free memory shrank by {min(lost)} of {total} bytes when 8 requests were refused")
 
 
+def test_large_block(case: Case) -> None:
+    """Half of what is free, and of the largest block that is promised, can be had as one."""
+    opened, device = case.device.ensure_open(), case.device
+    marks = np.arange(1, 65, dtype=np.uint8)
+    for attempt in range(4):  # others may take memory meanwhile
+        free, total = opened.memory_info()
+        if total == 0:
+            pytest.skip("the driver does not tell how much memory is free")
+        size = min(device.info.max_allocation, free) // 2
+        try:
+            handle = opened.alloc(size)
+            break
+        except px.OutOfMemoryError:
+            assert attempt < 3, f"no block of {size} bytes, of {free} that are free"
+    for offset in (size - marks.size, 0):
+        write_block(device, handle, marks, offset)
+    found = read_block(device, handle, marks.size, size - marks.size)
+    opened.free(handle)
+    assert (found == marks).all(), f"the last bytes of a block of {size} changed"
+
+
 def test_too_large(case: Case) -> None:
     """More than the largest allocation is an OutOfMemoryError, and the device goes on."""
     opened = case.device.ensure_open()

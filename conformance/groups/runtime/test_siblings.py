@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 
 import numpy as np
@@ -118,3 +119,22 @@ def test_blocks_of_two_devices(case: Case) -> None:
             found = read_block(second, block, _SIZE)
             assert (found == kept).all(), f"a block of {second} went with one of {first}"
             second.ensure_open().free(block)
+
+
+def test_closing_one_leaves_the_other(case: Case) -> None:
+    """Streams of a device compute when the other one was closed, and opened again."""
+    both = _two(case)
+    for closed, other in (both, both[::-1]):
+        gc.collect()
+        stream = px.Stream(other)
+        closed.close()
+        if closed.is_open:
+            pytest.skip("arrays lie on the device")
+        for _ in range(2):
+            with stream:
+                x = px.ones(_SIZE, dtype=px.float32, device=other) + 1.0
+            stream.synchronize()
+            assert (px.asnumpy(x) == 2).all(), f"{other} lost work when {closed} was closed"
+            closed.ensure_open()
+        del x
+        stream.close()
