@@ -40,8 +40,9 @@ _TRIED = {
     "exp_f32_unit": ("CPU_TRIED_UNARY_UNIT", "cpu_tried_exp_f32"),
     "tanh_f32_unit": ("CPU_TRIED_UNARY_UNIT", "cpu_tried_tanh_f32"),
 }
-#: Loops in ``half.c``: processors have instructions for them that compilers do not use in loops.
-_BY_HAND = frozenset({"cast_f16_f32", "cast_f32_f16"})
+#: Loops in ``half.c`` and ``roots.c``: processors have instructions for them that compilers do not
+#: use in loops.
+_BY_HAND = frozenset({"cast_f16_f32", "cast_f32_f16", "sqrt_f32", "sqrt_f64"})
 
 
 def load_optable(root: Path) -> ModuleType:
