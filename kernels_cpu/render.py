@@ -37,6 +37,8 @@ cpu_kernel_list phx_elementwise_{group}_kernels(void) {{
 _TRIED = {
     "pow_f32_unit": ("CPU_TRIED_BINARY_UNIT", "cpu_tried_pow_f32"),
     "log_f32_unit": ("CPU_TRIED_UNARY_UNIT", "cpu_tried_log_f32"),
+    "log2_f32_unit": ("CPU_TRIED_UNARY_UNIT", "cpu_tried_log2_f32"),
+    "log10_f32_unit": ("CPU_TRIED_UNARY_UNIT", "cpu_tried_log10_f32"),
     "exp_f32_unit": ("CPU_TRIED_UNARY_UNIT", "cpu_tried_exp_f32"),
     "tanh_f32_unit": ("CPU_TRIED_UNARY_UNIT", "cpu_tried_tanh_f32"),
 }

@@ -80,24 +80,27 @@ def test_ties_go_to_even() -> None:
         assert found.astype(np.float64).tolist() == want
 
 
-def logarithms(x: np.ndarray) -> np.ndarray:
-    return px.asnumpy(px.log(px.asarray(x, device="cpu:0")))
-
-
-@pytest.mark.parametrize("kind", ["near 1", "any exponent", "edges"])
-def test_logarithms_are_rounded_once(kind: str) -> None:
+@pytest.mark.parametrize("name", ["log", "log2", "log10"])
+@pytest.mark.parametrize("kind", ["near 1", "any exponent", "edges", "powers"])
+def test_logarithms_are_rounded_once(kind: str, name: str) -> None:
     if kind == "near 1":
         x = 1 + rng.normal(size=300_000) * 2.0 ** rng.uniform(-24, -2, 300_000)
     elif kind == "any exponent":
         x = 2.0 ** rng.uniform(-126, 128, 300_000)
+    elif kind == "powers":  # and their neighbours
+        exact = [*np.ldexp(1.0, np.arange(-126, 128)), *(10.0 ** np.arange(-37, 39))]
+        steps = np.arange(-40, 41, dtype=np.int32)[:, None]
+        x = (np.array(exact, np.float32).view(np.int32) + steps).ravel().view(np.float32)
+        x = x[(x >= 2.0**-126) & np.isfinite(x)]
     else:  # of the intervals of tables, and of powers of two
         edges = np.concatenate([np.arange(48, 65) / 64, np.arange(32, 49) / 32])
         x = np.ldexp(edges, np.arange(-125, 126)[:, None]).ravel()
         steps = np.arange(-4, 5, dtype=np.int32)[:, None]
         x = (x.astype(np.float32).view(np.int32) + steps).ravel().view(np.float32)
     x = x.astype(np.float32)
-    want = np.log(x.astype(np.longdouble)).astype(np.float32)
-    assert np.array_equal(logarithms(x).view(np.uint32), want.view(np.uint32))
+    want = getattr(np, name)(x.astype(np.longdouble)).astype(np.float32)
+    got = px.asnumpy(getattr(px, name)(px.asarray(x, device="cpu:0")))
+    assert np.array_equal(got.view(np.uint32), want.view(np.uint32))
 
 
 def exponentials(x: np.ndarray) -> np.ndarray:
@@ -163,11 +166,19 @@ SPECIAL = {
 }
 
 
+for name, base in (("log2", 2.0), ("log10", 10.0)):
+    domain, special, natural = SPECIAL["log"]
+    SPECIAL[name] = domain, special, tuple(value / np.log(base) for value in natural)
+
+
 @pytest.mark.parametrize("n", [1, 2, 15, 16, 17, 31, 33, 100])
 @pytest.mark.parametrize("op", SPECIAL)
 def test_special_operands_in_every_lane(op: str, n: int) -> None:
     """Also in place; the elements around one are what they are without it."""
-    function = {"log": logarithms, "exp": exponentials, "tanh": tangents}[op]
+
+    def function(x: np.ndarray) -> np.ndarray:
+        return px.asnumpy(getattr(px, op)(px.asarray(x, device="cpu:0")))
+
     ends, special, want = SPECIAL[op]
     for value, result in zip(special, want, strict=True):
         for at in range(n):

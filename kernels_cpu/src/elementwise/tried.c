@@ -72,6 +72,8 @@ void cpu_tried_pow_f32(const f32 *x, const f32 *y, f32 *out, int64_t n, cpu_loop
     }
 
 NOT_TRIED(cpu_tried_log_f32)
+NOT_TRIED(cpu_tried_log2_f32)
+NOT_TRIED(cpu_tried_log10_f32)
 NOT_TRIED(cpu_tried_exp_f32)
 NOT_TRIED(cpu_tried_tanh_f32)
 #endif

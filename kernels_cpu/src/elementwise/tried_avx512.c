@@ -1,4 +1,4 @@
-/* log, exp and tanh of float32 in vectors of 512 bits: pairs of float32 with tables of 32 numbers, which a permutation
+/* log, log2, log10, exp and tanh of float32 in vectors of 512 bits: pairs of float32 with tables of 32 numbers, which a permutation
  * of two registers looks up, and so short polynomials. A result counts where all that is as near as its error rounds
  * to the same number; a vector with another element, one of 15 or fewer, or a special one takes the complete
  * function. */
@@ -48,8 +48,8 @@ static inline __mmask16 is_normal(narrow x) {
 
 /* ln(x) for normal positive x = 2^k m, m in [0.75, 1.5), with r = m c - 1 and k ln 2 - ln c in two parts: all exact but
  * the second part. What is off is within 2^-33.7 of ln(x) around 1, else 2^-36: all operands around 1 and many others
- * were tried. `*sure` is where both ends of that round to the result. */
-static inline narrow log_of(narrow x, __mmask16 *sure) {
+ * were tried. Returns the greater part, and the other one and what is off relative to it. */
+static inline narrow log_parts(narrow x, narrow *low, narrow *part) {
     const __m512i place = _mm512_sub_epi32(BITS(x), _mm512_set1_epi32(0x3f400000));
     const __m512i whole = _mm512_srai_epi32(place, 23), number = _mm512_srli_epi32(place, 18);
     const narrow m = _mm512_castsi512_ps(_mm512_sub_epi32(BITS(x), _mm512_slli_epi32(whole, 23)));
@@ -63,10 +63,40 @@ static inline narrow log_of(narrow x, __mmask16 *sure) {
     const narrow cubic = FMA(FMA(q1, square, q0), square * r, rest);
 
     const narrow s = first + r, t = FMA(half, r, s);
-    const narrow low = cubic + ((r - (s - first)) + FMA(half, r, s - t));
-    const narrow part = LOOK_UP(parts, number), y = t + FMA(t, part, low);
+    *low = cubic + ((r - (s - first)) + FMA(half, r, s - t));
+    *part = LOOK_UP(parts, number);
+    return t;
+}
+
+/* The sum of two parts, which is sure where both ends of what is off round to it. */
+static inline narrow log_sum(narrow x, narrow t, narrow low, narrow part, __mmask16 *sure) {
+    const narrow y = t + FMA(t, part, low);
     *sure = _mm512_cmp_ps_mask(y, t + _mm512_fnmadd_ps(t, part, low), _CMP_EQ_OQ) & is_normal(x);
     return y;
+}
+
+static inline narrow log_of(narrow x, __mmask16 *sure) {
+    narrow low, part;
+    const narrow t = log_parts(x, &low, &part);
+    return log_sum(x, t, low, part, sure);
+}
+
+/* The logarithm times a number in two parts. The lesser part of the logarithm, of which three products are rounded, is
+ * made as small as it can be: they are off by 2^-46 of the result. */
+static inline narrow scaled_log(narrow x, narrow factor, narrow rest, __mmask16 *sure) {
+    narrow low, part;
+    const narrow t = log_parts(x, &low, &part), log = t + low, whole = log * factor;
+    low = low - (log - t);
+    const narrow more = FMA(low, factor, FMA(log, rest, _mm512_fmsub_ps(log, factor, whole)));
+    return log_sum(x, whole, more, part * SET(1.01f), sure);
+}
+
+static inline narrow log2_of(narrow x, __mmask16 *sure) {
+    return scaled_log(x, SET(1.4426950f), SET(1.92596303e-08f), sure);
+}
+
+static inline narrow log10_of(narrow x, __mmask16 *sure) {
+    return scaled_log(x, SET(0.43429449f), SET(-1.010305e-08f), sure);
 }
 
 /* 2^(j/32), and the logarithm of what it is to be multiplied with, a PART above. */
@@ -211,6 +241,8 @@ static inline __mmask16 first_lanes(int64_t n) { return n < 16 ? (__mmask16)((1u
     }
 
 BY_VECTORS(cpu_tried_log_f32, log_of)
+BY_VECTORS(cpu_tried_log2_f32, log2_of)
+BY_VECTORS(cpu_tried_log10_f32, log10_of)
 BY_VECTORS(cpu_tried_exp_f32, exp_of)
 BY_VECTORS(cpu_tried_tanh_f32, tanh_of)
 #endif
