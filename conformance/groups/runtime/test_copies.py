@@ -11,12 +11,12 @@ import numpy.typing as npt
 import phalanx as px
 import pytest
 from phalanx.conformance.case import Case
-from phalanx.conformance.groups.runtime.busy import chain
+from phalanx.conformance.groups.runtime.busy import busy, chain
 from phalanx.driver import Place
 
 _SPANS = (
     *((0, 1), (1, 1), (3, 5), (0, 63), (1, 64), (7, 65), (64, 4096), (61, 4099), (0, 9000)),
-    (101, 70_001),
+    *((101, 70_001), (128, 67), (64, 4097), (4096, 8190), (16, 70_003)),
 )
 _ROOM = 150_000
 Bytes = npt.NDArray[np.uint8]
@@ -215,6 +215,73 @@ def test_copies_far_inside(case: Case) -> None:
     finally:
         for block in blocks:
             opened.free(block)
+
+
+@pytest.mark.parametrize("of_its_own", [False, True], ids=["default stream", "stream"])
+def test_launches_behind_copies(case: Case, of_its_own: bool) -> None:
+    """Launches behind copies inside the device read what came, and overwrite what was taken."""
+    opened, device = case.device.ensure_open(), case.device
+    stream = px.Stream(device) if of_its_own else device.default_stream
+    for count in (1 << 10, 1 << 18, 1 << 22):
+        host = np.arange(count, dtype=np.float32)
+        x, y = px.asarray(host), px.zeros(count, dtype=px.float32)
+        found = np.zeros(count, np.float32)
+        px.synchronize(device)
+        to, source = (_block(case, a.buffer.handle, a.offset) for a in (y, x))
+        opened.copy(to, source, 4 * count, stream=stream)
+        with stream:
+            z = y + 1.0
+            x += 5.0
+            opened.copy(_host(found.view(np.uint8)), to, 4 * count, stream=stream)
+            y *= 2.0
+        stream.synchronize()
+        assert (px.asnumpy(z) == host + 1).all(), f"a launch overtook a copy of {4 * count} bytes"
+        assert (found == host).all(), f"what a copy of {4 * count} bytes read was changed before"
+        assert (px.asnumpy(x) == host + 5).all(), "a launch on the source of a copy went wrong"
+
+
+def test_many_copies_in_a_queue(case: Case) -> None:
+    """Hundreds of copies behind a wait, to places in another order, and a launch between two."""
+    opened, device, count, size = case.device.ensure_open(), case.device, 600, 64
+    order = case.rng().permutation(count)
+    host = np.arange(count * size // 4, dtype=np.int32)
+    x, y = px.asarray(host), px.zeros(host.size, dtype=px.int32)
+    px.synchronize(device)
+    stream = px.Stream(device)
+    if device.has_streams:
+        stream.wait(busy(case, 0.1, asks=False).record())
+    for number, place_ in enumerate(order.tolist()):
+        if number == count // 2:
+            with stream:
+                x += 1  # what was copied before is as it was
+        to, source = (
+            _block(case, a.buffer.handle, a.offset + size * at)
+            for a, at in ((y, number), (x, place_))
+        )
+        opened.copy(to, source, size, stream=stream)
+    stream.synchronize()
+    want = host.reshape(count, -1)[order]
+    want[count // 2 :] += 1
+    _check(px.asnumpy(y).view(np.uint8), want.reshape(-1).view(np.uint8), f"{count} copies")
+
+
+def test_neighbours_around_a_launch(case: Case) -> None:
+    """A copy that goes on where the last one ended is done behind the launch that lies between."""
+    opened, device, half = case.device.ensure_open(), case.device, 4096
+    host = np.arange(2 * half, dtype=np.int32)
+    x, y = px.asarray(host), px.zeros(2 * half, dtype=px.int32)
+    px.synchronize(device)
+    stream = px.Stream(device)
+    if device.has_streams:
+        stream.wait(busy(case, 0.05, asks=False).record())
+    for first in (0, half):
+        to, source = (_block(case, a.buffer.handle, a.offset + 4 * first) for a in (y, x))
+        opened.copy(to, source, 4 * half, stream=stream)
+        with stream:
+            x += 7
+    stream.synchronize()
+    want = host + np.repeat([0, 7], half).astype(np.int32)
+    _check(px.asnumpy(y).view(np.uint8), want.view(np.uint8), "two copies around a launch")
 
 
 #: Mebibytes of copies that are whole chunks, whatever those are: powers of two, and three of them.
