@@ -103,11 +103,11 @@ def _mixed(shape: tuple[int, ...]) -> Steps:
 
 
 def _padded(shape: tuple[int, ...]) -> Steps:
-    """Rows of neighbours with gaps between them, as a slice of a wider matrix has."""
+    """Rows of neighbours with gaps between them, and between matrices, as slices of wider ones."""
     strides, step = [0] * len(shape), 1
     for axis in reversed(range(len(shape))):
         strides[axis] = step
-        step *= shape[axis] + (3 if axis == len(shape) - 1 else 0)
+        step *= shape[axis] + (3 if axis == len(shape) - 1 else shape[axis] > 1)
     return _from_strides(shape, tuple(strides))
 
 

@@ -424,8 +424,9 @@ def fills(check: Check) -> None:
     for number, at in enumerate(chosen):
         places = np.full((4_500, 70_001)[number % 2], at)
         one = check.operand(0, places[0], "contiguous").array
-        check.run(f"one element, {places.shape}", [one], places, "contiguous")
-        check.run_numbers((0,), places, "contiguous", in_place=False)
+        for layout in ("contiguous", "offset"):
+            check.run(f"one element to {layout} {places.shape}", [one], places, layout)
+            check.run_numbers((0,), places, layout, in_place=False)
 
 
 def is_refused(overload: Overload) -> bool:
