@@ -180,6 +180,30 @@ def test_elapsed_time_adds_up(case: Case) -> None:
     assert abs(sum(parts) - whole) <= 1e-6 + 1e-3 * whole, f"{parts} do not add up to {whole}"
 
 
+def test_an_event_of_the_default_stream(case: Case) -> None:
+    """It is behind the work of that stream, whichever stream the thread used last."""
+    opened, device = case.device.ensure_open(), case.device
+    if not device.has_streams:
+        pytest.skip("the device has no streams of its own")
+    own, default = px.Stream(device), device.default_stream
+    for _ in range(_TRIES):
+        busy(case, 0.1, asks=False, stream=default)
+        with own:
+            x = px.zeros(9, dtype=px.float32) + 1.0
+        opened.stream_synchronize(own.handle, 60.0)
+        event = opened.event_create(timed=False)
+        opened.event_record(event, default.handle)
+        passed = opened.event_query(event)
+        idle = opened.stream_query(default.handle)
+        assert idle or not passed, "an event of the default stream is passed before its work"
+        opened.event_synchronize(event, 60.0)
+        opened.event_destroy(event)
+        del x
+        if not idle:
+            return
+    pytest.skip("the device is too fast for this case")
+
+
 def test_time_of_an_event_behind_a_wait(case: Case) -> None:
     """An event straight behind a wait has no earlier time than what was waited for."""
     if Capability.EVENT_TIMING not in case.device.ensure_open().capabilities:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextvars import copy_context
+from typing import Literal
 
 import numpy as np
 import phalanx as px
@@ -113,6 +114,29 @@ def test_copies(case: Case, size: str) -> None:
             for step in range(times[0] if case.quick else times[1]):
                 host = np.full(count * (number + 1), 1000 * number + step, np.int32)
                 _check(px.asarray(host), host, f"a copy of thread {number}")
+
+    _together(work)
+
+
+def test_params(case: Case) -> None:
+    """Threads launch the same ops with params of their own, on streams of their own."""
+    host = case.rng().permutation(500).astype(np.int32)
+    inner, limits = np.sort(host)[::2].copy(), np.arange(0, 500, 3, dtype=np.int32)
+
+    def work(number: int) -> None:
+        rows = 5 + number
+        table = np.arange(rows * (number + 1), dtype=np.int32).reshape(rows, number + 1)
+        places = np.arange(-rows, rows)
+        side: Literal["left", "right"] = "right" if number % 2 else "left"
+        with px.device(case.device), px.Stream(case.device):
+            x, y, z, at = (px.asarray(a) for a in (host, inner, limits, places))
+            t = px.asarray(table)
+            for _ in range(10 if case.quick else 60):
+                want = np.sort(host)[:: -1 if number % 2 else 1]
+                _check(px.sort(x, descending=number % 2 == 1), want, f"sort of thread {number}")
+                found = px.searchsorted(y, z, side=side)
+                _check(found, np.searchsorted(inner, limits, side), f"search of thread {number}")
+                _check(px.take(t, at, axis=0), table[places], f"take of thread {number}")
 
     _together(work)
 

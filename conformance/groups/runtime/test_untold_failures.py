@@ -120,3 +120,21 @@ def test_streams_wait_all_the_same(case: Case, of_the_waiter: bool) -> None:
         if was_busy:
             return
     pytest.skip("the device is too fast for this case")
+
+
+@pytest.mark.parametrize("priority", [1, -1])
+def test_streams_of_one_priority_fail_apart(case: Case, priority: int) -> None:
+    """A failure of one of them is not told by another one, which works on."""
+    if not case.device.has_streams:
+        pytest.skip("the device has no streams of its own")
+    failing, other = (px.Stream(case.device, priority=priority) for _ in range(2))
+    taken = take_wrongly(case, failing)
+    if taken is None:
+        pytest.skip("a wrong index is told at the call")
+    with other:
+        x = px.arange(10, dtype=px.float32) + 1.0
+    other.synchronize()
+    assert px.asnumpy(x).tolist() == list(range(1, 11))
+    with pytest.raises(IndexError):
+        failing.synchronize()
+    del taken
