@@ -244,6 +244,28 @@ def test_elapsed_time_of_a_closed_stream(case: Case) -> None:
     assert least <= elapsed <= host * 1.05 + 0.005, f"{elapsed} s elapsed within {host} s"
 
 
+def test_passed_stays_passed(case: Case) -> None:
+    """Events of a stream that was closed stay passed when others take its place."""
+    opened = case.device.ensure_open()
+    if not case.device.has_streams:
+        pytest.skip("the device has no streams of its own")
+    for _ in range(3):
+        stream = opened.stream_create(0)
+        events = [opened.event_create(timed=False) for _ in range(5)]
+        for event in events:
+            opened.event_record(event, stream)
+        opened.stream_synchronize(stream, 60.0)
+        opened.stream_destroy(stream)
+        others = [opened.stream_create(0) for _ in range(3)]
+        pending = [number for number, event in enumerate(events) if not opened.event_query(event)]
+        for event in events:
+            opened.event_synchronize(event, 60.0)
+            opened.event_destroy(event)
+        for other in others:
+            opened.stream_destroy(other)
+        assert not pending, f"events {pending} of a stream that was closed are not passed any more"
+
+
 def test_event_close_twice(case: Case) -> None:
     """A second ``close`` of an event does nothing."""
     event = px.Stream(case.device).record()

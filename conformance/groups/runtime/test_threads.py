@@ -12,6 +12,7 @@ import phalanx as px
 import pytest
 from phalanx.conformance.case import Case
 from phalanx.conformance.layouts import HostArray
+from phalanx.driver import Capability
 
 _THREADS = 8
 
@@ -120,6 +121,18 @@ def test_copies(case: Case, size: str) -> None:
 
 def test_params(case: Case) -> None:
     """Threads launch the same ops with params of their own, on streams of their own."""
+    kind, index = "int32", "int64"
+    own = ("native", "decomposed")
+    sorts, searches, takes = (
+        case.served[op, dtypes].how in own
+        for op, dtypes in (
+            ("sort", (kind, kind)),
+            ("searchsorted", (kind, kind, index)),
+            ("gather", (kind, index, kind)),
+        )
+    )
+    if not (sorts or searches or takes):
+        pytest.skip("the device has none of these ops")
     host = case.rng().permutation(500).astype(np.int32)
     inner, limits = np.sort(host)[::2].copy(), np.arange(0, 500, 3, dtype=np.int32)
 
@@ -132,11 +145,14 @@ def test_params(case: Case) -> None:
             x, y, z, at = (px.asarray(a) for a in (host, inner, limits, places))
             t = px.asarray(table)
             for _ in range(10 if case.quick else 60):
-                want = np.sort(host)[:: -1 if number % 2 else 1]
-                _check(px.sort(x, descending=number % 2 == 1), want, f"sort of thread {number}")
-                found = px.searchsorted(y, z, side=side)
-                _check(found, np.searchsorted(inner, limits, side), f"search of thread {number}")
-                _check(px.take(t, at, axis=0), table[places], f"take of thread {number}")
+                if sorts:
+                    want = np.sort(host)[:: -1 if number % 2 else 1]
+                    _check(px.sort(x, descending=number % 2 == 1), want, f"sort of {number}")
+                if searches:
+                    want = np.searchsorted(inner, limits, side)
+                    _check(px.searchsorted(y, z, side=side), want, f"search of {number}")
+                if takes:
+                    _check(px.take(t, at, axis=0), table[places], f"take of {number}")
 
     _together(work)
 
@@ -211,3 +227,23 @@ def test_mixed_ops(case: Case) -> None:
                 _check(px.maximum(x, x[::-1]), np.maximum(host, host[::-1]), "maximum")
 
     _together(work)
+
+
+def test_threads_of_kernels_change_beside_work(case: Case) -> None:
+    """What is in a queue is done though the number of threads of kernels is set meanwhile."""
+    opened = case.device.ensure_open()
+    if Capability.THREADS not in opened.capabilities:
+        pytest.skip("the device does not let one choose how many threads its kernels use")
+    before = opened.threads()
+    host = np.arange(1 << 16, dtype=np.float32)
+    try:
+        for count in (1, 3, 2):
+            with px.Stream(case.device) as stream:
+                x = px.asarray(host)
+                for _ in range(50):
+                    x = x + 1.0
+                    opened.threads(count)
+            stream.synchronize()
+            _check(x, host + 50, f"sums while there are {count} threads")
+    finally:
+        opened.threads(before)

@@ -8,6 +8,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+import numpy as np
 import phalanx as px
 import pytest
 from phalanx.conformance.case import Case
@@ -138,3 +139,22 @@ def test_streams_of_one_priority_fail_apart(case: Case, priority: int) -> None:
     with pytest.raises(IndexError):
         failing.synchronize()
     del taken
+
+
+def test_compiling_ahead_leaves_it(case: Case) -> None:
+    """A kernel that is compiled before its first launch takes no failure, and computes as ever."""
+    opened = case.device.ensure_open()
+    kernels = {k.layout: k for k in px.kernels("subtract", case.device) if k.dtypes[0] == "float32"}
+    if not kernels:
+        pytest.skip("the device has no such kernel")
+    stream, taken = _failed(case)
+    for kernel in kernels.values():
+        opened.compile_ahead(kernel)
+    with pytest.raises(IndexError):
+        stream.synchronize()
+    del taken
+    for count in (1003, 4099):
+        host = np.arange(count, dtype=np.float32)
+        x = px.asarray(host)
+        for part, want in ((x - 1.0, host - 1), (x[::-1] - x, host[::-1] - host)):
+            assert (px.asnumpy(part) == want).all(), f"{count} elements behind compile_ahead"
