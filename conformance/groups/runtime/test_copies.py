@@ -12,7 +12,7 @@ import phalanx as px
 import pytest
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.runtime.busy import busy, chain
-from phalanx.driver import Place
+from phalanx.driver import Capability, Place
 
 _SPANS = (
     *((0, 1), (1, 1), (3, 5), (0, 63), (1, 64), (7, 65), (64, 4096), (61, 4099), (0, 9000)),
@@ -263,6 +263,23 @@ def test_many_copies_in_a_queue(case: Case) -> None:
     want = host.reshape(count, -1)[order]
     want[count // 2 :] += 1
     _check(px.asnumpy(y).view(np.uint8), want.reshape(-1).view(np.uint8), f"{count} copies")
+
+
+def test_trim_leaves_what_is_queued(case: Case) -> None:
+    """Copies from the host that wait in a queue arrive though memory is given back meanwhile."""
+    opened, device, count, size = case.device.ensure_open(), case.device, 20, 4000
+    if Capability.TRIM not in opened.capabilities or not device.has_streams:
+        pytest.skip("the driver keeps no memory, or has no streams of its own")
+    host = case.rng().integers(0, 256, (count, size), np.uint8)
+    y, stream = px.zeros(host.size, dtype=px.uint8), px.Stream(device)
+    px.synchronize(device)
+    stream.wait(busy(case, 0.1, asks=False).record())
+    for number, row in enumerate(host):
+        to = _block(case, y.buffer.handle, y.offset + size * number)
+        opened.copy(to, _host(row), size, stream=stream)
+    opened.trim()
+    stream.synchronize()
+    _check(px.asnumpy(y), host.reshape(-1), "copies that were queued when trim was called")
 
 
 def test_neighbours_around_a_launch(case: Case) -> None:

@@ -83,6 +83,44 @@ def test_free_memory_follows(case: Case) -> None:
     pytest.fail(f"free memory of {total} shrank by {', '.join(found)}")
 
 
+def test_blocks_are_given_back_in_any_order(case: Case) -> None:
+    """Small blocks keep their bytes when those that were made before and behind them go."""
+    opened, rng = case.device.ensure_open(), case.rng()
+    sizes = [1, 64, 100, 1000, 1024, 4096, 5000] * 4
+    held = {number: (opened.alloc(size), size) for number, size in enumerate(sizes)}
+    for number, (handle, size) in held.items():
+        _raw_fill(case, handle, size, number + 1)
+    while held:
+        for number in rng.permutation(list(held))[:7].tolist():
+            opened.free(held.pop(number)[0])
+        for number, (handle, size) in held.items():
+            found = read_block(case.device, handle, size)
+            assert (found == number + 1).all(), f"a block of {size} bytes went with another one"
+
+
+def test_free_memory_behind_a_later_block(case: Case) -> None:
+    """A block that is given back is free, though one that was made behind it is still held."""
+    opened, device = case.device.ensure_open(), case.device
+    if opened.memory_info()[1] == 0:
+        pytest.skip("the driver does not tell how much memory is free")
+    most = min(device.info.max_allocation, max(1 << 20, device.info.total_memory // 16))
+    found = []
+    for attempt in range(8):  # others may use the memory, too: a larger block outweighs them
+        size = min(most, (64 << 20) << attempt // 2)
+        block, later = opened.alloc(size), opened.alloc(4096)
+        _raw_fill(case, block, size, 1)
+        before, _ = opened.memory_info()
+        opened.free(block)
+        if Capability.TRIM in opened.capabilities:
+            opened.trim()
+        grown = opened.memory_info()[0] - before
+        opened.free(later)
+        if size / 2 <= grown <= 2 * size:
+            return
+        found.append(f"{grown} when {size} bytes were given back")
+    pytest.fail(f"free memory grew by {', '.join(found)}")
+
+
 @pytest.mark.parametrize("kibibytes", [64, 1024, 8192])
 def test_freed_memory_stays_free(case: Case, kibibytes: int) -> None:
     """Blocks that are given back one after another take no memory."""
