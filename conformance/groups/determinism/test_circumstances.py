@@ -71,6 +71,8 @@ def circumstances(case: Case) -> Iterator[tuple[str, AbstractContextManager[Arou
     """Yield what may be so when a kernel is launched, in words, and how a run is made then."""
     yield "from another thread", _another_thread()
     yield f"on the last of {_STREAMS} streams", _last_of_streams(case)
+    for priority in (-1, 1):
+        yield f"on a stream of priority {priority}", _of_priority(case, priority)
     yield "beside other work", _beside_work(case)
     yield "behind a failure", _behind_a_failure(case)
     opened = case.device.ensure_open()
@@ -99,6 +101,18 @@ def _last_of_streams(case: Case) -> Iterator[Around]:
                 return run()
 
         yield around
+
+
+@contextmanager
+def _of_priority(case: Case, priority: int) -> Iterator[Around]:
+    stream = px.Stream(case.device, priority=priority)
+
+    def around(run: Run) -> HostArray:
+        with stream:
+            return run()
+
+    yield around
+    stream.close()
 
 
 @contextmanager

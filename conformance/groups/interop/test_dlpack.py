@@ -134,3 +134,40 @@ def test_no_copy_is_honest(case: Case, count: int) -> None:
     x += 1
     case.device.synchronize()
     assert int(source[-1]) == -4, "what was written to the array is not in its source"
+
+
+def test_two_arrays_of_one_memory(case: Case) -> None:
+    """Of two arrays that share memory of the host, each stays when the other one goes."""
+    for first in (slice(None), slice(1000)):
+        source = np.arange(5000, dtype=np.float32)
+        try:
+            gone = px.from_dlpack(source[first], device=case.device, copy=False)
+            kept = px.from_dlpack(source[:2000], device=case.device, copy=False)
+        except (BufferError, ValueError):
+            pytest.skip("the device does not use memory of the host")
+        assert (px.asnumpy(gone + 1.0) == source[first] + 1).all()
+        del gone
+        gc.collect()
+        source[7] = -3
+        assert (px.asnumpy(kept + 1.0) == source[:2000] + 1).all(), "an array lost its memory"
+
+
+def test_memory_that_the_host_sees(case: Case) -> None:
+    """The address of a block for the host is aligned, and shows what is written later."""
+    opened = case.device.ensure_open()
+    for size in (1, 100, 5000, 70_001):
+        handle = opened.alloc(size)
+        address = opened.host_address(handle)
+        opened.free(handle)
+        if address is not None:
+            wanted = case.device.info.alignment
+            assert address % wanted == 0, f"a block of {size} bytes is not aligned to {wanted}"
+    x = px.asarray(np.arange(5000, dtype=np.float32))
+    px.synchronize(case.device)
+    try:
+        seen = px.from_dlpack(x, device="cpu:0", copy=False)
+    except (BufferError, ValueError, px.DeviceNotFoundError):
+        pytest.skip("the host does not see the device's memory")
+    x += 2.0
+    px.synchronize(case.device)
+    assert (px.asnumpy(seen) == px.asnumpy(x)).all(), "the host sees what was there before"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 
 import numpy as np
 import phalanx as px
@@ -138,3 +140,21 @@ def test_closing_one_leaves_the_other(case: Case) -> None:
             closed.ensure_open()
         del x
         stream.close()
+
+
+def test_copies_between_both_at_once(case: Case) -> None:
+    """Threads move arrays from each device to the other, and two of them the same way."""
+    first, second = _two(case)
+
+    def move(number: int) -> None:
+        source, target = (first, second) if number < 2 else (second, first)
+        for step in range(5 if case.quick else 20):
+            host = np.full(100_003 + number, 100 * number + step, np.int32)
+            with px.device(source), px.Stream(source):
+                x = px.asarray(host)
+            moved = x.to_device(target)
+            assert (px.asnumpy(moved) == host).all(), f"{source} to {target} beside other copies"
+
+    with ThreadPoolExecutor(4) as threads:
+        for done in [threads.submit(copy_context().run, move, number) for number in range(4)]:
+            done.result()
