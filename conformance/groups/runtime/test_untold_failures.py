@@ -43,6 +43,14 @@ def _failed(case: Case) -> tuple[px.Stream, Array]:
     return stream, taken
 
 
+def _computes(stream: px.Stream) -> None:
+    """Compute on a stream, of which nothing else is told."""
+    with stream:
+        x = px.arange(10, dtype=px.float32) + 1.0
+    stream.synchronize()
+    assert px.asnumpy(x).tolist() == list(range(1, 11))
+
+
 @pytest.mark.parametrize("of", ["stream", "event"])
 def test_a_wait_without_a_limit_tells_it(case: Case, of: str) -> None:
     """The driver's own waits tell a failure once, as those with a limit do."""
@@ -88,10 +96,7 @@ def test_new_streams_begin_without_it(case: Case, priority: int) -> None:
     opened.stream_synchronize(another, 60.0)
     opened.event_destroy(event)
     opened.stream_destroy(another)
-    with px.Stream(case.device) as own:
-        x = px.arange(10, dtype=px.float32) + 1.0
-    own.synchronize()
-    assert px.asnumpy(x).tolist() == list(range(1, 11))
+    _computes(px.Stream(case.device))
     with pytest.raises(IndexError):
         stream.synchronize()
     del taken
@@ -132,10 +137,7 @@ def test_streams_of_one_priority_fail_apart(case: Case, priority: int) -> None:
     taken = take_wrongly(case, failing)
     if taken is None:
         pytest.skip("a wrong index is told at the call")
-    with other:
-        x = px.arange(10, dtype=px.float32) + 1.0
-    other.synchronize()
-    assert px.asnumpy(x).tolist() == list(range(1, 11))
+    _computes(other)
     with pytest.raises(IndexError):
         failing.synchronize()
     del taken

@@ -7,7 +7,7 @@
 #include "runtime/parallel.h"
 #include "elementwise/streaming.h"
 
-#define GRAIN_NS 4000    /* least work for a thread: a wake-up takes 5 to 50 microseconds */
+#define GRAIN_NS 10000    /* least work for a thread: a wake-up takes 5 to 50 microseconds */
 #define STREAM_BLOCK 8192 /* bytes of a result in the first cache on their way to memory */
 #define MAX_AXES 64        /* of the canonical form */
 #define BUFFER_BYTES 16384 /* per operand of a tile: four of them stay in the first cache with the rest */
