@@ -227,12 +227,12 @@ def test_extremes(lib: Library, dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", REAL)
 def test_extremes_of_short_rows(lib: Library, dtype: str) -> None:
-    """Of an even length, which meet in pairs: powers of two and others, more than a block holds."""
-    for n in (2, 6, 8, 14):
-        x = awkward(dtype, (1300, n), 2)
-        for op in ("max", "min"):
+    """Their elements meet in pairs or side by side, more than a block of rows holds; and places."""
+    for n in (2, 3, 5, 6, 7, 8, 13, 14, 15, 16, 17, 31, 33, 48, 63, 64, 65):
+        x = awkward(dtype, (4200 // n + 261, n), 2)
+        for op, to in (("max", dtype), ("min", dtype), ("argmax", "int64"), ("argmin", "int64")):
             for k, y in enumerate((x, np.concatenate([x, x], 1)[:, n:], x[:3], x[:, ::-1])):
-                same(run(lib, op, dtype, dtype, y), exact(op, y, dtype), f"{op} {dtype} {n} {k}")
+                same(run(lib, op, dtype, to, y), exact(op, y, dtype), f"{op} {dtype} {n} {k}")
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

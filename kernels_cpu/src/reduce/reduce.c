@@ -11,7 +11,7 @@ static void choose_tile(reduce_job *job) {
     const reduce_plan *plan = job->plan;
     const int64_t widest = plan->widest;
     const int64_t rows = job->n < plan->block ? job->n : plan->block;
-    const int short_rows = job->n < REDUCE_SHORT_ROW && job->axes.cols > 1;
+    const int short_rows = job->n < plan->short_row && job->axes.cols > 1;
     job->blocks = job->n == 0 ? 1 : (job->n + plan->block - 1) / plan->block;
     job->by_row = job->axes.cols == 1 || (!short_rows && stride_size(job->sn) <= stride_size(job->axes.xc));
     job->block_first = job->by_row;

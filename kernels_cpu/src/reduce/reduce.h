@@ -11,12 +11,14 @@
 #include "reduce/axes.h"
 #include "runtime/kernel.h"
 
+#include <string.h>
+
 #define REDUCE_LANES 64   /* LANES and BLOCK of core/optable/structured.py */
 #define REDUCE_BLOCK 4096
 #define REDUCE_FREE_BLOCK 32768 /* block where the order cannot be seen: integers, extremes, logic */
 #define REDUCE_TILE_BYTES 512  /* widest tile of columns of an ordered reduction, in bytes of accumulators */
 #define REDUCE_FREE_COLUMNS 512 /* widest tile of columns of the others */
-#define REDUCE_SHORT_ROW 16     /* contiguous rows below this length are taken as columns of a tile */
+#define REDUCE_SHORT_ROW 16     /* rows below this length are short, unless a plan has a better bound */
 #define REDUCE_ROOM 8192        /* bytes of accumulators of one tile */
 #define REDUCE_GRAIN 131072     /* bytes of input that are worth a thread */
 
@@ -52,6 +54,7 @@ struct reduce_plan {
     int32_t acc_size; /* bytes */
     int32_t widest;   /* tile, in columns; widest * acc_size <= REDUCE_ROOM */
     int32_t block;    /* elements */
+    int32_t short_row; /* contiguous rows below this length are taken as columns of a tile */
     int32_t may_widen; /* a tile of n < 64 rows may have more columns: it holds widest * 64 / n */
     int32_t mean;     /* divide by n at the end */
     int32_t needs_one; /* refuse n == 0 */

@@ -61,7 +61,7 @@ FINISH_FLOAT(f64, i64, INT64_MAX)
 #define PLAN(NAME, INSTANCE, T, FLIP)                                                           \
     REDUCE_FN(NAME, .tile = INSTANCE##_tile, .combine = larger_##T, .finish = INSTANCE##_store, \
               .acc_size = sizeof(T), .widest = REDUCE_FREE_COLUMNS, .block = REDUCE_FREE_BLOCK, \
-              .needs_one = 1, .flip = (u64)(FLIP))
+              .short_row = 4 * REDUCE_SHORT_ROW + 1, .needs_one = 1, .flip = (u64)(FLIP))
 
 #define KERNELS(D, INSTANCE, T, FLIP) \
     PLAN(max_##D, INSTANCE, T, FLIP)  \

@@ -9,7 +9,8 @@
  *   ACC            accumulator of the block, and START its first value; those of a PART, unless they are set
  *   MERGE(a, p)    ACC after the PART p
  *   ENOUGH(a)      nothing more can change the ACC a; never, unless it is set
- *   PAIR(p, q)     the PART of two, where ACC is PART and RUN a block; unless it is set, short rows go one by one
+ *   PAIR(p, q)     the PART of two, of which an element may be in both, where ACC is PART and RUN a block; unless it
+ *                  is set, short rows go one by one
  */
 #ifndef RUN
 #define RUN REDUCE_FREE_BLOCK
@@ -98,24 +99,31 @@ static inline void FREE_NAME(narrow)(ACC *restrict acc, const STORAGE *x, int64_
 #ifdef PAIR
 #define ROOM (8192 / (int)sizeof(PART))
 
-/* Rows without gaps of an even length n, each to one element of acc: neighbours meet until an odd length is left. */
+/* Rows without gaps of n <= ROOM elements, each to one of acc. Neighbours meet until an odd length is left; then the
+ * first of each row takes in the next one, two, four, ... as all others do, too: what those hold is of no use. */
 static void FREE_NAME(short_rows)(ACC *restrict acc, const STORAGE *restrict x, int64_t n, int64_t rows, PART flip) {
-    const int64_t most = 2 * ROOM / n;
+    const int64_t most = ROOM / n;
     (void)flip;
     for (int64_t done = 0, run; done < rows; done += run, acc += run, x += run * n) {
-        _Alignas(64) PART part[ROOM];
-        int64_t width = n / 2;
+        _Alignas(64) PART room[2][ROOM];
+        PART *restrict part = room[0], *restrict other = room[1];
+        int64_t width = n, reach = 1;
         run = rows - done < most ? rows - done : most;
-        for (int64_t i = 0; i < run * width; i++) part[i] = STEP(STEP(INIT, x[2 * i]), x[2 * i + 1]);
-        while (width % 2 == 0) {
-            width /= 2;
-#pragma GCC ivdep
-            for (int64_t i = 0; i < run * width; i++) part[i] = PAIR(part[2 * i], part[2 * i + 1]);
+        int64_t count = run * n;
+        for (int64_t i = 0; i < count; i++) part[i] = STEP(INIT, x[i]);
+        for (; width % 2 == 0; width /= 2) {
+            count /= 2;
+            for (int64_t i = 0; i < count; i++) other[i] = PAIR(part[2 * i], part[2 * i + 1]);
+            PART *swap = part;
+            part = other;
+            other = swap;
         }
-        for (int64_t r = 0; r < run; r++) {
-            acc[r] = part[r * width];
-            for (int64_t t = 1; t < width; t++) acc[r] = PAIR(acc[r], part[r * width + t]);
-        }
+        for (; 2 * reach < width; reach *= 2)
+            for (int64_t i = 0; i < count - reach; i++) part[i] = PAIR(part[i], part[i + reach]);
+        if (width == 1)
+            memcpy(acc, part, (size_t)run * sizeof *acc);
+        else
+            for (int64_t r = 0; r < run; r++) acc[r] = PAIR(part[r * width], part[(r + 1) * width - reach]);
     }
 }
 #undef ROOM
@@ -125,7 +133,7 @@ static inline void FREE_NAME(columns)(ACC *restrict acc, const reduce_tile *tile
     const STORAGE *x = (const STORAGE *)tile->x;
     const int64_t cols = tile->cols, sn = tile->sn, sc = tile->sc;
 #ifdef PAIR
-    if (sn == 1 && sc == tile->n && sc >= 2 && sc % 2 == 0 && sc <= REDUCE_SHORT_ROW) {
+    if (sn == 1 && sc == tile->n && sc >= 2) {
         FREE_NAME(short_rows)(acc, x, sc, cols, flip);
         return;
     }

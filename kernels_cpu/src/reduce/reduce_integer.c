@@ -55,9 +55,10 @@ static void store(const reduce_job *job, const void *acc, int64_t count, char *y
     for (int64_t i = 0; i < count; i++, y += stride) *(u64 *)y = a[i];
 }
 
-#define PLAN(OP, D)                                                                       \
-    REDUCE_FN(OP##_##D, .tile = OP##_##D##_tile, .combine = OP##_blocks, .finish = store, \
-              .acc_size = sizeof(u64), .widest = REDUCE_FREE_COLUMNS, .block = REDUCE_FREE_BLOCK)
+#define PLAN(OP, D)                                                                               \
+    REDUCE_FN(OP##_##D, .tile = OP##_##D##_tile, .combine = OP##_blocks, .finish = store,         \
+              .acc_size = sizeof(u64), .widest = REDUCE_FREE_COLUMNS, .block = REDUCE_FREE_BLOCK, \
+              .short_row = REDUCE_SHORT_ROW)
 
 #define KERNELS(D) PLAN(sum, D) PLAN(prod, D)
 

@@ -99,12 +99,14 @@ static void count_store(const reduce_job *job, const void *acc, int64_t count, c
 #define FIND(OP, INSTANCE, FLIP)                                                        \
     REDUCE_FN(OP##_##INSTANCE, .tile = find_##INSTANCE##_tile, .combine = found_blocks, \
               .finish = found_store, .acc_size = 1, .widest = REDUCE_FREE_COLUMNS,      \
-              .block = REDUCE_FREE_BLOCK, .absorbing = 1, .flip = FLIP)
+              .block = REDUCE_FREE_BLOCK,                                               \
+              .short_row = REDUCE_SHORT_ROW, .absorbing = 1, .flip = FLIP)
 
 #define COUNT(INSTANCE)                                                                      \
     REDUCE_FN(count_##INSTANCE, .tile = count_##INSTANCE##_tile, .combine = count_blocks,    \
               .finish = count_store, .acc_size = sizeof(i64), .widest = REDUCE_FREE_COLUMNS, \
-              .block = REDUCE_FREE_BLOCK)
+              .block = REDUCE_FREE_BLOCK,                                                    \
+              .short_row = REDUCE_SHORT_ROW)
 
 #define KERNELS(INSTANCE) FIND(any, INSTANCE, 0) FIND(all, INSTANCE, 1) COUNT(INSTANCE)
 

@@ -32,6 +32,7 @@ static void store(const reduce_job *job, const void *acc, int64_t count, char *y
 #define PLAN(NAME, INSTANCE, FLIP)                                                                  \
     REDUCE_FN(NAME, .tile = INSTANCE##_tile, .combine = first_blocks, .finish = store,              \
               .acc_size = sizeof(place), .widest = REDUCE_FREE_COLUMNS, .block = REDUCE_FREE_BLOCK, \
+              .short_row = 4 * REDUCE_SHORT_ROW,                                                    \
               .needs_one = 1, .flip = (u64)(FLIP))
 
 #define KERNELS(D, INSTANCE, FLIP)   \

@@ -45,11 +45,23 @@ static place NAME(row)(const KEY *x, int64_t n, int64_t sn, KEY flip) {
     return (place){best, at};
 }
 
+/* Row r of columns without gaps between them. */
+static inline void NAME(take_in)(KEY *restrict best, i32 *restrict at, const KEY *restrict x, int64_t cols, i32 r,
+                                 KEY flip) {
+    (void)flip;
+    for (int64_t t = 0; t < cols; t++) {
+        const KEY key = TO_KEY(x[t]);
+        at[t] = key > best[t] ? r : at[t];
+        best[t] = LARGER(best[t], key);
+    }
+}
+
 static void NAME(columns)(place *out, const reduce_tile *tile, KEY flip) {
     (void)flip;
+    enum { LINE = 64 };
     const KEY *x = (const KEY *)tile->x;
     const int64_t cols = tile->cols, sc = tile->sc;
-    KEY best[REDUCE_FREE_COLUMNS];
+    KEY best[REDUCE_FREE_COLUMNS], line[LINE];
     i32 at[REDUCE_FREE_COLUMNS];
     for (int64_t t = 0; t < cols; t++) {
         best[t] = TO_KEY(x[t * sc]);
@@ -57,19 +69,18 @@ static void NAME(columns)(place *out, const reduce_tile *tile, KEY flip) {
     }
     for (i32 r = 1; r < tile->n; r++) {
         const KEY *row = x + r * tile->sn;
-        if (sc == 1)
-            for (int64_t t = 0; t < cols; t++) {
-                const KEY key = TO_KEY(row[t]);
-                at[t] = key > best[t] ? r : at[t];
-                best[t] = LARGER(best[t], key);
-            }
-        else
-            for (int64_t t = 0; t < cols; t++) {
+        if (sc == 1) {
+            NAME(take_in)(best, at, row, cols, r, flip);
+            continue;
+        }
+        for (int64_t t = 0; t < cols; t += LINE) {
+            const int64_t count = cols - t < LINE ? cols - t : LINE;
+            for (int64_t i = 0; i < count; i++) {
                 SCALAR_LOOP;
-                const KEY key = TO_KEY(row[t * sc]);
-                at[t] = key > best[t] ? r : at[t];
-                best[t] = LARGER(best[t], key);
+                line[i] = row[(t + i) * sc];
             }
+            NAME(take_in)(best + t, at + t, line, count, r, flip);
+        }
     }
     for (int64_t t = 0; t < cols; t++) out[t] = (place){best[t], at[t]};
 }

@@ -239,7 +239,7 @@ FINISH(to_c128, f64, f64, 2, phx_i64_to_f64, PHX_NAN, SAME)
 #define PLAN(D, ACC, OP, COMBINE_, MEAN)                                                            \
     REDUCE_FN(OP##_##D, .tile = COMBINE_##_from_##D##_tile, .combine = COMBINE_##_blocks_##ACC,     \
               .finish = to_##D, .acc_size = sizeof(ACC), .widest = REDUCE_TILE_BYTES / sizeof(ACC), \
-              .block = REDUCE_BLOCK, .may_widen = 1, .mean = MEAN)
+              .block = REDUCE_BLOCK, .short_row = 2 * REDUCE_SHORT_ROW, .may_widen = 1, .mean = MEAN)
 
 #define KERNELS(D, ACC)         \
     PLAN(D, ACC, sum, sum, 0)   \
@@ -253,12 +253,16 @@ KERNELS(f64, f64)
 KERNELS(c64, c64)
 KERNELS(c128, c128)
 
+#define SUM_OF(D)                                                       \
+    .combine = sum_blocks_##D, .finish = to_##D, .acc_size = sizeof(D), \
+    .widest = REDUCE_TILE_BYTES / sizeof(D), .block = REDUCE_BLOCK, .may_widen = 1
+
 /* The mean first, then the tree of a sum. */
-#define DEVIATIONS(D)                                                                                                                                                                                                                   \
-    static const reduce_plan centre_##D = {.tile = sum_from_##D##_tile, .combine = sum_blocks_##D, .finish = to_##D, .acc_size = sizeof(D), .widest = REDUCE_TILE_BYTES / sizeof(D), .block = REDUCE_BLOCK, .may_widen = 1, .mean = 1}; \
-    REDUCE_FN(deviations_##D, .tile = deviations_##D##_tile, .combine = sum_blocks_##D, .finish = to_##D,                                                                                                                               \
-              .acc_size = sizeof(D), .widest = REDUCE_TILE_BYTES / sizeof(D), .block = REDUCE_BLOCK,                                                                                                                                    \
-              .may_widen = 1, .centre = &centre_##D)
+#define DEVIATIONS(D)                                                                     \
+    static const reduce_plan centre_##D = {SUM_OF(D), .tile = sum_from_##D##_tile,        \
+                                           .short_row = 2 * REDUCE_SHORT_ROW, .mean = 1}; \
+    REDUCE_FN(deviations_##D, SUM_OF(D), .tile = deviations_##D##_tile,                   \
+              .short_row = REDUCE_SHORT_ROW, .centre = &centre_##D)
 
 DEVIATIONS(f32)
 DEVIATIONS(f64)
