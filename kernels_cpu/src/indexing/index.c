@@ -3,10 +3,13 @@
 #include "runtime/parallel.h"
 
 #include <string.h>
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
 
 #define MAX_AXES 64
 #define GRAIN_BYTES 65536 /* results of about this size are worth a thread */
-#define SHARED_PLACES 16384 /* so many single elements are worth threads that read all offsets */
+#define SHARED_PLACES 131072 /* so many single elements are worth threads that read all offsets */
 #define PAGE_BITS 12
 
 /* ---- wrap_index ---- */
@@ -149,13 +152,28 @@ static inline __attribute__((always_inline)) void gather_line(const slice_job *j
                                                               char *packed, int64_t begin,
                                                               int64_t end, int64_t step,
                                                               int64_t offset_step, size_t size) {
-    for (int64_t i = begin; i < end; i++) {
-        int64_t offset;
-        memcpy(&offset, job->offsets + i * offset_step, 8);
-        if (is_place(offset))
-            memcpy(packed + i * step, array + offset * (int64_t)size, size);
-        else
-            memset(packed + i * step, 0, size);
+    enum { AT_ONCE = 8 };
+    for (int64_t i = begin, next; i < end; i = next) {
+        int64_t offset[AT_ONCE], outside = 0;
+        next = end - i < AT_ONCE ? end : i + AT_ONCE;
+        if (next - i == AT_ONCE) {
+            for (int64_t k = 0; k < AT_ONCE; k++) {
+                memcpy(&offset[k], job->offsets + (i + k) * offset_step, 8);
+                outside |= offset[k] - PHX_NO_PLACE / 2; /* negative unless it is_place */
+            }
+            if (__builtin_expect(outside >= 0, 1)) {
+                for (int64_t k = 0; k < AT_ONCE; k++)
+                    memcpy(packed + (i + k) * step, array + offset[k] * (int64_t)size, size);
+                continue;
+            }
+        }
+        for (int64_t k = i; k < next; k++) {
+            const int64_t one = offset_at(job, k);
+            if (is_place(one))
+                memcpy(packed + k * step, array + one * (int64_t)size, size);
+            else
+                memset(packed + k * step, 0, size);
+        }
     }
 }
 
@@ -171,20 +189,44 @@ static inline __attribute__((always_inline)) void scatter_line(const slice_job *
     }
 }
 
-/* Of the places that threads share by their pages, those of one thread. Others are written aside, for the branch would
- * be a matter of chance. */
-static inline __attribute__((always_inline)) void scatter_share(const slice_job *job, int64_t share, size_t size) {
-    _Alignas(16) char aside[16];
-    const char *offsets = job->offsets, *packed = job->packed;
-    const uintptr_t array = (uintptr_t)job->array, other = (uintptr_t)aside;
-    const int64_t m = job->m, others = job->shares - 1;
-    for (int64_t i = 0; i < m; i++) {
+/* The places among [begin, end) that are of one share, by their pages, and where their elements lie; how many. No
+ * branch: it would be a matter of chance. */
+static int64_t places_of_share(const slice_job *job, int64_t share, int64_t begin, int64_t end, int64_t *places,
+                               int64_t *from) {
+    const char *offsets = job->offsets;
+    const int page = PAGE_BITS - __builtin_ctzll((uint64_t)job->item);
+    int64_t i = begin, count = 0;
+#ifdef __AVX512F__
+    const __m512i others = _mm512_set1_epi64(job->shares - 1), mine = _mm512_set1_epi64(share);
+    const __m512i least = _mm512_set1_epi64(PHX_NO_PLACE / 2), step = _mm512_set1_epi64(8);
+    __m512i row = _mm512_add_epi64(_mm512_set1_epi64(begin), _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7));
+    for (; i + 8 <= end; i += 8, row = _mm512_add_epi64(row, step)) {
+        const __m512i offset = _mm512_loadu_si512(offsets + i * 8);
+        const __m512i of = _mm512_and_si512(_mm512_srl_epi64(offset, _mm_cvtsi32_si128(page)), others);
+        const __mmask8 is = _mm512_mask_cmpge_epi64_mask(_mm512_cmpeq_epi64_mask(of, mine), offset, least);
+        _mm512_storeu_si512(places + count, _mm512_maskz_compress_epi64(is, offset));
+        _mm512_storeu_si512(from + count, _mm512_maskz_compress_epi64(is, row));
+        count += __builtin_popcount(is);
+    }
+#endif
+    for (; i < end; i++) {
         int64_t offset;
         memcpy(&offset, offsets + i * 8, 8);
-        const uintptr_t bytes = (uintptr_t)offset * size;
-        const int mine = ((int64_t)(bytes >> PAGE_BITS) & others) == share;
-        const uintptr_t all = -(uintptr_t)(mine & is_place(offset)), to = ((array + bytes) & all) | (other & ~all);
-        memcpy((char *)to, packed + i * (int64_t)size, size);
+        places[count] = offset;
+        from[count] = i;
+        count += ((offset >> page & (job->shares - 1)) == share) & is_place(offset);
+    }
+    return count;
+}
+
+static inline __attribute__((always_inline)) void scatter_share(const slice_job *job, int64_t share, size_t size) {
+    enum { MOST = 512 };
+    int64_t places[MOST + 8], from[MOST + 8];
+    for (int64_t i = 0; i < job->m; i += MOST) {
+        const int64_t end = job->m - i < MOST ? job->m : i + MOST;
+        const int64_t count = places_of_share(job, share, i, end, places, from);
+        for (int64_t j = 0; j < count; j++)
+            memcpy(job->array + places[j] * (int64_t)size, job->packed + from[j] * (int64_t)size, size);
     }
 }
 

@@ -1,5 +1,6 @@
 /* cumulative_sum and cumulative_prod along the last axis. */
 #include "scan/scan.h"
+#include "scan/scan_chains.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,7 @@ static phx_error *scan(const scan_plan *plan, const phx_call *call) {
     job.yn = y->strides[last];
     if (job.n == 0 || !split_axes(&job.axes, x, y, last)) return NULL;
     const int64_t size = cpu_itemsize(x);
-    if (job.axes.cols * job.axes.outer == 1 && phx_num_threads() > 1 && job.n * size >= 8 * SCAN_GRAIN)
+    if (job.axes.cols * job.axes.outer == 1 && phx_num_threads() > 1 && job.n * size >= 4 * SCAN_GRAIN)
         return scan_long_row(plan, &job);
     job.by_row = job.axes.cols == 1 || (job.n >= 16 && stride_size(job.sn) <= stride_size(job.axes.xc));
     job.width = !job.by_row ? SCAN_COLUMNS : job.n <= SCAN_BLOCK ? SCAN_CHAINS
@@ -113,6 +114,9 @@ static SCAN_APART c128 multiply_c128(c128 a, c128 b) { return phx_multiply_c128(
 #include "scan/scan_type.h"
 
 #define D f16
+#ifdef __AVX2__
+#define VECTORS f32
+#endif
 #define STORAGE u16
 #define UNIT f32
 #define LOAD phx_f16_to_f32
@@ -123,6 +127,9 @@ static SCAN_APART c128 multiply_c128(c128 a, c128 b) { return phx_multiply_c128(
 #include "scan/scan_type.h"
 
 #define D bf16
+#ifdef __AVX2__
+#define VECTORS f32
+#endif
 #define STORAGE u16
 #define UNIT f32
 #define LOAD phx_bf16_to_f32
@@ -133,6 +140,9 @@ static SCAN_APART c128 multiply_c128(c128 a, c128 b) { return phx_multiply_c128(
 #include "scan/scan_type.h"
 
 #define D f32
+#ifdef __AVX2__
+#define VECTORS f32
+#endif
 #define STORAGE f32
 #define UNIT f32
 #define LOAD SAME
@@ -143,6 +153,9 @@ static SCAN_APART c128 multiply_c128(c128 a, c128 b) { return phx_multiply_c128(
 #include "scan/scan_type.h"
 
 #define D f64
+#ifdef __AVX2__
+#define VECTORS f64
+#endif
 #define STORAGE f64
 #define UNIT f64
 #define LOAD SAME

@@ -6,10 +6,21 @@
  *   OP(a, b)       the operation on UNITs
  */
 
+/* The local sums of the blocks of a long row wait for their carries where the results come. */
+#define LOCALS_STAY(JOB) (NATIVE && (JOB)->yn == 1)
+
+#ifdef VECTORS
+SCAN_CHAINS_OF(SCAN_NAME(vectors), VECTORS, OP)
+#endif
+
 /* y = running sums of `count` sequences of n elements, each on its own. */
 static SCAN_APART void SCAN_NAME(chains)(const UNIT *restrict x, UNIT *restrict y, int64_t n, int64_t count, int64_t xs,
                                          int64_t ys) {
-    if (count == SCAN_CHAINS) {
+    int64_t done = 0;
+#ifdef VECTORS
+    if (count == SCAN_CHAINS) done = SCAN_NAME(vectors)(x, y, n, xs, ys);
+#endif
+    if (count == SCAN_CHAINS && !done) {
         UNIT a = x[0], b = x[xs], c = x[2 * xs], d = x[3 * xs];
         UNIT e = x[4 * xs], f = x[5 * xs], g = x[6 * xs], h = x[7 * xs];
         for (int64_t i = 0;;) {
@@ -21,14 +32,23 @@ static SCAN_APART void SCAN_NAME(chains)(const UNIT *restrict x, UNIT *restrict 
             h = OP(h, x[i + 7 * xs]);
         }
     }
-    for (int64_t c = 0; c < count; c++, x += xs, y += ys) {
-        UNIT a = y[0] = x[0];
-        for (int64_t i = 1; i < n; i++) y[i] = a = OP(a, x[i]);
-    }
+    for (int64_t c = 0; c < count; c++, x += xs, y += ys)
+        for (int64_t i = done; i < n; i++) y[i] = i ? OP(y[i - 1], x[i]) : x[i];
 }
 
-/* n elements: from[i] = carry op from[i] if there is a carry, then to memory. */
-static void SCAN_NAME(store)(STORAGE *y, int64_t yn, UNIT *restrict from, int64_t n, const UNIT *carry) {
+/* n elements to memory, each carry op from[i] if there is a carry; from may be y. */
+static void SCAN_NAME(store)(STORAGE *y, int64_t yn, UNIT *from, int64_t n, const UNIT *carry) {
+    if (NATIVE && yn == 1) {
+        if (carry) {
+            const UNIT c = *carry;
+#pragma GCC ivdep
+            for (int64_t i = 0; i < n; i++) y[i] = STORE(OP(c, from[i]));
+        } else {
+#pragma GCC ivdep
+            for (int64_t i = 0; i < n; i++) y[i] = STORE(from[i]);
+        }
+        return;
+    }
     if (carry) {
         const UNIT c = *carry;
         for (int64_t i = 0; i < n; i++) from[i] = OP(c, from[i]);
@@ -149,7 +169,7 @@ static void SCAN_NAME(totals)(void *ctx, int64_t begin, int64_t end) {
     UNIT *total = (UNIT *)job->carry;
     for (int64_t p = begin; p < end; p++) {
         const int64_t i = p * SCAN_PIECE, n = job->n - i < SCAN_PIECE ? job->n - i : SCAN_PIECE;
-        UNIT local[SCAN_PIECE];
+        UNIT room[SCAN_PIECE], *local = LOCALS_STAY(job) ? (UNIT *)job->y + i : room;
         SCAN_NAME(locals)(job, (const STORAGE *)job->x + i * job->sn, n, local);
         for (int64_t b = 0; b < n / SCAN_BLOCK; b++)
             total[i / SCAN_BLOCK + b] = local[(b + 1) * SCAN_BLOCK - 1];
@@ -167,8 +187,19 @@ static void SCAN_NAME(carries)(scan_job *job, int64_t blocks) {
 
 static void SCAN_NAME(pieces)(void *ctx, int64_t begin, int64_t end) {
     const scan_job *job = ctx;
-    for (int64_t p = begin; p < end; p++)
-        SCAN_NAME(piece)(job, (const STORAGE *)job->x, (STORAGE *)job->y, p, (const UNIT *)job->carry, NULL, NULL);
+    const UNIT *carries = (const UNIT *)job->carry;
+    for (int64_t p = begin; p < end; p++) {
+        if (!LOCALS_STAY(job)) {
+            SCAN_NAME(piece)(job, (const STORAGE *)job->x, (STORAGE *)job->y, p, carries, NULL, NULL);
+            continue;
+        }
+        const int64_t last = (p + 1) * SCAN_PIECE < job->n ? (p + 1) * SCAN_PIECE : job->n;
+        for (int64_t i = p * SCAN_PIECE; i < last; i += SCAN_BLOCK) {
+            UNIT *y = (UNIT *)job->y + i;
+            SCAN_NAME(store)((STORAGE *)y, 1, y, last - i < SCAN_BLOCK ? last - i : SCAN_BLOCK,
+                             i ? carries + i / SCAN_BLOCK - 1 : NULL);
+        }
+    }
 }
 
 static phx_error *SCAN_NAME(run)(const cpu_kernel *self, const phx_call *call) {
@@ -180,3 +211,4 @@ static phx_error *SCAN_NAME(run)(const cpu_kernel *self, const phx_call *call) {
 
 #undef SCAN_NAME
 #undef OP
+#undef LOCALS_STAY

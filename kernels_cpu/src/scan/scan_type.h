@@ -5,6 +5,7 @@
  *   STORAGE, UNIT  type in memory and in the arithmetic; LOAD(x) and STORE(v) convert
  *   NATIVE         1 if STORAGE is UNIT
  *   PLUS, TIMES    (a, b) of UNITs
+ *   VECTORS        the type of scan_chains.h that does the same; not set where there is none
  */
 
 #define JOIN_(a, b, c) a##_##b##_##c
@@ -50,3 +51,4 @@ static SCAN_APART void TYPE(scatter)(STORAGE *restrict y, const UNIT *restrict f
 #undef NATIVE
 #undef PLUS
 #undef TIMES
+#undef VECTORS
