@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable
-from ctypes import CDLL, c_double, c_float
+from ctypes import c_float
 from functools import cache
 from itertools import repeat
 from operator import neg
 
 import numpy as np
+from cffi import FFI
 
 from .formats import PARTS
 
@@ -91,13 +92,13 @@ _Fma = Callable[[float, float, float], float]
 @cache
 def fma_of(dtype: str) -> _Fma:
     """Return the fma of float32 or float64: the C library's, which is faster, if it rounds once."""
-    kind: type[c_float] | type[c_double] = c_float if dtype == "float32" else c_double
-    name, own = ("fmaf", _python_fmaf) if kind is c_float else ("fma", _python_fma)
+    name, own = ("fmaf", _python_fmaf) if dtype == "float32" else ("fma", _python_fma)
+    ffi = FFI()
+    ffi.cdef("float fmaf(float, float, float); double fma(double, double, double);")
     try:
-        found = getattr(CDLL(None), name)
+        found: _Fma = getattr(ffi.dlopen(None), name)
     except (AttributeError, OSError):
         return own
-    found.restype, found.argtypes = kind, (kind, kind, kind)
     rounds_once = all(found(*numbers) == own(*numbers) for numbers in _TELLING[dtype])
     return found if rounds_once else own
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cffi import FFI
 from phalanx.conformance.reference import fixed_point, steps
 
 _OWN = {"float32": steps._python_fmaf, "float64": steps._python_fma}
@@ -73,17 +74,17 @@ def _rounds_the_sum_twice_32(a: float, b: float, c: float) -> float:
 def test_a_library_that_rounds_twice_is_not_taken(
     dtype: str, wrong: Any, telling: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(steps, "CDLL", lambda _: SimpleNamespace(fma=wrong, fmaf=wrong))
+    monkeypatch.setattr(FFI, "dlopen", lambda *_: SimpleNamespace(fma=wrong, fmaf=wrong))
     own = _OWN[dtype]
     assert steps.fma_of(dtype) is own
     assert sum(wrong(*n) != own(*n) for n in steps._TELLING[dtype]) >= telling
 
 
 def test_a_system_without_a_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(_name: None) -> None:
+    def missing(*_: object) -> None:
         raise OSError("no such library")
 
-    monkeypatch.setattr(steps, "CDLL", missing)
+    monkeypatch.setattr(FFI, "dlopen", missing)
     assert steps.fma_of("float64") is steps._python_fma
 
 

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from phalanx._warm import Array, launch
 from phalanx.conformance.case import Case
-from phalanx.conformance.layouts import broadcast, place, room
+from phalanx.conformance.layouts import broadcast, drawn_size, place, room
 from phalanx.conformance.outcome import Mistake
 from phalanx.conformance.overloads import Overload, overloads
 from phalanx.conformance.reference.formats import PARTS, host_dtype
+from phalanx.conformance.reference.fourier import packed, scale_bits, table
 from phalanx.conformance.reference.near import ACCUMULATOR
 from phalanx.conformance.reference.orders import (
     ORDERED,
@@ -27,6 +28,8 @@ _LENGTHS = {
     Structure.REDUCTION: (63, 129, BLOCK, BLOCK + 1, 3 * BLOCK - 7, 5 * BLOCK + 70, 70_001),
     Structure.SCAN: (SCAN_BLOCK, SCAN_BLOCK + 1, 3 * SCAN_BLOCK - 7, SCAN_BLOCK**2 + 300),
 }
+#: The most blocks of rows of chance lengths, and how many of these there are.
+_MOST_BLOCKS, _DRAWN = 250, 4
 #: More blocks than a group, or a byte, counts.
 _MANY_BLOCKS = 257 * BLOCK + 33
 _LAYOUTS = ("contiguous", "transposed")
@@ -36,7 +39,8 @@ _ORDERED = [
     for overload in overloads(*_LENGTHS)
     if overload.op in ORDERED
     and (
-        overload.inputs[0] in _PLAIN or (overload.op == "sum" and overload.inputs[0] in ACCUMULATOR)
+        overload.inputs[0] in _PLAIN
+        or (overload.op in ("sum", "cumulative_sum") and overload.inputs[0] in ACCUMULATOR)
     )
 ]
 #: Steps along k: two blocks of the order and a rest, and more.
@@ -74,6 +78,8 @@ def test_orders(case: Case, overload: Overload) -> None:
     _need_bitwise(case, overload)
     rng = case.rng()
     shapes: list[tuple[int, ...]] = [(3, n) for n in _LENGTHS[overload.row.structure]]
+    block = SCAN_BLOCK if overload.row.structure is Structure.SCAN else BLOCK
+    shapes += [(drawn_size(_MOST_BLOCKS * block, rng),) for _ in range(_DRAWN)]
     if overload.op.startswith("sum"):
         shapes.append((_MANY_BLOCKS,))
     for shape in shapes:
@@ -101,6 +107,39 @@ def test_order_of_products(case: Case, overload: Overload) -> None:
     for k in _STEPS[:1] if case.quick else _STEPS:
         a, b = (_numbers(name, shape, rng) for shape in ((2, k), (k, 2)))
         _compare(case, overload, f"k = {k}", (a, b), product_in_stated_order(a, b))
+    x = _numbers(name, (9, 21), rng)
+    one = place(case.device, x, name, "contiguous").array
+    for label, pair, (a, b) in (
+        ("times its transpose", (one, one.T), (x, x.T)),
+        ("the transpose first", (one.T, one), (x.T, x)),
+    ):
+        _compare_arrays(case, overload, label, pair, product_in_stated_order(a, b))
+    case.finish()
+
+
+@pytest.mark.parametrize(
+    "overload", [o for o in overloads(Structure.FOURIER) if o.op == "fft"], ids=str
+)
+def test_rows_of_a_transform(case: Case, overload: Overload) -> None:
+    """Rows have the same bits together as alone, real ones and such of a zero part among them."""
+    _need_bitwise(case, overload)
+    rng, name = case.rng(), overload.inputs[0]
+    for radices in ((8,), (5, 3), (4, 4, 8)):
+        n = int(np.prod(radices))
+        params = (0, scale_bits(1.0, name), *packed(radices))
+        roots = place(case.device, table(radices, name), overload.inputs[1], "contiguous").array
+        for label in ("complex", "real", "imaginary"):
+            x = _numbers(name, (5, n), rng)
+            if label != "complex":
+                setattr(x, "imag" if label == "real" else "real", 0)
+            rows = place(case.device, x, name, "contiguous").array
+            alone = []
+            for row in rows:
+                out = room(case.device, (1, n), name, "contiguous")
+                launch("fft", (row[None], roots), (out.array,), params)
+                alone.append(out.read())
+            want, told = np.concatenate(alone), f"{label} rows of {n}"
+            _compare_arrays(case, overload, told, (rows, roots), want, params)
     case.finish()
 
 
@@ -134,10 +173,15 @@ def _compare(
 
 
 def _compare_arrays(
-    case: Case, overload: Overload, label: str, operands: tuple[Array, ...], want: HostArray
+    case: Case,
+    overload: Overload,
+    label: str,
+    operands: tuple[Array, ...],
+    want: HostArray,
+    params: tuple[int, ...] = (),
 ) -> None:
     out = room(case.device, want.shape, overload.outputs[0], "contiguous")
-    launch(overload.op, operands, (out.array,), ())
+    launch(overload.op, operands, (out.array,), params)
     got = out.read()
     case.checks += 1
     if got.tobytes() != want.tobytes():

@@ -172,12 +172,16 @@ def _usual(
         some = rng.permutation(chosen[0].size)[:_FEW_QUICK]
         chosen = [values[some] for values in chosen]
     columns = dict(zip(numbers, chosen, strict=True))
-    return [
-        np.repeat(columns[i], _BESIDE)
-        if i in columns
-        else np.tile(_beside(overload, name, rng), chosen[0].size)
-        for i, name in enumerate(names)
-    ]
+    made = []
+    for i, name in enumerate(names):
+        if i in columns:
+            made.append(np.repeat(columns[i], _BESIDE))
+            continue
+        beside = np.tile(_beside(overload, name, rng), chosen[0].size)
+        if name == names[numbers[0]]:
+            beside[::_BESIDE] = chosen[0]  # a number beside itself
+        made.append(beside)
+    return made
 
 
 def _beside(overload: Overload, name: str, rng: np.random.Generator) -> HostArray:
@@ -320,6 +324,11 @@ def _corners(overload: Overload, quick: bool) -> list[HostArray]:
         if name != "bool" and name not in PARTS:
             every = 1 if op in _ROUNDING or not quick else 8
             values = np.concatenate([values, conversion_corners(name)[::every]])
+        if name in PARTS and op == "cast":
+            parts = conversion_corners(PARTS[name])
+            both = np.empty(parts.size, host_dtype(name))
+            both.real, both.imag = parts, parts[::-1]
+            values = np.concatenate([values, both])
         if name == "float64":
             values = np.concatenate([values, _LIMITS, -_LIMITS])
         return [values]

@@ -123,6 +123,10 @@ def whole_numbers(check: Check, rng: np.random.Generator) -> None:
     half = 2 ** (np.iinfo(kind).bits // 2 - 2)
     a, b = (rng.integers(half // 2, half, shape).astype(kind) for shape in ((5, 3), (3, 4)))
     check.run("factors of half the bits", (a, b))
+    top = np.iinfo(kind).max
+    if _is_native(check):  # sums of bytes beyond 2^24
+        a, b = (rng.integers(top - 60, top, s, kind) for s in ((3, 1500), (1500, 4)))
+        check.run("long sums of large factors", (a, b))
     for end in (np.iinfo(kind).min, np.iinfo(kind).max):
         for k in (8,) if check.case.quick else (8, 33):
             a, b = np.full((3, k), end, kind), np.full((k, 5), end, kind)

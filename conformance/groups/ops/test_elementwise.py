@@ -11,6 +11,7 @@ from phalanx.conformance.groups.ops.elementwise_check import Check
 from phalanx.conformance.groups.ops.elementwise_data import data_of
 from phalanx.conformance.layouts import LAYOUTS, broadcast, drawn_shape, drawn_size, shapes
 from phalanx.conformance.overloads import Overload, overloads
+from phalanx.conformance.reference.values import HostArray
 from phalanx.optable import BOOLEAN, COMPLEX, Structure
 
 NAMES = tuple(LAYOUTS)
@@ -51,6 +52,7 @@ def test_elementwise(case: Case, overload: Overload) -> None:
     if overload.op == "copy":
         fills(check)
     arrangements = (
+        large,  # what it makes is room for all others
         layouts,
         many_axes,
         sizes,
@@ -62,11 +64,11 @@ def test_elementwise(case: Case, overload: Overload) -> None:
         long_lines,
         columns,
         windows,
+        one_address,
         one_element_operands,
         in_place,
         public_function,
         numbers,
-        large,
     )
     chosen = list(range(len(arrangements)))
     if case.quick:
@@ -261,6 +263,23 @@ def windows(check: Check, rng: np.random.Generator) -> None:
     check.run("moving windows", inputs, places, "contiguous")
 
 
+def one_address(check: Check, rng: np.random.Generator) -> None:
+    """Two operands begin at one element, of which one is turned, or a row or column for all."""
+    corners, names = check.data.corners, check.overload.inputs
+    if corners is None or names[0] != names[1]:
+        return
+    drawn = rng.integers(len(corners), size=(37, 37))
+    one = check.operand(0, corners[drawn, 0], "contiguous").array
+    forms = (
+        ("transpose", one.T, drawn.T),
+        ("first row", view(one, one.shape, (0, 1)), drawn[:1]),
+        ("first column", view(one, one.shape, (one.strides[0], 0)), drawn[:, :1]),
+    )
+    for label, other, seen in forms:
+        check.run(f"x and its {label}", [one, other], corners[drawn, seen], "contiguous")
+        check.run(f"x's {label} and x", [other, one], corners[seen, drawn], "contiguous")
+
+
 def one_element_operands(check: Check, rng: np.random.Generator) -> None:
     """One operand is an array of no axes, the others have one; the last of them is strided, too."""
     for number in range(len(check.overload.inputs)):
@@ -280,6 +299,8 @@ def one_element_operands(check: Check, rng: np.random.Generator) -> None:
             ]
             label = f"operand {number} of one element, the last one {layout}"
             check.run(label, inputs, places, "contiguous")
+    if check.data.corners is not None:
+        one_of_corners(check, check.data.corners, rng)
     if len(check.overload.inputs) == 3:
         for axis in range(3):
             line = np.moveaxis(check.data.table, axis, 0)[:, 0, 0]
@@ -294,6 +315,16 @@ def one_element_operands(check: Check, rng: np.random.Generator) -> None:
     ]
     for layout in ("contiguous", "padded"):
         check.run(f"one element to {layout} {same.shape}", inputs, same, layout)
+
+
+def one_of_corners(check: Check, corners: HostArray, rng: np.random.Generator) -> None:
+    """Each special value is one element beside all of them, itself among them."""
+    for number, table in enumerate((corners, corners.T)):
+        few = rng.permutation(len(table))[:2] if check.case.quick else range(len(table))
+        for line in table[few]:
+            places = [line[0] if i == number else line for i in (0, 1)]
+            inputs = [check.operand(i, places[i], "offset").array for i in (0, 1)]
+            check.run(f"operand {number} of one special value", inputs, line, "contiguous")
 
 
 def line_of_table(check: Check, number: int) -> np.ndarray:

@@ -13,7 +13,19 @@ from phalanx.conformance.reference.values import HostArray
 from phalanx.optable import Structure
 
 #: (m, n) around the lanes of sums, and more columns than rows; square ones take the smaller.
-_SIZES = ((1, 1), (2, 2), (3, 1), (5, 5), (17, 4), (33, 3), (4, 6), (16, 7), (1, 3), (9, 9))
+_SIZES = (
+    (1, 1),
+    (2, 2),
+    (3, 1),
+    (5, 5),
+    (17, 4),
+    (33, 3),
+    (4, 6),
+    (16, 7),
+    (1, 3),
+    (9, 9),
+    (37, 1),
+)
 _LARGE = ((70, 5), (19, 19))
 #: Beyond the rows and columns that groups, blocks and narrow counters of implementations hold.
 _LONG = {
@@ -123,7 +135,16 @@ def test_special_factorization(case: Case, overload: Overload) -> None:
             args[-1][0][tuple(at)] = value
             check.run(f"{value} at {at}", args, params)
     _not_read(check, rng)
+    _one_of_a_stack(check, rng, params)
     case.finish()
+
+
+def _one_of_a_stack(check: Check, rng: np.random.Generator, params: tuple[int, ...]) -> None:
+    """What cannot be factored, or is NaN, is one matrix of several: the others do not see it."""
+    for value in (np.nan,) if check.overload.op == "schur" else (-1.0, 0.0, np.nan):
+        args = factor_operands(check.overload, rng, (5, 4, 4))
+        args[0][1] = value if np.isnan(value) else value * np.eye(4)
+        check.run(f"{value} in a stack", args, params)
 
 
 #: The last two rows decide the first shift: both eigenvalues are as near, their root is imaginary.
@@ -155,10 +176,13 @@ def _params(overload: Overload) -> tuple[int, ...]:
 
 def _sizes(check: Check, rng: np.random.Generator, params: tuple[int, ...]) -> None:
     """All elements, or one column, so large or small that squares leave the dtype."""
-    for part in (-0.6, -0.35, 0.35, 0.6):
+    info = np.finfo(check.name)
+    exponents = [int(part * info.maxexp) for part in (-0.6, -0.35, 0.35, 0.6)]
+    if check.overload.op != "schur":
+        exponents.append(info.minexp - info.nmant // 2)  # subnormal
+    for exponent in exponents:
         for shape in ((1, 5, 5), (1, 5, 2)):
             args = factor_operands(check.overload, rng, shape)
-            exponent = int(part * np.finfo(args[0].dtype).maxexp)
             scaled = tuple((x * 2.0**exponent).astype(x.dtype) for x in args)
             check.run(f"times 2^{exponent}, {shape}", scaled, params)
         if check.overload.op not in ("cholesky", "triangular_solve"):

@@ -29,6 +29,12 @@ def test_generation(case: Case, overload: Overload) -> None:
         ends = tuple(np.array(v).astype(host_dtype(check.name)) for v in numbers)
         _run(check, ends, 66, "contiguous")
     if check.name in INTEGER:
+        bits = np.iinfo(host_dtype(check.name)).bits
+        for width in (7, 8, 15, 16, 31, 32, 47):  # of steps: numbers pass words of as many bits
+            if width < bits - 1:
+                ends = tuple(np.array(v, host_dtype(check.name)) for v in (5, 2**width - 1))
+                _run(check, ends, 66, "contiguous")
+                _run(check, ends, 700, "contiguous")
         for _ in range(3):
             wild = any_bits(check.name, 2, rng)
             _run(check, (wild[:1].reshape(()), wild[1:].reshape(())), 300, "contiguous")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import phalanx as px
 import pytest
@@ -89,6 +91,7 @@ def test_random(case: Case, overload: Overload) -> None:
             _run(check, _standard(overload), chosen, 70, "contiguous")
     if check.name in FORMATS and overload.op not in TRIED:
         _overflow(check, rng)
+    _in_turn(check, rng)
     for position in (-1, -20, 2**32 - 3, 0, *_EXTREMES):
         _run(check, _standard(overload), (7, 0, position), 66, "contiguous")
     if overload.op == "random_integers":
@@ -143,6 +146,14 @@ def _overflow(check: Check, rng: np.random.Generator) -> None:
         ends = (0.0, top * part)[-len(check.overload.inputs) :]
         args = tuple(np.array(v).astype(host_dtype(check.name)) for v in ends)
         _run(check, args, random_params(rng), 300, "contiguous")
+
+
+def _in_turn(check: Check, rng: np.random.Generator) -> None:
+    """Each behind the one before, whose last block is not used up."""
+    key, stream, position = random_params(rng)
+    for n in (5, 7, 1, 66):
+        _run(check, _standard(check.overload), (key, stream, position), n, "contiguous")
+        position += math.ceil(n * blocks_of(check.overload.op, check.to))
 
 
 def _beyond(check: Check, rng: np.random.Generator) -> None:

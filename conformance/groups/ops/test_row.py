@@ -80,9 +80,9 @@ def masked_beginnings(check: Check) -> None:
 
 def small_epsilons(check: Check, along: Along) -> None:
     """No epsilon, and one far below that of programs, beside variances that are as small."""
-    rows = (2.0**-12 * check.case.rng("small").standard_normal((5, 33))).astype(
-        host_dtype(check.name)
-    )
+    rows = 2.0**-12 * check.case.rng("small").standard_normal((7, 33))
+    rows[5], rows[6] = 3.0, 0.0  # equal numbers
+    rows = rows.astype(host_dtype(check.name))
     for epsilon in (0.0, 1e-12, 1e-7):  # the last is another in float16
         params = (int(np.float64(epsilon).view(np.int64)),)
         check.run(f"epsilon {epsilon}", (rows, *along.others(33)), params)

@@ -36,7 +36,22 @@ def test_segment(case: Case, overload: Overload) -> None:
         _close_edges(check)
     _many_targets(check, rng)
     _one_for_all(check, rng)
+    if overload.op == "segment_sum":
+        _backward_rows(check, rng)
     case.finish()
+
+
+def _backward_rows(check: Check, rng: np.random.Generator) -> None:
+    """Each row lies before the one that it comes behind; and numbers that do."""
+    for width in (1, 5):
+        args = segment_operands(check.overload, rng, 400, 7, width)
+        names = zip(args, check.overload.inputs, strict=True)
+        arrays = [
+            place(check.case.device, x[::-1].copy(), name, "contiguous").array[::-1]
+            for x, name in names
+        ]
+        want = expected("segment_sum", args, check.to, (7,))
+        check.run_arrays(f"backward rows of {width}", arrays, args, (), "contiguous", want)
 
 
 def _one_for_all(check: Check, rng: np.random.Generator) -> None:
