@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
+import time
 from typing import Any
 
 import numpy as np
 import phalanx as px
 import pytest
 from phalanx.conformance.case import Case
+from phalanx.conformance.groups.runtime.busy import busy
 from phalanx.conformance.layouts import HostArray
 
 _HOST = (1, 0)
@@ -108,6 +110,26 @@ def test_pending_work_is_waited_for(case: Case) -> None:
     for _ in range(30):
         x = x + 1.0
     assert (_on_host(x) == 30.0).all()
+
+
+def test_a_borrowed_stream_waits(case: Case) -> None:
+    """A consumer's stream, which it names by its number, waits for the work on the array."""
+    opened, device = case.device.ensure_open(), case.device
+    consumer = px.Stream(device)
+    number = opened.stream_number(consumer.handle)
+    if number is None:
+        pytest.skip("streams of the device have no numbers")
+    producer = busy(case, 0.2)
+    with producer:
+        x = px.zeros(1000, dtype=px.float32) + 1
+        x.__dlpack__(stream=number, max_version=(1, 0))
+        made = producer.record()
+    seen = consumer.record()
+    while not made.query():
+        early = seen.query() and not made.query()
+        assert not early, "the consumer's stream did not wait for the array"
+        time.sleep(1e-3)
+    seen.synchronize()
 
 
 def test_unused_capsules(case: Case) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import phalanx as px
 import pytest
+from phalanx._warm import launch
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.runtime.busy import busy, chain
 from phalanx.driver import Capability, Place
@@ -299,6 +300,46 @@ def test_neighbours_around_a_launch(case: Case) -> None:
     stream.synchronize()
     want = host + np.repeat([0, 7], half).astype(np.int32)
     _check(px.asnumpy(y).view(np.uint8), want.view(np.uint8), "two copies around a launch")
+
+
+@pytest.mark.parametrize("size", [64, 4096, 70_001], ids=str)
+def test_uploads_of_like_bytes(case: Case, size: int) -> None:
+    """Of several uploads to one place each counts, though they are alike in sums and ends."""
+    first = case.rng().integers(0, 256, size, np.uint8)
+    swapped, raised, shifted = first.copy(), first.copy(), first.copy()
+    swapped[size // 2 : size // 2 + 8] = np.roll(first[size // 2 : size // 2 + 8], 3)
+    raised[size // 3] ^= 1
+    shifted[1:-1] = first[1:-1][::-1]
+    with _blocks(case, 1) as (handle,):
+        for data in (first, swapped, first, raised, shifted, first[::-1].copy()):
+            _upload(case, handle, data)
+            _check(_download(case, handle)[:size], data, f"{size} bytes like those before")
+
+
+@pytest.mark.parametrize("by_kernel", [False, True], ids=["copy", "kernel"])
+@pytest.mark.parametrize("behind", ["fill", "upload"])
+def test_what_was_copied_may_change(case: Case, behind: str, by_kernel: bool) -> None:
+    """The source of a copy is filled, or uploaded to, behind it: the copy has what it was."""
+    opened, stream = case.device.ensure_open(), px.Stream(case.device)
+    for count in (100, 1 << 16):
+        host = np.arange(count, dtype=np.int32)
+        x, y = px.asarray(host), px.zeros(count, dtype=px.int32)
+        px.synchronize(case.device)
+        source, to = (_block(case, a.buffer.handle, a.offset) for a in (x, y))
+        size = 4 * count
+        with stream:
+            if by_kernel:
+                launch("copy", (x,), (y,))
+            else:
+                opened.copy(to, source, size, stream=stream)
+            if behind == "fill":
+                x[...] = 0x05050505
+            else:
+                new = np.full(count, 0x05050505, np.int32).view(np.uint8)
+                opened.copy(source, _host(new), size, stream=stream)
+        stream.synchronize()
+        _check(px.asnumpy(y).view(np.uint8), host.view(np.uint8), f"a copy before a {behind}")
+        _check(px.asnumpy(x).view(np.uint8), np.full(size, 5, np.uint8), behind)
 
 
 #: Mebibytes of copies that are whole chunks, whatever those are: powers of two, and three of them.

@@ -85,6 +85,32 @@ def test_waits_for_later_events_first(case: Case, waited: bool) -> None:
         pytest.skip("the device is too fast for this case")
 
 
+def test_crossed_waits(case: Case) -> None:
+    """Two streams wait for each other's events, none of which is behind such a wait."""
+    _need_streams(case)
+    opened = case.device.ensure_open()
+    was_busy = 0
+    for _ in range(_TRIES):
+        long, short, end = (opened.event_create(timed=False) for _ in range(3))
+        one, other = busy(case, 0.2, asks=False), px.Stream(case.device)
+        opened.event_record(long, one.handle)
+        busy(case, 0.02, asks=False, stream=other)
+        opened.event_record(short, other.handle)
+        opened.stream_wait_event(one.handle, short)
+        opened.stream_wait_event(other.handle, long)
+        opened.event_record(end, other.handle)
+        while not opened.event_query(long):
+            was_busy += 1
+            early = opened.event_query(end) and not opened.event_query(long)
+            assert not early, "a stream did not wait for one that waits for it"
+            time.sleep(1e-3)
+        px.synchronize(case.device)
+        for event in (long, short, end):
+            opened.event_destroy(event)
+    if not was_busy:
+        pytest.skip("the device is too fast for this case")
+
+
 def test_a_wait_for_a_stream_ends_with_its_work(case: Case) -> None:
     """What others put on a stream while somebody waits for it is not waited for."""
     _need_streams(case)
