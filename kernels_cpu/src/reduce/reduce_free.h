@@ -99,6 +99,10 @@ static inline void FREE_NAME(narrow)(ACC *restrict acc, const STORAGE *x, int64_
 #ifdef PAIR
 #define ROOM (8192 / (int)sizeof(PART))
 
+static inline void FREE_NAME(pairs)(PART *restrict to, const PART *restrict from, int64_t count) {
+    for (int64_t i = 0; i < count; i++) to[i] = PAIR(from[2 * i], from[2 * i + 1]);
+}
+
 /* Rows without gaps of n <= ROOM elements, each to one of acc. Neighbours meet until an odd length is left; then the
  * first of each row takes in the next one, two, four, ... as all others do, too: what those hold is of no use. */
 static void FREE_NAME(short_rows)(ACC *restrict acc, const STORAGE *restrict x, int64_t n, int64_t rows, PART flip) {
@@ -106,17 +110,16 @@ static void FREE_NAME(short_rows)(ACC *restrict acc, const STORAGE *restrict x, 
     (void)flip;
     for (int64_t done = 0, run; done < rows; done += run, acc += run, x += run * n) {
         _Alignas(64) PART room[2][ROOM];
-        PART *restrict part = room[0], *restrict other = room[1];
+        PART *part = room[0];
         int64_t width = n, reach = 1;
         run = rows - done < most ? rows - done : most;
         int64_t count = run * n;
         for (int64_t i = 0; i < count; i++) part[i] = STEP(INIT, x[i]);
         for (; width % 2 == 0; width /= 2) {
+            PART *const next = room[part == room[0]];
             count /= 2;
-            for (int64_t i = 0; i < count; i++) other[i] = PAIR(part[2 * i], part[2 * i + 1]);
-            PART *swap = part;
-            part = other;
-            other = swap;
+            FREE_NAME(pairs)(next, part, count);
+            part = next;
         }
         for (; 2 * reach < width; reach *= 2)
             for (int64_t i = 0; i < count - reach; i++) part[i] = PAIR(part[i], part[i + reach]);

@@ -114,9 +114,7 @@ static SCAN_APART c128 multiply_c128(c128 a, c128 b) { return phx_multiply_c128(
 #include "scan/scan_type.h"
 
 #define D f16
-#ifdef __AVX2__
 #define VECTORS f32
-#endif
 #define STORAGE u16
 #define UNIT f32
 #define LOAD phx_f16_to_f32
@@ -127,9 +125,7 @@ static SCAN_APART c128 multiply_c128(c128 a, c128 b) { return phx_multiply_c128(
 #include "scan/scan_type.h"
 
 #define D bf16
-#ifdef __AVX2__
 #define VECTORS f32
-#endif
 #define STORAGE u16
 #define UNIT f32
 #define LOAD phx_bf16_to_f32
@@ -140,9 +136,7 @@ static SCAN_APART c128 multiply_c128(c128 a, c128 b) { return phx_multiply_c128(
 #include "scan/scan_type.h"
 
 #define D f32
-#ifdef __AVX2__
 #define VECTORS f32
-#endif
 #define STORAGE f32
 #define UNIT f32
 #define LOAD SAME
@@ -153,9 +147,7 @@ static SCAN_APART c128 multiply_c128(c128 a, c128 b) { return phx_multiply_c128(
 #include "scan/scan_type.h"
 
 #define D f64
-#ifdef __AVX2__
 #define VECTORS f64
-#endif
 #define STORAGE f64
 #define UNIT f64
 #define LOAD SAME

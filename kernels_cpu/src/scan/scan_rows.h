@@ -9,18 +9,18 @@
 /* The local sums of the blocks of a long row wait for their carries where the results come. */
 #define LOCALS_STAY(JOB) (NATIVE && (JOB)->yn == 1)
 
-#ifdef VECTORS
+#if defined(VECTORS) && defined(__AVX2__)
 SCAN_CHAINS_OF(SCAN_NAME(vectors), VECTORS, OP)
+#define BEGUN(...) SCAN_NAME(vectors)(__VA_ARGS__)
+#else
+#define BEGUN(...) 0
 #endif
 
 /* y = running sums of `count` sequences of n elements, each on its own. */
 static SCAN_APART void SCAN_NAME(chains)(const UNIT *restrict x, UNIT *restrict y, int64_t n, int64_t count, int64_t xs,
                                          int64_t ys) {
-    int64_t done = 0;
-#ifdef VECTORS
-    if (count == SCAN_CHAINS) done = SCAN_NAME(vectors)(x, y, n, xs, ys);
-#endif
-    if (count == SCAN_CHAINS && !done) {
+    const int64_t begun = count == SCAN_CHAINS ? BEGUN(x, y, n, xs, ys) : 0;
+    if (count == SCAN_CHAINS && !begun) {
         UNIT a = x[0], b = x[xs], c = x[2 * xs], d = x[3 * xs];
         UNIT e = x[4 * xs], f = x[5 * xs], g = x[6 * xs], h = x[7 * xs];
         for (int64_t i = 0;;) {
@@ -32,8 +32,10 @@ static SCAN_APART void SCAN_NAME(chains)(const UNIT *restrict x, UNIT *restrict 
             h = OP(h, x[i + 7 * xs]);
         }
     }
-    for (int64_t c = 0; c < count; c++, x += xs, y += ys)
-        for (int64_t i = done; i < n; i++) y[i] = i ? OP(y[i - 1], x[i]) : x[i];
+    for (int64_t c = 0; c < count; c++, x += xs, y += ys) {
+        UNIT a = begun ? y[begun - 1] : (y[0] = x[0]);
+        for (int64_t i = begun ? begun : 1; i < n; i++) y[i] = a = OP(a, x[i]);
+    }
 }
 
 /* n elements to memory, each carry op from[i] if there is a carry; from may be y. */
@@ -212,3 +214,4 @@ static phx_error *SCAN_NAME(run)(const cpu_kernel *self, const phx_call *call) {
 #undef SCAN_NAME
 #undef OP
 #undef LOCALS_STAY
+#undef BEGUN

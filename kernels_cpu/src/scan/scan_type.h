@@ -5,7 +5,7 @@
  *   STORAGE, UNIT  type in memory and in the arithmetic; LOAD(x) and STORE(v) convert
  *   NATIVE         1 if STORAGE is UNIT
  *   PLUS, TIMES    (a, b) of UNITs
- *   VECTORS        the type of scan_chains.h that does the same; not set where there is none
+ *   VECTORS        UNIT, where scan_chains.h has vectors of it
  */
 
 #define JOIN_(a, b, c) a##_##b##_##c
