@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import phalanx as px
 import pytest
@@ -22,6 +24,15 @@ def _values(case: Case, dtype: str, shape: tuple[int, ...]) -> HostArray:
 
 def _same_bits(a: HostArray, b: HostArray) -> bool:
     return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
+
+
+@pytest.mark.parametrize("size", [1000, 1 << 16, (1 << 20) + 40], ids=str)
+def test_read_only_pages(case: Case, size: int, tmp_path: Path) -> None:
+    """Files in memory that nobody may write to are uploaded like other arrays."""
+    host = case.rng().integers(0, 256, size, np.uint8)
+    host.tofile(tmp_path / "data")
+    pages = np.memmap(tmp_path / "data", np.uint8, "r")
+    assert np.array_equal(px.asnumpy(px.asarray(pages, copy=True)), host)
 
 
 @pytest.mark.parametrize("dtype", _NAMES)

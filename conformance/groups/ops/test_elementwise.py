@@ -455,7 +455,7 @@ def fills(check: Check) -> None:
     for number, at in enumerate(chosen):
         places = np.full((4_500, 70_001)[number % 2], at)
         one = check.operand(0, places[0], "contiguous").array
-        for layout in ("contiguous", "offset"):
+        for layout in ("contiguous", "offset", "strided"):
             check.run(f"one element to {layout} {places.shape}", [one], places, layout)
             check.run_numbers((0,), places, layout, in_place=False)
 

@@ -244,6 +244,22 @@ def test_elapsed_time_of_a_closed_stream(case: Case) -> None:
     assert least <= elapsed <= host * 1.05 + 0.005, f"{elapsed} s elapsed within {host} s"
 
 
+def test_times_stay(case: Case) -> None:
+    """The time between two events is the same when hundreds were recorded behind them."""
+    if Capability.EVENT_TIMING not in case.device.ensure_open().capabilities:
+        pytest.skip("the device does not time events")
+    with px.Stream(case.device) as stream:
+        begin = stream.record()
+        time.sleep(0.02)
+        end = stream.record()
+        end.synchronize()
+        before = begin.elapsed_time(end)
+        others = [stream.record() for _ in range(300 if case.quick else 1100)]
+        others[-1].synchronize()
+    after = begin.elapsed_time(end)
+    assert abs(after - before) <= 1e-3, f"{before} s became {after} s"
+
+
 def test_passed_stays_passed(case: Case) -> None:
     """Events of a stream that was closed stay passed when others take its place."""
     opened = case.device.ensure_open()

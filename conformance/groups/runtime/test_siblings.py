@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import copy_context
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 from phalanx._warm import Device
 from phalanx.conformance.blocks import read_block, write_block
 from phalanx.conformance.case import Case
-from phalanx.conformance.groups.runtime.busy import busy
+from phalanx.conformance.groups.runtime.busy import busy, take_wrongly
 from phalanx.driver import Capability, DeviceKind, Feature, OpenDevice, Place
 
 _SIZE = 1 << 12
@@ -121,6 +122,24 @@ def test_blocks_of_two_devices(case: Case) -> None:
             found = read_block(second, block, _SIZE)
             assert (found == kept).all(), f"a block of {second} went with one of {first}"
             second.ensure_open().free(block)
+
+
+def test_failures_are_told_by_their_device(case: Case) -> None:
+    """A wrong index on one device is told by waits for it, and not by those for the other."""
+    both = _two(case)
+    for failing, other in (both, both[::-1]):
+        with px.device(failing):
+            lost = take_wrongly(case, px.Stream(failing))
+        if lost is None:
+            pytest.skip("the call tells it")
+        opened = other.ensure_open()
+        opened.synchronize(60.0)
+        for device in (other, failing):
+            told: AbstractContextManager[object] = (
+                nullcontext() if device is other else pytest.raises(IndexError)
+            )
+            with told:
+                px.synchronize(device)
 
 
 def test_closing_one_leaves_the_other(case: Case) -> None:
