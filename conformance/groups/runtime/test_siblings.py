@@ -68,15 +68,24 @@ def test_a_call_for_another_device_moves_no_work(case: Case, call: str) -> None:
         assert (found == 6).all(), f"work of {first} was not done when it was waited for"
 
 
-def test_each_default_stream_answers_for_itself(case: Case) -> None:
+@pytest.mark.parametrize("threads", [0, 1], ids=["this thread", "another thread"])
+def test_each_default_stream_answers_for_itself(case: Case, threads: int) -> None:
     """Of two default streams the idle one says so, and the busy one does not."""
     both = _two(case)
     if not all(d.ensure_open().capabilities & Capability.STREAMS for d in both):
         pytest.skip("the devices have no streams of their own")
     for idle, working in (both, both[::-1]):
         px.synchronize(idle)
-        with px.device(working):
-            event = busy(case, 0.1, stream=working.default_stream, asks=False).record()
+
+        def work(device: Device = working) -> px.Event:
+            with px.device(device):
+                return busy(case, 0.1, stream=device.default_stream, asks=False).record()
+
+        if threads:
+            with ThreadPoolExecutor(1) as pool:
+                event = pool.submit(copy_context().run, work).result(60)
+        else:
+            event = work()
         is_idle, is_done = (
             device.ensure_open().stream_query(device.default_stream.handle)
             for device in (idle, working)

@@ -11,7 +11,6 @@ import numpy as np
 import phalanx as px
 import pytest
 from phalanx.conformance.case import Case
-from phalanx.conformance.groups.runtime.busy import busy
 from phalanx.conformance.layouts import HostArray
 from phalanx.driver import Capability
 
@@ -43,30 +42,6 @@ def _together(work: Callable[[int], None]) -> None:
 def _check(x: px.Array, want: object, what: str) -> None:
     found = px.asnumpy(x)
     assert np.array_equal(found, np.asarray(want)), f"{what}: {found[:4]}"
-
-
-def test_numbers_outlive_their_thread(case: Case) -> None:
-    """A launch with Python numbers runs when the thread that asked for it has ended."""
-    stream = px.Stream(case.device)
-    host = np.arange(1000, dtype=np.float32)
-    with stream:
-        x = px.asarray(host)
-        _ = px.maximum(x + 1.5, 2.0)  # so that all is compiled
-    stream.synchronize()
-    for _ in range(3):
-        if case.device.has_streams:
-            stream.wait(busy(case, 0.05, asks=False).record())
-        found: list[px.Array] = []
-
-        def work(found: list[px.Array] = found) -> None:
-            with stream:
-                found.append(px.maximum(x + 2.5, 300.0))
-
-        thread = threading.Thread(target=copy_context().run, args=(work,))
-        thread.start()
-        thread.join(60)
-        stream.synchronize()
-        _check(found[0], np.maximum(host + np.float32(2.5), 300), "numbers of an ended thread")
 
 
 def test_launches(case: Case) -> None:
