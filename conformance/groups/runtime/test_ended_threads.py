@@ -1,4 +1,4 @@
-"""What threads leave behind when they end, and what others may do while one waits for the device."""
+"""What threads leave behind when they end, and what others may do while one waits."""
 
 from __future__ import annotations
 
