@@ -153,6 +153,11 @@ def test_other_offsets(case: Case) -> None:
         px.multiply(x[i, :], x[7 - i, :])
         y[i, :] = x[i, :] * x[7 - i, :]
     assert (px.asnumpy(y) == host * host[::-1]).all(), "an offset was not taken over"
+    flat, line = px.reshape(x, (512,)), host.reshape(512)
+    for at in (0, 16, 32, 4, 20, 36, 40, 1, 5, 21):  # multiples of 64 bytes, of 16, and others
+        got = px.asnumpy(flat[at : at + 60] * flat[at + 128 : at + 188])
+        want = line[at : at + 60] * line[at + 128 : at + 188]
+        assert (got == want).all(), f"the offset of {4 * at} bytes was not taken over"
 
 
 def test_far_offsets(case: Case) -> None:
