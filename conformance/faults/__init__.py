@@ -29,6 +29,7 @@ from . import (
     mixups,
     networks,
     ordering,
+    owners,
     pages,
     prepared,
     products,
@@ -55,7 +56,7 @@ _KINDS = (
     *(arithmetic, capabilities, circumstances, claims, complexes, conversions, counters),
     *(eigenvalues, events),
     *(extents, factors, grids, habits, launches, lifetimes, long_rows, memory, mixups, networks),
-    *(ordering, pages, prepared, products),
+    *(ordering, owners, pages, prepared, products),
     *(queues, randomness, reductions),
     *(scalars, segments, shortcuts, special, statements, threads, transforms, usual, waits),
 )

@@ -312,7 +312,8 @@ def test_uploads_of_like_bytes(case: Case, size: int) -> None:
     shifted[1:-1] = first[1:-1][::-1]
     with _blocks(case, 1) as (handle,):
         for data in (first, swapped, first, raised, shifted, first[::-1].copy()):
-            _upload(case, handle, data)
+            for sent in (first, data):
+                _upload(case, handle, sent)
             _check(_download(case, handle)[:size], data, f"{size} bytes like those before")
 
 
