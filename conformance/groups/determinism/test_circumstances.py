@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -10,13 +12,17 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 import numpy as np
 import phalanx as px
 import pytest
+from phalanx._warm import Device
 from phalanx.conformance.calls import Call, calls
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.determinism.same import PROMISES, class_of, same
-from phalanx.conformance.groups.runtime.busy import take_wrongly
+from phalanx.conformance.groups.runtime.busy import busy, take_wrongly
 from phalanx.conformance.layouts import HostArray
+from phalanx.conformance.outcome import Mistake
 from phalanx.conformance.overloads import Overload, overloads
+from phalanx.conformance.reference.formats import host_dtype
 from phalanx.driver import Capability, Feature
+from phalanx.namespace.public import public_function
 from phalanx.optable import Structure
 
 Run = Callable[[], HostArray]
@@ -48,6 +54,39 @@ def test_circumstances(case: Case, structure: Structure) -> None:
     case.finish()
 
 
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float64"])
+def test_queued_chains(case: Case, name: str) -> None:
+    """An op behind another in the queue, whose result it takes, has the bits of one alone."""
+    ops = ("multiply", "add", "subtract", "divide")
+    served = [case.served[op, (name, name, name)] for op in ops]
+    if not all(found.how == "native" and found.determinism in PROMISES for found in served):
+        pytest.skip("some of the ops have no kernel of their own that promises its bits")
+    rng, device = case.rng(), case.device
+    hosts = [rng.standard_normal(5003).astype(host_dtype(name)) for _ in range(3)]
+    x, y, z = (px.asarray(host, device=device) for host in hosts)
+    pairs = list(itertools.product(map(public_function, ops), repeat=2))
+    want = []
+    for f, g in pairs:
+        made = px.asarray(px.asnumpy(f(x, y)), device=device)  # nothing knows what made it
+        want.append([px.asnumpy(v) for v in (g(made, z), g(z, made), g(made, made))])
+    stream = px.Stream(device)
+    if device.has_streams:
+        stream.wait(busy(case, 0.1, asks=False).record())
+    got = []
+    with stream:
+        for f, g in pairs:
+            chained = g(f(x, y), z), g(z, f(x, y))
+            made = f(x, y)
+            got.append((*chained, g(made, made)))
+    stream.synchronize()
+    for (f, g), found, right in zip(pairs, got, want, strict=True):
+        case.checks += 1
+        if any(px.asnumpy(a).tobytes() != b.tobytes() for a, b in zip(found, right, strict=True)):
+            told = f"{g.__name__} straight behind {f.__name__}"
+            case.mistake(Mistake(told, "", "", "other bits", "those of each op alone"))
+    case.finish()
+
+
 def _chosen(structure: Structure, rng: np.random.Generator) -> list[Overload]:
     """Return those of float32, and of each op another one: a device may compile at first use."""
     by_op: dict[str, list[Overload]] = {}
@@ -75,6 +114,9 @@ def circumstances(case: Case) -> Iterator[tuple[str, AbstractContextManager[Arou
         yield f"on a stream of priority {priority}", _of_priority(case, priority)
     yield "beside other work", _beside_work(case)
     yield "behind a failure", _behind_a_failure(case)
+    others = [d for d in px.devices(case.device.driver.name) if d is not case.device]
+    if others:
+        yield "with another device opened, or closed, since", _opened_or_closed(others[0])
     opened = case.device.ensure_open()
     if Feature.UNIFIED_MEMORY not in case.device.info.features and opened.memory_info()[1]:
         yield f"with {_LEFT:.0%} of the memory left", _little_memory(case)
@@ -139,6 +181,21 @@ def _behind_a_failure(case: Case) -> Iterator[Around]:
         stream.synchronize()
     yield lambda run: run()
     stream.close()
+
+
+@contextmanager
+def _opened_or_closed(other: Device) -> Iterator[Around]:
+    """Close another device if it is open, else open it; nothing lies on it, or it stays open."""
+    if was_open := other.is_open:
+        gc.collect()
+        other.close()
+    else:
+        other.ensure_open()
+    yield lambda run: run()
+    if was_open:
+        other.ensure_open()
+    else:
+        other.close()
 
 
 @contextmanager

@@ -13,7 +13,13 @@ from phalanx.conformance.groups.determinism.same import PROMISES, class_of, same
 from phalanx.conformance.groups.ops.elementwise_check import Check as ElementwiseCheck
 from phalanx.conformance.groups.ops.elementwise_data import data_of
 from phalanx.conformance.groups.ops.structured_check import Check
-from phalanx.conformance.groups.ops.test_elementwise import all_values
+from phalanx.conformance.groups.ops.test_elementwise import (
+    all_values,
+    broadcast_operands,
+    in_place,
+    layouts,
+    numbers,
+)
 from phalanx.conformance.groups.ops.test_reduction import specials
 from phalanx.conformance.overloads import Overload, overloads
 from phalanx.optable import Structure
@@ -59,9 +65,10 @@ def test_other_kernels(case: Case, structure: Structure) -> None:
 def _check(case: Case, overload: Overload) -> None:
     rng, structure = case.rng(str(overload)), overload.row.structure
     if structure is Structure.ELEMENTWISE:
-        all_values(
-            ElementwiseCheck(case, overload, data_of(overload, rng, case.quick, case.flushes))
-        )
+        check = ElementwiseCheck(case, overload, data_of(overload, rng, case.quick, case.flushes))
+        all_values(check)
+        for arrange in (layouts, in_place, broadcast_operands, numbers):
+            arrange(check, rng)
     if structure is Structure.REDUCTION:
         specials(Check(case, overload))
     for call in calls(overload, rng, quick=True):

@@ -10,7 +10,7 @@ import phalanx as px
 import pytest
 from phalanx.conformance.blocks import read_block, write_block
 from phalanx.conformance.case import Case
-from phalanx.driver import Capability, Feature
+from phalanx.driver import Capability, DeviceKind, Feature, OpenDevice
 
 _SIZES = (1, 2, 3, 63, 64, 65, 4095, 4096, 4097, 1 << 20, (1 << 20) + 1)
 
@@ -193,6 +193,31 @@ def test_too_large(case: Case) -> None:
         with pytest.raises(px.OutOfMemoryError):
             opened.free(opened.alloc(size))
     assert px.asnumpy(px.ones(3, dtype=px.int32)).tolist() == [1, 1, 1]
+
+
+def _take(opened: OpenDevice, size: int, total: int, handles: list[int]) -> None:
+    while len(handles) * size <= total:
+        handles.append(opened.alloc(size))
+
+
+def test_no_more_than_there_is(case: Case) -> None:
+    """Blocks are refused before they are more than the memory of the device, and come back."""
+    opened, device = case.device.ensure_open(), case.device
+    shared = Feature.UNIFIED_MEMORY | Feature.HOST_ADDRESSABLE
+    if device.info.kind is DeviceKind.CPU or device.info.features & shared:
+        pytest.skip("the device has the memory of the host")
+    total = opened.memory_info()[1]
+    if total == 0:
+        pytest.skip("the driver does not tell how much memory there is")
+    size = max(1, min(device.info.max_allocation, total // 6))
+    handles: list[int] = []
+    try:
+        with pytest.raises(px.OutOfMemoryError):
+            _take(opened, size, total, handles)
+    finally:
+        for handle in handles:
+            opened.free(handle)
+    opened.free(opened.alloc(size))
 
 
 def test_huge_array(case: Case) -> None:

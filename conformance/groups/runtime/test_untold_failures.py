@@ -157,6 +157,10 @@ def test_compiling_ahead_leaves_it(case: Case) -> None:
     del taken
     for count in (1003, 4099):
         host = np.arange(count, dtype=np.float32)
-        x = px.asarray(host)
+        x = px.asarray(host + 2)
+        x -= 1.0
+        x -= px.ones(count, dtype=px.float32)
+        for kernel in kernels.values():  # it is launched no more than it was asked for
+            opened.compile_ahead(kernel)
         for part, want in ((x - 1.0, host - 1), (x[::-1] - x, host[::-1] - host)):
             assert (px.asnumpy(part) == want).all(), f"{count} elements behind compile_ahead"
