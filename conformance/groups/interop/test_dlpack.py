@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
+import weakref
 from typing import Any
 
 import numpy as np
@@ -156,6 +157,22 @@ def test_no_copy_is_honest(case: Case, count: int) -> None:
     x += 1
     case.device.synchronize()
     assert int(source[-1]) == -4, "what was written to the array is not in its source"
+
+
+def test_owners_are_let_go(case: Case) -> None:
+    """Host memory that was used in place is nobody's any more when the last array on it is gone."""
+    host = np.arange(100_000, dtype=np.float32)
+    owner = weakref.ref(host)
+    try:
+        x = px.asarray(host, copy=False)
+    except (BufferError, ValueError):
+        pytest.skip("the device does not use memory of the host")
+    y = x + 1
+    px.synchronize(case.device)
+    del x, y, host
+    gc.collect()
+    px.synchronize(case.device)
+    assert owner() is None, "an array of the host is kept"
 
 
 def test_two_arrays_of_one_memory(case: Case) -> None:

@@ -151,13 +151,18 @@ def test_failures_are_told_by_their_device(case: Case) -> None:
                 px.synchronize(device)
 
 
-def test_closing_one_leaves_the_other(case: Case) -> None:
-    """Streams of a device compute when the other one was closed, and opened again."""
+@pytest.mark.parametrize("threads", [0, 1], ids=["this thread", "another thread"])
+def test_closing_one_leaves_the_other(case: Case, threads: int) -> None:
+    """Streams of a device compute when any thread closed the other one, and it is open again."""
     both = _two(case)
     for closed, other in (both, both[::-1]):
         gc.collect()
         stream = px.Stream(other)
-        closed.close()
+        if threads:
+            with ThreadPoolExecutor(1) as pool:
+                pool.submit(closed.close).result(60)
+        else:
+            closed.close()
         if closed.is_open:
             pytest.skip("arrays lie on the device")
         for _ in range(2):
