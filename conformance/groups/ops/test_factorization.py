@@ -14,16 +14,7 @@ from phalanx.optable import Structure
 
 #: (m, n) around the lanes of sums, and more columns than rows; square ones take the smaller.
 _SIZES = (
-    (1, 1),
-    (2, 2),
-    (3, 1),
-    (5, 5),
-    (17, 4),
-    (33, 3),
-    (4, 6),
-    (16, 7),
-    (1, 3),
-    (9, 9),
+    *((1, 1), (2, 2), (3, 1), (5, 5), (17, 4), (33, 3), (4, 6), (16, 7), (1, 3), (9, 9)),
     (37, 1),
 )
 _LARGE = ((70, 5), (19, 19))

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from typing import TypeVar
 
 import phalanx as px
 import pytest
 from phalanx.conformance.case import Case
 from phalanx.vendor import Array
+
+Made = TypeVar("Made")
+
+
+def by_a_thread(work: Callable[[], Made]) -> Made:
+    """Return what a thread makes, which has ended then."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(copy_context().run, work).result(60)
 
 
 def chain(x: Array, length: int) -> Array:

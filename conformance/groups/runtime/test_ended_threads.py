@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from functools import partial
 from typing import TypeVar
 
@@ -13,19 +12,13 @@ import numpy as np
 import phalanx as px
 import pytest
 from phalanx.conformance.case import Case
-from phalanx.conformance.groups.runtime.busy import busy
+from phalanx.conformance.groups.runtime.busy import busy, by_a_thread
 from phalanx.driver import OpenDevice
 
 Made = TypeVar("Made")
 #: How often a thread is tried that may have been late.
 _TRIES = 5
 _SIZE, _BLOCKS = 1 << 20, 8
-
-
-def _by_a_thread(work: Callable[[], Made]) -> Made:
-    """Return what a thread makes, which has ended then."""
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(copy_context().run, work).result(60)
 
 
 def _beside_a_wait(of: px.Stream | px.Event, work: Callable[[], Made]) -> Made:
@@ -61,7 +54,7 @@ def test_numbers_outlive_their_thread(case: Case) -> None:
     for _ in range(3):
         if case.device.has_streams:
             stream.wait(busy(case, 0.05, asks=False).record())
-        found = _by_a_thread(work)
+        found = by_a_thread(work)
         stream.synchronize()
         assert (px.asnumpy(found) == np.maximum(host + np.float32(2.5), 300)).all()
 
@@ -69,7 +62,7 @@ def test_numbers_outlive_their_thread(case: Case) -> None:
 def test_streams_outlive_their_thread(case: Case) -> None:
     """A stream takes work, events and waits when the thread that made it has ended."""
     for _ in range(3):
-        stream = _by_a_thread(lambda: px.Stream(case.device))
+        stream = by_a_thread(lambda: px.Stream(case.device))
         with stream:
             x = px.zeros(5000, dtype=px.float32) + 3.0
         px.Stream(case.device).wait(stream.record())
@@ -86,7 +79,7 @@ def test_events_outlive_their_thread(case: Case) -> None:
     stream, other = busy(case, 0.2), px.Stream(case.device)
     before, event, behind = (opened.event_create(timed=False) for _ in range(3))
     opened.event_record(before, stream.handle)
-    _by_a_thread(lambda: opened.event_record(event, stream.handle))
+    by_a_thread(lambda: opened.event_record(event, stream.handle))
     opened.stream_wait_event(other.handle, event)
     opened.event_record(behind, other.handle)
     early = [opened.event_query(one) and not opened.event_query(before) for one in (event, behind)]
@@ -116,9 +109,9 @@ def test_memory_comes_back_from_any_thread(case: Case, freed_by: str) -> None:
         before = opened.memory_info()[0]
         if freed_by == "another thread":
             blocks = _allocate(opened)
-            _by_a_thread(partial(_free, opened, blocks))
+            by_a_thread(partial(_free, opened, blocks))
         else:
-            blocks = _by_a_thread(partial(_allocate, opened))
+            blocks = by_a_thread(partial(_allocate, opened))
             _free(opened, blocks)
         lost.append(before - opened.memory_info()[0])
         if lost[-1] < _BLOCKS * _SIZE / 2:

@@ -14,7 +14,7 @@ import pytest
 from phalanx._warm import Device
 from phalanx.conformance.blocks import read_block, write_block
 from phalanx.conformance.case import Case
-from phalanx.conformance.groups.runtime.busy import busy, take_wrongly
+from phalanx.conformance.groups.runtime.busy import busy, by_a_thread, take_wrongly
 from phalanx.driver import Capability, DeviceKind, Feature, OpenDevice, Place
 
 _SIZE = 1 << 12
@@ -81,11 +81,7 @@ def test_each_default_stream_answers_for_itself(case: Case, threads: int) -> Non
             with px.device(device):
                 return busy(case, 0.1, stream=device.default_stream, asks=False).record()
 
-        if threads:
-            with ThreadPoolExecutor(1) as pool:
-                event = pool.submit(copy_context().run, work).result(60)
-        else:
-            event = work()
+        event = by_a_thread(work) if threads else work()
         is_idle, is_done = (
             device.ensure_open().stream_query(device.default_stream.handle)
             for device in (idle, working)
@@ -159,8 +155,7 @@ def test_closing_one_leaves_the_other(case: Case, threads: int) -> None:
         gc.collect()
         stream = px.Stream(other)
         if threads:
-            with ThreadPoolExecutor(1) as pool:
-                pool.submit(closed.close).result(60)
+            by_a_thread(closed.close)
         else:
             closed.close()
         if closed.is_open:

@@ -51,6 +51,18 @@ def test_a_wait_for_an_event_ends_with_it(case: Case) -> None:
     _judge(late, "a wait for an event ended when the work behind it was done")
 
 
+def _looks_until(case: Case, long: Any, end: Any, what: str) -> int:
+    """Return how often an event was not passed; fail if one behind it was, and wait for all."""
+    opened, looks = case.device.ensure_open(), 0
+    while not opened.event_query(long):
+        looks += 1
+        early = opened.event_query(end) and not opened.event_query(long)
+        assert not early, what
+        time.sleep(1e-3)
+    px.synchronize(case.device)
+    return looks
+
+
 @pytest.mark.parametrize("waited", [False, True], ids=["older", "behind what was waited for"])
 def test_waits_for_later_events_first(case: Case, waited: bool) -> None:
     """A stream waits for an event though it waits for one that was recorded later, elsewhere.
@@ -73,12 +85,9 @@ def test_waits_for_later_events_first(case: Case, waited: bool) -> None:
         opened.stream_wait_event(waiting.handle, short)
         opened.stream_wait_event(waiting.handle, long)
         opened.event_record(end, waiting.handle)
-        while not opened.event_query(long):
-            was_busy += 1
-            early = opened.event_query(end) and not opened.event_query(long)
-            assert not early, "a stream did not wait for the older of two events"
-            time.sleep(1e-3)
-        px.synchronize(case.device)
+        was_busy += _looks_until(
+            case, long, end, "a stream did not wait for the older of two events"
+        )
         for event in (long, short, end):
             opened.event_destroy(event)
     if not was_busy:
@@ -99,12 +108,7 @@ def test_crossed_waits(case: Case) -> None:
         opened.stream_wait_event(one.handle, short)
         opened.stream_wait_event(other.handle, long)
         opened.event_record(end, other.handle)
-        while not opened.event_query(long):
-            was_busy += 1
-            early = opened.event_query(end) and not opened.event_query(long)
-            assert not early, "a stream did not wait for one that waits for it"
-            time.sleep(1e-3)
-        px.synchronize(case.device)
+        was_busy += _looks_until(case, long, end, "a stream did not wait for one that waits for it")
         for event in (long, short, end):
             opened.event_destroy(event)
     if not was_busy:
