@@ -188,36 +188,36 @@ class SubnormalsFlushed(SoundDriver):
         return replace(info, features=info.features & ~Feature.SUBNORMALS)
 
 
-#: What ``core`` requires, and what a device that works asynchronously needs besides.
-_FEW = {
-    *required(Level.CORE),
+#: What a device that works asynchronously needs besides: a wrong index comes to light behind the call.
+_BEHIND = {
     ("gather", ("float32", "int64", "float32")),
     ("gather", ("int64", "int64", "int64")),  # a declaration by dtype cannot tell it from the other
     ("arange", ("float32", "float32", "float32")),
 }
 
 
-class _Few(SoundDevice):
-    def kernel(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Kernel | Refusal:
-        if (op, dtypes) not in _FEW:
-            return Refusal("the unit does not do that")
-        return super().kernel(op, dtypes, layout)
+def _few(level: Level) -> set[tuple[str, tuple[str, ...]]]:
+    """Return the overloads that a level requires of an asynchronous device."""
+    return {*required(level), *_BEHIND}
 
 
-def _served() -> set[tuple[str, tuple[str, ...]]]:
-    """The few overloads, and what the core makes of them."""
-    found = set(_FEW)
-    rest = {(op, s.dtypes) for op, row in OPS.items() for s in row.signatures} - found
-    made = {key: decomposition_of(*key) for key in rest}
-    while more := {k for k, d in made.items() if d and k not in found and d.overloads <= found}:
-        found |= more
-    return found
+def _with_few(level: Level) -> type[SoundDevice]:
+    """Return a device that has these and no others."""
+    few = _few(level)
+
+    class Few(SoundDevice):
+        def kernel(self, op: str, dtypes: tuple[str, ...], layout: Layout) -> Kernel | Refusal:
+            if (op, dtypes) not in few:
+                return Refusal("the unit does not do that")
+            return super().kernel(op, dtypes, layout)
+
+    return Few
 
 
-def _all_but_the_few() -> tuple[Unsupported, ...]:
-    """Declare what is not served, op by op and dtype by dtype."""
+def _all_but_few(level: Level) -> tuple[Unsupported, ...]:
+    """Declare what neither is there nor made of that, op by op and dtype by dtype."""
     there: dict[str, set[str]] = {}
-    for op, dtypes in _served():
+    for op, dtypes in _made_of(_few(level)):
         there.setdefault(op, set()).update(dtypes)
     why = "the unit does not do that"
     whole = tuple(Unsupported(why, op=op) for op in OPS if op not in there)
@@ -229,9 +229,27 @@ def _all_but_the_few() -> tuple[Unsupported, ...]:
     )
 
 
-@_unusual(Level.CORE, _all_but_the_few)
+def _made_of(few: set[tuple[str, tuple[str, ...]]]) -> set[tuple[str, tuple[str, ...]]]:
+    """Return the overloads, and those that the core makes of them."""
+    found = set(few)
+    rest = {(op, s.dtypes) for op, row in OPS.items() for s in row.signatures} - found
+    made = {key: decomposition_of(*key) for key in rest}
+    while more := {k for k, d in made.items() if d and k not in found and d.overloads <= found}:
+        found |= more
+    return found
+
+
+@_unusual(Level.CORE, lambda: _all_but_few(Level.CORE))
 class FewOps(SoundDriver):
     """Fourteen ops in a few dtypes are there; what they do not make is declared as unsupported."""
 
     def __init__(self, cpu: Device) -> None:
-        super().__init__(cpu, _Few)
+        super().__init__(cpu, _with_few(Level.CORE))
+
+
+@_unusual(Level.RUNTIME, lambda: _all_but_few(Level.RUNTIME))
+class FewestOps(SoundDriver):
+    """There is what the level `runtime` requires and nothing else: its cases need no more."""
+
+    def __init__(self, cpu: Device) -> None:
+        super().__init__(cpu, _with_few(Level.RUNTIME))
