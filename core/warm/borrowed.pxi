@@ -80,6 +80,7 @@ cdef void run_hook(object hook) noexcept:
 
 cdef dict _reachable = {}  # None for host addresses, else a device -> sorted [start, end, number, ref]
 cdef dict _longest = {}    # by the same key: bytes of the longest range
+cdef dict _sweeps = {}     # by the same key: how many ranges there may be until the dead ones go
 cdef uint64_t _ranges = 0
 
 
@@ -113,8 +114,10 @@ cdef int make_reachable(Buffer b, object space, uint64_t start, uint64_t size) e
     if size == 0:
         return 0
     ranges = _reachable.setdefault(space, [])
-    if _ranges % 1024 == 0:
+    if len(ranges) >= _sweeps.get(space, 64):
         ranges[:] = [r for r in ranges if r[3]() is not None]
+        _sweeps[space] = max(64, 2 * len(ranges))
+        _longest[space] = max([end - begin for begin, end, _, _ in ranges], default=0)
     _ranges += 1
     _longest[space] = max(_longest.get(space, 0), size)
     insort(ranges, (start, start + size, _ranges, weakref.ref(b)))  # first: of two one sees the other

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import sys
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -91,6 +93,22 @@ def test_adopted_memory_is_released_with_the_last_view(opened: Sharing) -> None:
     assert px.asnumpy(y).tolist() == [1.0, 1.0]
     del y
     assert opened.adopted == {}
+
+
+def test_memory_that_was_shared_is_forgotten(opened: Sharing) -> None:
+    """What is known of memory that others reach does not grow with all that was ever shared."""
+    data = np.ones(8)
+
+    def known() -> int:
+        return sum(isinstance(x, weakref.ref) for x in gc.get_objects())
+
+    for _ in range(200):
+        px.asarray(data, copy=False)
+    before = known()
+    for _ in range(2000):
+        px.asarray(data, copy=False)
+    assert not opened.adopted
+    assert known() < before + 200
 
 
 def test_read_only_stays_read_only(opened: Sharing) -> None:
