@@ -76,6 +76,26 @@ class TestOpen:
         assert device.ensure_open() is device.ensure_open() is driver.open_devices[0]
         assert driver.opened == [0]
 
+    def test_whoever_is_called_meanwhile_may_use_the_device(
+        self, make_driver: Make, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A log handler or a signal's that computes opens it first: all arrays lie on that one."""
+        driver = make_driver()
+        device = px.devices("own")[0]
+        plain, made = driver.open, []
+
+        def slow(index: int) -> ReferenceDevice:
+            monkeypatch.undo()
+            made.append(px.ones(3, device=device))
+            return plain(index)
+
+        monkeypatch.setattr(driver, "open", slow)
+        x = px.ones(3, device=device)
+        assert float(px.sum(x + made[0])) == 6.0
+        assert px.memory_stats(device)["requested"] == 2 * x.nbytes
+        device.close()
+        assert device.is_open
+
     def test_a_closed_device_takes_no_call(self, make_driver: Make) -> None:
         make_driver()
         device = px.devices("own")[0]

@@ -82,15 +82,18 @@ cdef class Device:
                     raise errors.DeviceError(
                         f"driver {self.driver.name!r}: open({self.index}) returned {opened!r}",
                         remedy="return a phalanx.OpenDevice, which has the calls alloc, copy, kernel, ...")
+                if self.opened is not None:  # by a log handler or a signal's during that call
+                    opened.close()
+                    return self.opened
                 self.has_streams = bool(opened.capabilities & Capability.STREAMS)
+                if self._pool is None:
+                    self._pool = Pool(self)
                 stream = Stream.__new__(Stream, _BARE)
                 self.add_timeline(stream, None)
                 device, queue = opened.native
                 self.native = <phx_device *><uintptr_t>device
                 stream.timeline.native = <phx_stream *><uintptr_t>queue
                 self._default_stream = stream
-                self._pool = Pool(self)
-                phx_pool_add_stream(self._pool.pool, stream.timeline.id)
                 self.preparing = preparing_of(opened)
                 self.opened = opened
                 _opened.add(self)
@@ -104,7 +107,7 @@ cdef class Device:
 
     @property
     def pool(self):
-        """The default allocator; opens the device if it is closed. Opened anew, it has another one."""
+        """The default allocator; opens the device if it is closed."""
         self.ensure_open()
         return self._pool
 
@@ -188,7 +191,7 @@ cdef class Device:
             opened, self.opened = self.opened, None
             t = self._default_stream.timeline
             t.state = ENDED
-            self._timelines.remove(t)
+            self.forget_timeline(t)
             opened.close()
         return failure
 
@@ -221,8 +224,7 @@ cdef class Device:
             self._next_id += 1
         stream.timeline = t
         self._timelines.append(t)
-        if self._pool is not None:
-            phx_pool_add_stream(self._pool.pool, t.id)
+        phx_pool_add_stream(self._pool.pool, t.id)
         return 0
 
     cdef int forget_timeline(self, Timeline t) except -1:
@@ -233,7 +235,7 @@ cdef class Device:
         self._timelines.remove(t)
         if t.is_dropped:
             self._dropped -= 1
-        if self._pool is not None and t.state == ENDED:
+        if t.state == ENDED:
             phx_pool_set_completed(self._pool.pool, t.id, t.seq)
             if self._ended < 0:
                 self._ended = t.id

@@ -60,6 +60,30 @@ def test_the_pool_of_a_device_that_was_not_used_yet(
         px.set_allocator(None, device)
 
 
+@pytest.mark.parametrize("streams", [False, True])
+def test_the_pool_stays_when_the_device_is_closed_and_opened_anew(
+    make_driver: Callable[..., ReferenceDriver], streams: bool
+) -> None:
+    driver = make_driver(streams=streams)
+    with px.device("own:0") as device:
+        counted = px.StatisticsAllocator(device.pool)
+        px.set_allocator(counted, device)
+        for number in range(3):
+            device.close()
+            assert not device.is_open
+            x = px.ones(4)
+            if streams:
+                with px.Stream(device):
+                    x = x + number
+            device.close()
+            assert device.is_open  # an array lies on it
+            assert counted.statistics.used == px.memory_stats()["requested"] == x.nbytes
+            assert px.asnumpy(x).tolist() == [1.0 + number * streams] * 4
+            del x
+        px.set_allocator(None, device)
+    assert driver.opened == [0, 0, 0, 0]
+
+
 class TestStatistics:
     def test_counts(self, device: px.Device, pool: object) -> None:
         counted = px.StatisticsAllocator(pool)
