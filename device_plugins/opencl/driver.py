@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import os
 from collections.abc import Iterable
 from types import ModuleType
 from typing import Any
@@ -28,6 +29,8 @@ class OpenCLDriver(Driver):
         )
         self._contexts: dict[int, Any] = {}
         atexit.register(self._finish_all)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(before=self._finish_all)
 
     # Devices
 
@@ -85,8 +88,12 @@ class OpenCLDriver(Driver):
         return index
 
     def _finish_all(self) -> None:
-        """At exit, let the work end: some runtimes crash if the process ends under them."""
+        """At exit and before a fork, let the work end.
+
+        Some runtimes crash if the process ends under them. In a child the threads are gone that do
+        the work, and the runtime would wait for it when the child exits.
+        """
         for device in tuple(self._listed.opened.values()):
-            for queue in device.queues():
+            for queue in () if device.is_forked else device.queues():
                 with contextlib.suppress(Exception):
                     queue.raw.finish()

@@ -82,6 +82,19 @@ if pid == 0:
 assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 5
 """)
 
+    def test_child_may_end_behind_queued_work(self, run) -> None:
+        """The threads that would do the work stay in the parent: nobody waits for it in the child."""
+        run("""
+big = px.ones((1200, 1200))
+big = big @ big
+pid = os.fork()
+if pid == 0:
+    signal.alarm(30)
+    sys.exit(5)
+assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 5
+assert float(big[0, 0]) == 1200.0
+""")
+
 
 class TestExit:
     def test_with_work_in_flight(self, run) -> None:
