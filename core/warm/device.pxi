@@ -182,16 +182,16 @@ cdef class Device:
                 if t is not self._default_stream.timeline:
                     t.close()
             self._pool.trim()
-            if self._pool.stats()["segments"] or self._borrowed or self._parked:
+            if not self._pool.is_at_rest() or self._borrowed or self._parked:
                 return failure
-            self._default_stream.timeline.marker = None
-            for spare in self._spare_events:
-                while spare:
-                    self.opened.event_destroy(spare.pop())
-            opened, self.opened = self.opened, None
             t = self._default_stream.timeline
+            t.marker = None
+            opened, self.opened = self.opened, None  # before a call lets other threads run
             t.state = ENDED
             self.forget_timeline(t)
+            for spare in self._spare_events:
+                while spare:
+                    opened.event_destroy(spare.pop())
             opened.close()
         return failure
 

@@ -107,7 +107,8 @@ cdef class Pool:
 
     cdef phx_pool *pool
     cdef readonly Device device
-    cdef int giving  # threads that hold segments on their way back to the driver
+    cdef int getting  # threads that ask the driver for memory
+    cdef int giving   # threads that hold segments on their way back to the driver
 
     def __cinit__(self, Device device not None):
         self.device = device
@@ -152,7 +153,15 @@ cdef class Pool:
         return b
 
     cdef phx_block *grow(self, uint64_t size, Timeline t, phx_pool_status status) except NULL:
-        """Find memory beyond the stream's own bins, from the cheapest remedy to the dearest."""
+        """Find memory beyond the stream's own bins; meanwhile the device is not closed."""
+        self.getting += 1
+        try:
+            return self.find(size, t, status)
+        finally:
+            self.getting -= 1
+
+    cdef phx_block *find(self, uint64_t size, Timeline t, phx_pool_status status) except NULL:
+        """Try the remedies, from the cheapest to the dearest."""
         cdef phx_block *block = NULL
         cdef uint32_t id = t.id
         for remedy in (self._poll, self._inherit, self._add_segment, self._trim, self._adopt,
@@ -358,6 +367,12 @@ cdef class Pool:
         self._give_segments()
         self._add_segment(size, id)
         return True
+
+    cdef bint is_at_rest(self):
+        """Whether the driver's memory is all at the driver, and no thread is getting or giving any."""
+        cdef phx_pool_stats stats
+        phx_pool_get_stats(self.pool, &stats)
+        return not (stats.segments or self.getting or self.giving)
 
     def trim(self):
         """Give segments without a used block back to the driver; return the bytes given back."""

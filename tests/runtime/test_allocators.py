@@ -60,6 +60,35 @@ def test_the_pool_of_a_device_that_was_not_used_yet(
         px.set_allocator(None, device)
 
 
+@pytest.mark.parametrize("call", ["alloc", "free"])
+def test_a_device_stays_open_while_its_memory_is_on_the_way(
+    make_driver: Callable[..., ReferenceDriver], monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    """Closed and opened anew meanwhile, it would get memory of its former life."""
+    driver = make_driver()
+    with px.device("own:0") as device:
+        opened = device.ensure_open()
+        plain = getattr(opened, call)
+
+        def slow(*given: int) -> int | None:
+            monkeypatch.undo()
+            closer = threading.Thread(target=device.close)
+            closer.start()
+            closer.join(60)
+            return plain(*given)
+
+        if call == "free":
+            px.ones(4)
+        monkeypatch.setattr(opened, call, slow)
+        if call == "free":
+            px.empty_cache()
+        x = px.ones(4)
+        assert px.asnumpy(x).tolist() == [1.0] * 4
+        assert px.memory_stats()["requested"] == x.nbytes
+        assert px.memory_stats()["segments"] == 1
+    assert driver.opened == [0]
+
+
 @pytest.mark.parametrize("streams", [False, True])
 def test_the_pool_stays_when_the_device_is_closed_and_opened_anew(
     make_driver: Callable[..., ReferenceDriver], streams: bool
