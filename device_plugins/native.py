@@ -60,10 +60,8 @@ def load_library(path: str | os.PathLike[str]) -> NativeDriver:
 
 
 def _nanoseconds(timeout: float | None) -> int:
-    check_timeout(timeout)
-    if timeout is None:
-        return _FOREVER
-    return int(min(timeout * 1e9, _FOREVER))
+    seconds = check_timeout(timeout)
+    return _FOREVER if seconds is None else int(min(seconds * 1e9, _FOREVER))
 
 
 class NativeDriver(Driver):

@@ -213,7 +213,7 @@ def _log_to_stderr() -> None:
     level = logging.getLevelNamesMapping().get(name)
     if level is None:
         raise SettingError(
-            f"PHALANX_LOG={name.lower()!r}", remedy="use debug, info, warning or error"
+            f"PHALANX_LOG={name.lower()!r}", remedy="use debug, info, warning, error or critical"
         )
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(name)s %(levelname)s: %(message)s"))

@@ -58,6 +58,6 @@ def synchronize(device: str | Device | None = None, timeout: float | None = None
     """
     from phalanx.discovery.devices import find_device, get_device
 
-    check_timeout(timeout)
+    seconds = check_timeout(timeout)
     where = get_device() if device is None else find_device(device)
-    where.synchronize(timeout)
+    where.synchronize(seconds)

@@ -11,12 +11,29 @@ _FIRST_NAP, _LONGEST_NAP = 20e-6, 1e-3
 _NAP_PART = 16
 
 
-def check_timeout(timeout: float | None) -> None:
-    """Raise TypeError or ValueError for what is not a time to wait."""
-    if timeout is not None and not hasattr(timeout, "__float__"):
+#: Seconds, 136 years: waits of Python take no more than some 292.
+_LONGEST_WAIT = 2.0**32
+
+
+def check_timeout(timeout: float | None) -> float | None:
+    """Return a time to wait in seconds; any number with ``__float__`` is one, however long.
+
+    Raises:
+        TypeError, ValueError: for what is not a time to wait.
+    """
+    if timeout is None:
+        return None
+    try:
+        seconds = float(timeout) if hasattr(timeout, "__float__") else None
+    except OverflowError:  # of an int
+        seconds = math.inf if timeout > 0 else -math.inf
+    except TypeError:
+        seconds = None
+    if seconds is None:
         raise TypeError(f"a timeout is a number of seconds from 0 up or None, not {timeout!r}")
-    if timeout is not None and (math.isnan(timeout) or timeout < 0):
+    if math.isnan(seconds) or seconds < 0:
         raise ValueError(f"a timeout is a number of seconds from 0 up or None, not {timeout!r}")
+    return min(seconds, _LONGEST_WAIT)
 
 
 class Deadline:
@@ -29,8 +46,8 @@ class Deadline:
     __slots__ = ("_end",)
 
     def __init__(self, timeout: float | None) -> None:
-        check_timeout(timeout)
-        self._end = None if timeout is None else time.monotonic() + timeout
+        seconds = check_timeout(timeout)
+        self._end = None if seconds is None else time.monotonic() + seconds
 
     def left(self) -> float | None:
         """Return the seconds that are left, 0 after the end; None if there is no limit."""
@@ -46,7 +63,7 @@ def wait_until(
         TimeoutError: after ``timeout`` seconds; the work goes on. ``what`` names it.
         ValueError: ``timeout`` is negative or NaN.
     """
-    check_timeout(timeout)
+    timeout = check_timeout(timeout)
     begin = time.monotonic()
     while not is_done():
         passed = time.monotonic() - begin

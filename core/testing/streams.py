@@ -36,8 +36,7 @@ class Marker:
         Raises:
             TypeError, ValueError: what is not a time to wait.
         """
-        check_timeout(timeout)
-        if not self.passed.wait(timeout):
+        if not self.passed.wait(check_timeout(timeout)):
             raise TimeoutError(f"{what} is not done after {timeout} s")
 
 

@@ -177,8 +177,7 @@ cdef class Stream:
         Raises:
             LaunchError: an asynchronous launch failed; the message names it.
         """
-        check_timeout(timeout)
-        self.opened().finish(timeout)
+        self.opened().finish(check_timeout(timeout))
 
     def close(self):
         """Finish the work and release the queue; may be called again.
@@ -299,7 +298,7 @@ cdef class Event:
         """Wait until the stream has passed the event; ``timeout`` in seconds, then ``TimeoutError``."""
         cdef Mark m = self.recorded()
         cdef Timeline t = self.timeline
-        check_timeout(timeout)
+        timeout = check_timeout(timeout)
         if m.handle is not None:
             t.wait_for(m, timeout)
         t.pass_mark(m)

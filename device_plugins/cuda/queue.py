@@ -24,7 +24,7 @@ def settle(context: Context, call: str, raw: Any, timeout: float | None, what: s
         CudaError: the work failed, or some before it in this context.
         TimeoutError: after ``timeout`` seconds; the work goes on.
     """
-    check_timeout(timeout)
+    timeout = check_timeout(timeout)
     if timeout is None:
         context.call(f"{call}Synchronize", raw)
     else:

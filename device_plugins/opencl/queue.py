@@ -148,7 +148,7 @@ class Queue:
             LaunchError: a command failed; the message names it.
             IndexError: of `checks`.
         """
-        check_timeout(timeout)
+        timeout = check_timeout(timeout)
         checks = self.checks.so_far()
         try:
             if timeout is None:

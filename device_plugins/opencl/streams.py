@@ -142,9 +142,9 @@ class OpenCLStreams(OpenDevice):
     def event_synchronize(self, event: Marker, timeout: float | None = None) -> None:
         """Wait for an event."""
         self.check()
-        check_timeout(timeout)
+        seconds = check_timeout(timeout)
         with self.noting_loss():
-            event.synchronize(timeout)
+            event.synchronize(seconds)
 
     def event_elapsed(self, begin: Marker, end: Marker) -> float:
         """Return the seconds between two events."""

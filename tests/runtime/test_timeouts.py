@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from decimal import Decimal
 
+import numpy as np
 import phalanx as px
 import pytest
 
 
-@pytest.mark.parametrize("timeout", [-1, float("nan"), "a", [1]])
+@pytest.mark.parametrize("timeout", [-1, -(10**400), float("nan"), "a", [1], np.ones(2)], ids=str)
 def test_what_is_no_time_is_refused(device: px.Device, timeout: object) -> None:
     stream, event = px.Stream(device), px.Event(device)
     event.record(stream)
@@ -16,6 +18,20 @@ def test_what_is_no_time_is_refused(device: px.Device, timeout: object) -> None:
     for wait in (device.synchronize, stream.synchronize, event.synchronize):
         with pytest.raises(kind, match="a timeout is a number of seconds from 0 up or None"):
             wait(timeout=timeout)  # type: ignore[arg-type]
+    stream.close()
+
+
+@pytest.mark.parametrize(
+    "timeout", [Decimal("60.5"), np.float32(60), 10**400, 1e300, np.inf], ids=str
+)
+def test_any_number_is_a_time_however_long(device: px.Device, timeout: object) -> None:
+    stream, event = px.Stream(device), px.Event(device)
+    with stream:
+        x = px.ones(4) + 1
+    event.record(stream)
+    for wait in (device.synchronize, stream.synchronize, event.synchronize, px.synchronize):
+        wait(timeout=timeout)  # type: ignore[arg-type]
+    assert px.asnumpy(x).tolist() == [2.0] * 4
     stream.close()
 
 
