@@ -59,13 +59,14 @@ def asarray(
             (host data are always copied, so that the source may change).
 
     Nothing is lost in silence: what a dtype would cut is for ``astype`` to say. Floats for integers
-    are looked at value by value, which waits for those of an array; bool asks whether they are 0.
+    and integers for a dtype that does not hold them all are looked at value by value, which waits
+    for those of an array; bool asks whether they are 0.
 
     Raises:
         TypeError: nothing of the kind, such as a masked array of NumPy's; values that the dtype
             would cut, such as fractions for integers; an array of complex numbers for real ones.
         ValueError: ``copy=False`` and a copy is needed; a ragged sequence.
-        OverflowError: an int of the host that the dtype cannot hold.
+        OverflowError: an integer that the dtype cannot hold.
 
     Examples:
         >>> print(px.asarray([[1, 2.5], [3, 4]]), px.asarray([1, 0, 2], dtype=px.bool))
@@ -131,17 +132,40 @@ def _kept(x: Array, dtype: DType) -> Array:
     if x.dtype.kind == "c":
         need_kept(x, dtype, "asarray")
     result = astype(x, dtype)
-    if x.dtype.kind != "f" or dtype.kind not in "iu" or not x.size:
-        return result
+    if dtype.kind in "iu" and x.size:
+        if x.dtype.kind == "f":
+            _need_whole(x, result)
+        elif x.dtype.kind in "iu":
+            _need_held(x, result)
+    return result
+
+
+def _need_whole(x: Array, result: Array) -> None:
+    """Refuse floats that the integers made of them do not equal; waits."""
     # beyond the integers a cast gives the last one, which may round back to what it came from
     wide = astype(x, float32, copy=False) if x.dtype.itemsize < float32.itemsize else x
-    end = 2.0 ** int(iinfo(dtype).max).bit_length()
+    end = 2.0 ** int(iinfo(result).max).bit_length()
     if not all_true(logical_and(equal(astype(result, wide.dtype), wide), less(wide, end))):
         raise TypeError(
-            f"asarray of {x.dtype}: the array holds what does not go into {dtype}, fractions or "
-            f"numbers out of its range; to cut them, write phalanx.astype(x, phalanx.{dtype})"
+            f"asarray of {x.dtype}: the array holds what does not go into {result.dtype}, "
+            "fractions or numbers out of its range; to cut them, write phalanx.astype(x, "
+            f"phalanx.{result.dtype})"
         )
-    return result
+
+
+def _need_held(x: Array, result: Array) -> None:
+    """Refuse integers that those of another dtype do not equal; waits."""
+    limits, own = iinfo(result), iinfo(x)
+    if limits.min <= own.min and own.max <= limits.max:
+        return
+    # of one size and two signs, a cast there and back changes nothing
+    same_sign = equal(less(result, 0), less(x, 0))
+    if not all_true(logical_and(equal(astype(result, x.dtype), x), same_sign)):
+        raise OverflowError(
+            f"asarray of {x.dtype}: the array holds integers out of bounds for {limits.dtype} "
+            f"({limits.min} to {limits.max}); to cut them, write phalanx.astype(x, "
+            f"phalanx.{limits.dtype})"
+        )
 
 
 def _from_odd(obj: Any, dtype: DType | None, device: str | Device | None) -> Array:

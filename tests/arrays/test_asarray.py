@@ -157,6 +157,25 @@ def test_integers_out_of_range(device: px.Device) -> None:
     assert px.asarray([np.uint64(2**63)]).dtype is px.uint64
 
 
+@pytest.mark.parametrize("source", INTEGER)
+def test_integers_of_an_array_out_of_range(source: str, device: px.Device) -> None:
+    """What the dtype holds stays, and the rest is refused, also in a sequence of arrays."""
+    own = np.iinfo(source)
+    for name in INTEGER:
+        limits = np.iinfo(name)
+        low, high = max(own.min, limits.min), min(own.max, limits.max)
+        fits = px.asarray([low, high, 1], dtype=source)
+        assert px.asarray(fits, dtype=name).tolist() == [low, high, 1]
+        assert px.asarray([fits[0], 1], dtype=name).tolist() == [low, 1]
+        assert px.asarray(fits[:0], dtype=name).shape == (0,)
+        outside = {low - 1, high + 1, own.min, own.max} - {low, high}
+        for value in (v for v in outside if own.min <= v <= own.max):
+            x = px.asarray([1, value], dtype=source)
+            for obj in (x, [x[1], 1]):
+                with pytest.raises(OverflowError, match=f"out of bounds for {name}.*astype"):
+                    px.asarray(obj, dtype=name)
+
+
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
