@@ -129,6 +129,33 @@ class TestOpen:
         assert driver.opened == [0, 0]
 
 
+class TestWithoutStreams:
+    @pytest.mark.parametrize(
+        ("call", "arguments"),
+        [
+            ("stream_create", (0,)),
+            ("stream_destroy", (None,)),
+            ("stream_query", (None,)),
+            ("stream_synchronize", (None,)),
+            ("stream_wait_event", (None, None)),
+            ("event_create", (False,)),
+            ("event_destroy", (None,)),
+            ("event_record", (None, None)),
+            ("event_query", (None,)),
+            ("event_synchronize", (None,)),
+            ("event_elapsed", (None, None)),
+        ],
+    )
+    def test_the_reference_device_refuses_their_calls(
+        self, make_driver: Make, call: str, arguments: tuple[Any, ...]
+    ) -> None:
+        make_driver()
+        opened = px.devices("own")[0].ensure_open()
+        assert opened.capabilities == px.Capability(0)
+        with pytest.raises(NotImplementedError, match="own:0 was made without streams"):
+            getattr(opened, call)(*arguments)
+
+
 class TestPlace:
     def test_sides(self, make_driver: Make) -> None:
         make_driver()

@@ -407,8 +407,14 @@ class ReferenceDevice(OpenDevice):
             return self.workers[0]
         return handle
 
+    def need_streams(self) -> None:
+        """Refuse the calls of a capability that the device does not have."""
+        if not self.driver.streams:
+            raise NotImplementedError(f"{self.name} was made without streams")
+
     def stream_create(self, priority: int) -> Worker:
         """Return a new queue."""
+        self.need_streams()
         self.check()
         worker = self.worker(f"stream of {self.name} of priority {priority}")
         self.workers.append(worker)
@@ -416,6 +422,7 @@ class ReferenceDevice(OpenDevice):
 
     def stream_destroy(self, handle: Worker) -> None:
         """Finish the work and end the thread."""
+        self.need_streams()
         if os.getpid() != self._pid or handle not in self.workers:
             return  # a stream may outlive its device, which ended the thread
         self.workers.remove(handle)
@@ -424,16 +431,19 @@ class ReferenceDevice(OpenDevice):
 
     def stream_query(self, handle: Worker | None) -> bool:
         """Return whether a queue is idle."""
+        self.need_streams()
         self.check()
         return self.stream(handle).idle()
 
     def stream_synchronize(self, handle: Worker | None, timeout: float | None = None) -> None:
         """Wait for a queue and raise its first failure."""
+        self.need_streams()
         self.check()
         self.stream(handle).synchronize(timeout)
 
     def stream_wait_event(self, handle: Worker | None, event: EventHandle) -> None:
         """Let a queue wait for the event's present recording."""
+        self.need_streams()
         self.check()
         marker = event.marker
         if marker is not None:
@@ -441,15 +451,18 @@ class ReferenceDevice(OpenDevice):
 
     def event_create(self, timed: bool) -> EventHandle:
         """Return a new event."""
+        self.need_streams()
         return EventHandle()
 
     def event_destroy(self, event: EventHandle) -> None:
         """Note that the event must not be used again; those that wait hold the marker."""
+        self.need_streams()
         assert not event.destroyed
         event.destroyed = True
 
     def event_record(self, event: EventHandle, handle: Worker | None) -> None:
         """Put another marker behind the work so far."""
+        self.need_streams()
         self.check()
         marker, worker = Marker(), self.stream(handle)
         worker.put(lambda: marker.set(worker.error))
@@ -457,10 +470,12 @@ class ReferenceDevice(OpenDevice):
 
     def event_query(self, event: EventHandle) -> bool:
         """Return whether the queue has come to the marker; so it has if there is none."""
+        self.need_streams()
         return event.marker is None or event.marker.passed.is_set()
 
     def event_synchronize(self, event: EventHandle, timeout: float | None = None) -> None:
         """Wait for the marker and raise what failed before it."""
+        self.need_streams()
         self.check()
         if event.marker is not None:
             event.marker.wait(timeout, "an event")
@@ -469,6 +484,7 @@ class ReferenceDevice(OpenDevice):
 
     def event_elapsed(self, begin: EventHandle, end: EventHandle) -> float:
         """Return the seconds between two markers."""
+        self.need_streams()
         if begin.marker is None or end.marker is None:
             raise ValueError(f"{self.name}: an event is not recorded")
         return end.marker.time - begin.marker.time
