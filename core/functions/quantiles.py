@@ -16,6 +16,7 @@ from phalanx.namespace.elementwise import (
     equal,
     floor,
     greater_equal,
+    isinf,
     isnan,
     logical_and,
     logical_not,
@@ -66,7 +67,7 @@ def median(a: Array, axis: Axis = None, keepdims: bool = False) -> Array:
         return reshape(_nans(rows.shape[:-1], rows), kept)
     ordered = sort(rows)
     high = ordered[..., n // 2]
-    middle = high if n % 2 else (ordered[..., n // 2 - 1] + high) / 2
+    middle = high if n % 2 else _middle(ordered[..., n // 2 - 1], high)
     last = ordered[..., n - 1]
     return reshape(where(isnan(last), last, middle), kept)
 
@@ -88,7 +89,8 @@ def quantile(
         method: what lies between two elements: NumPy's names, those of Hyndman and Fan 1996.
         keepdims: whether the axes stay, with the extent 1.
 
-    NaN propagates; quantiles of no elements are NaN.
+    NaN propagates; quantiles of no elements are NaN. Between a number and an infinity lies the
+    infinity, between the two infinities NaN.
 
     Raises:
         IndexError: an axis that is not there.
@@ -139,7 +141,7 @@ def nanmedian(a: Array, axis: Axis = None, keepdims: bool = False) -> Array:
         take_along_axis(ordered, maximum(place, 0), axis=-1)
         for place in ((size - 1) // 2, size // 2)
     )
-    return reshape(where(equal(low, high), high, (low + high) / 2), kept)
+    return reshape(_middle(low, high), kept)
 
 
 def nanquantile(
@@ -176,6 +178,12 @@ def nanpercentile(
     """
     shares = _shares(a, q, 100, "nanpercentile")
     return _quantiles(a, shares, axis, method, keepdims, "nanpercentile", skips=True)
+
+
+def _middle(low: Array, high: Array) -> Array:
+    """The mean of two elements: of the halves where the sum overflows."""
+    total = low + high
+    return where(isinf(total), low / 2 + high / 2, total / 2)
 
 
 def _rows(a: Array, axis: Axis, keepdims: bool, op: str) -> tuple[Array, tuple[int, ...]]:
@@ -307,4 +315,6 @@ def _between(low: Array, high: Array, weight: Array) -> Array:
     """Between two elements, from the nearer one: so that it never leaves them."""
     step = high - low
     near = where(greater_equal(weight, 0.5), high - step * (1 - weight), low + step * weight)
-    return where(equal(low, high), low, near)
+    found = where(isinf(step), low * (1 - weight) + high * weight, near)
+    found = where(equal(weight, 1), high, found)
+    return where(logical_or(equal(low, high), equal(weight, 0)), low, found)

@@ -60,3 +60,54 @@ def test_split_by_a_number_that_is_an_array(device: px.Device) -> None:
     for function in (px.split, px.array_split):
         assert [part.tolist() for part in function(x, px.asarray(3))] == [[0, 1], [2, 3], [4, 5]]
         assert [len(part) for part in function(x, px.asarray([1, 5]))] == [1, 4, 1]
+
+
+_METHODS = ("linear", "lower", "higher", "nearest", "midpoint", "inverted_cdf", "weibull")
+
+
+@pytest.mark.parametrize("method", _METHODS)
+@pytest.mark.parametrize("name", ["quantile", "nanquantile"])
+def test_quantiles_beside_infinities(name: str, method: str, device: px.Device) -> None:
+    """An element itself stays as it is; between a number and an infinity lies the infinity."""
+    del device
+    inf = np.inf
+
+    def at(values: list[float], q: float) -> float:
+        return float(getattr(px, name)(px.asarray(values), q, method=method))
+
+    assert at([1.0, 2.0, inf], 0.5) == 2.0
+    assert at([-inf, 1.0, 2.0], 0.0) == -inf
+    assert at([1.0, 2.0, inf], 1.0) == inf
+    assert at([-inf, -inf, inf, inf], 0.01) == -inf
+    assert np.signbit(at([-0.0, 1.0], 0.0))
+    steps = {"lower": (1.0, -inf, -inf), "higher": (inf, 1.0, inf)}
+    steps["inverted_cdf"] = steps["nearest"] = (inf, 1.0, inf)
+    finite_up, finite_down, both = steps.get(method, (inf, -inf, np.nan))
+    assert at([1.0, inf], 0.6) == finite_up
+    assert at([-inf, 1.0], 0.6) == finite_down
+    np.testing.assert_equal(at([-inf, inf], 0.6), both)
+
+
+def test_quantiles_and_medians_of_huge_numbers(device: px.Device) -> None:
+    """No step between two elements and no sum of them overflows."""
+    del device
+    assert float(px.quantile(px.asarray([-1.5e308, 1.5e308]), 0.25)) == -0.75e308
+    inf, top = np.inf, 1.5e308
+    cases = (
+        [top, top],
+        [top, 1e308],
+        [-top, -top],
+        [top, -top],
+        [1.0, inf],
+        [-inf, inf],
+        [inf, inf],
+    )
+    short = [60000, 40000, 60000, 40000]
+    for function in (px.median, px.nanmedian):
+        wanted = (top, 1.25e308, -top, 0.0, inf, np.nan, inf)
+        for values, want in zip(cases, wanted, strict=True):
+            np.testing.assert_equal(float(function(px.asarray(values))), want)
+        assert (
+            float(function(px.asarray(short, dtype=px.float16))) == 49984
+        )  # the even neighbour of 50000
+        assert float(function(px.asarray([5e-324, 5e-324]))) == 5e-324
