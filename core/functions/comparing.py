@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from math import inf
 from typing import Any
 
-from phalanx._warm import Array, cast, default_complex, default_float
+from phalanx._warm import Array, cast, default_float
+from phalanx._warm import copy as copy_array
 from phalanx.arrays.checks import as_operand, need_array, need_one_device, need_real
 from phalanx.arrays.data_types import astype, finfo, result_type
 from phalanx.arrays.data_types import bool as bool_
@@ -26,7 +27,7 @@ from phalanx.namespace.elementwise import (
     remainder,
     where,
 )
-from phalanx.namespace.manipulation import broadcast_shapes
+from phalanx.namespace.manipulation import broadcast_shapes, reshape, stack
 from phalanx.namespace.reductions import all
 
 Operand = Array | bool | int | float | complex
@@ -241,12 +242,13 @@ def nan_to_num(
         [0. 9. 1.]
     """
     need_array(x, "nan_to_num")
+    if x.dtype.kind not in "fc":
+        return copy_array(x) if copy else x
     if x.dtype.kind == "c":
-        parts = [_numbers(p, nan, posinf, neginf) for p in (real(x), imag(x))]
-        i = full((), 1j, dtype=default_complex(x.device), device=x.device)
-        result = parts[0] + parts[1] * astype(i, x.dtype, copy=False)
+        parts = stack([_numbers(p, nan, posinf, neginf) for p in (real(x), imag(x))], axis=-1)
+        result = reshape(parts.view(x.dtype), x.shape)
     else:
-        result = _numbers(x, nan, posinf, neginf) if x.dtype.kind == "f" else +x
+        result = _numbers(x, nan, posinf, neginf)
     if copy:
         return result
     x[...] = result

@@ -360,7 +360,7 @@ def geomspace(
     need_real(first, "geomspace: start")
     need_real(last, "geomspace: stop")
     count = need_int(num, "geomspace: num")
-    if first * last <= 0:
+    if min(first, last) <= 0 <= max(first, last):
         raise ValueError(
             f"geomspace: start and stop are not 0 and of one sign, got {start} and {stop}"
         )

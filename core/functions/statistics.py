@@ -164,7 +164,7 @@ def cov(
         total = sum(w)
         deviation = x - sum(x * w, axis=1, keepdims=True) / total
         weighted = deviation * w
-        factor = _factor(w, aweights, total, shift)
+        factor = maximum(_factor(w, aweights, total, shift), 0)
     product = matmul(
         deviation, matrix_transpose(conj(weighted) if x.dtype.kind == "c" else weighted)
     )

@@ -111,3 +111,59 @@ def test_quantiles_and_medians_of_huge_numbers(device: px.Device) -> None:
             float(function(px.asarray(short, dtype=px.float16))) == 49984
         )  # the even neighbour of 50000
         assert float(function(px.asarray([5e-324, 5e-324]))) == 5e-324
+
+
+def test_covariances_of_too_few_weighted_observations(device: px.Device) -> None:
+    """As without weights, no factor below 0 turns the sign."""
+    del device
+    x, weights, times = (
+        px.asarray([1.0, 5.0, 2.0]),
+        px.asarray([0.2, 0.9, 0.4]),
+        px.asarray([1, 1, 0]),
+    )
+    assert float(px.cov(x, ddof=4)) == np.inf
+    assert float(px.cov(x, ddof=3, aweights=weights)) == np.inf
+    assert float(px.cov(x, ddof=3, fweights=times)) == np.inf
+    assert np.isnan(float(px.cov(x, aweights=weights * px.nan)))
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_numbers_for_the_parts_of_complex_ones(dtype: str, device: px.Device) -> None:
+    """Each part by itself: no zero changes its sign, and an infinity beside it makes no NaN."""
+    del device
+    part = [-0.0, 0.0, 1.0, np.inf, -np.inf, np.nan]
+    host = np.array([[complex(re, im) for im in part] for re in part], dtype)
+    for options in ({}, {"posinf": np.inf}, {"nan": -0.0, "neginf": -np.inf}):
+        want = np.nan_to_num(host, **options)
+        for layout in LAYOUTS.values():
+            x = layout(host, px.get_device())
+            _same_bits(px.nan_to_num(x, **options), want)
+            assert px.nan_to_num(x, copy=False, **options) is x
+            _same_bits(x, want)
+        _same_bits(px.nan_to_num(px.asarray(host[5, 3]), **options), want[5, 3])
+        assert px.nan_to_num(px.asarray(host[:0]), **options).shape == (0, 6)
+
+
+def _same_bits(got: px.Array, want: HostArray) -> None:
+    assert got.shape == want.shape
+    assert px.asnumpy(got).tobytes() == want.tobytes()
+
+
+def test_booleans_are_numbers_already(device: px.Device) -> None:
+    del device
+    x = px.asarray([True, False])
+    got = px.nan_to_num(x)
+    assert got.dtype is px.bool
+    assert got.tolist() == [True, False]
+    got[0] = False
+    assert x.tolist() == [True, False]
+    assert px.nan_to_num(x, copy=False) is x
+
+
+@pytest.mark.parametrize(
+    ("start", "stop"), [(1e-200, 1e-150), (-1e-170, -1e-160), (1e-100, 1e-300), (1e300, 1e200)]
+)
+def test_geometric_steps_between_extremes(start: float, stop: float, device: px.Device) -> None:
+    del device
+    got = px.asnumpy(px.geomspace(start, stop, num=3))
+    np.testing.assert_allclose(got, np.geomspace(start, stop, num=3), rtol=1e-12)
