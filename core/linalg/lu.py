@@ -165,8 +165,25 @@ def inv(x: Array, /) -> Array:
     _need_regular("inv", x, factors)
     if not factors.size:
         return reshape(factors, x.shape)
-    unit = eye(x.shape[-1], dtype=x.dtype, device=x.device)
-    return reshape(_solved(factors, order, broadcast_to(unit, factors.shape)), x.shape)
+    return reshape(_solved(factors, order, _units(factors)), x.shape)
+
+
+def inverses(x: Array) -> tuple[Array, Array]:
+    """Return inverses and which matrices are singular: of those something finite; waits for none.
+
+    Square matrices with elements.
+    """
+    factors, order = _factored(x)
+    singular = reductions.any(diagonal(factors) == 0, axis=-1)
+    units = _units(factors)
+    regular = elementwise.where(expand_dims(singular, axis=(-2, -1)), units, factors)
+    return reshape(_solved(regular, order, units), x.shape), reshape(singular, x.shape[:-2])
+
+
+def _units(factors: Array) -> Array:
+    """A stack of unit matrices as large as the factors."""
+    unit = eye(factors.shape[-1], dtype=factors.dtype, device=factors.device)
+    return broadcast_to(unit, factors.shape)
 
 
 def det(x: Array, /) -> Array:

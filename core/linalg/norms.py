@@ -9,9 +9,9 @@ from phalanx.arrays.checks import need_array, need_real
 from phalanx.namespace import elementwise, reductions
 from phalanx.namespace.manipulation import expand_dims
 
-from .lu import inv
-from .operands import CONVERT, matrices
-from .singular import svdvals
+from .lu import inverses
+from .operands import CONVERT, factored, matrices
+from .singular import singular_values, svdvals
 
 _Order = int | float | Literal["fro", "nuc"] | None
 _ORDERS = ("fro", "nuc", 1, 2, float("inf"), -1, -2, float("-inf"), None)
@@ -60,27 +60,35 @@ def cond(x: Array, /, p: _Order = None) -> Array:
     """Return condition numbers: the norm times that of the inverse, in any norm of ``matrix_norm``.
 
     The default is the largest singular value over the smallest, of any matrices; -2 is the smallest
-    over the largest. Singular matrices have infinity. Name and default are NumPy's.
+    over the largest. Singular matrices have infinity, and 0 for -2 unless they are zeros: by
+    singular values as far as these are not rounded. Name and default are NumPy's.
 
     Raises:
         TypeError: no array of a floating or complex dtype.
-        ValueError: fewer than two axes, no elements, not square for other norms, or another ``p``.
+        ValueError: fewer than two axes, matrices without elements, not square for other norms, or
+            another ``p``; for 2, -2 and "nuc" also elements that are NaN or infinite.
 
     Examples:
         >>> x = px.asarray([[4.0, 0.0], [0.0, 0.5]])
         >>> float(px.linalg.cond(x)), float(px.linalg.cond(x, 1))
         (8.0, 8.0)
     """
-    matrices(x, "cond", square=p not in (None, 2, -2))
-    if not x.size:
+    by_values = p in (None, 2, -2)
+    factored(x, "cond", square=not by_values)
+    if 0 in x.shape[-2:]:
         raise ValueError(f"cond takes matrices with elements, got shape {x.shape}")
-    if p in (None, 2, -2):
-        values = svdvals(x)
+    if by_values:
+        values = singular_values(x, "cond")
         first, last = values[..., 0], values[..., -1]
         ratio = last / first if p == -2 else first / last
         both = (first == 0) & (last == 0)
         return elementwise.where(both, float("inf"), ratio)
-    return matrix_norm(x, ord=p) * matrix_norm(inv(x), ord=p)
+    norm = matrix_norm(x, ord=p)
+    if not x.size:
+        return norm
+    inverse, singular = inverses(x)
+    infinite = singular & ~elementwise.isnan(norm)
+    return elementwise.where(infinite, float("inf"), norm * matrix_norm(inverse, ord=p))
 
 
 def vector_norm(

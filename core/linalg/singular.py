@@ -132,8 +132,8 @@ def _lengths(turned: Array) -> tuple[Array, Array]:
     return take_along_axis(values, order, axis=-1), order
 
 
-def _values(x: Array, op: str) -> Array:
-    """The S of `_decomposed`, without the vectors."""
+def singular_values(x: Array, op: str) -> Array:
+    """Return the S of ``svd``, without the vectors, for an op that errors name."""
     factored(x, op)
     m, n = x.shape[-2:]
     k = min(m, n)
@@ -162,7 +162,7 @@ def svdvals(x: Array, /) -> Array:
         >>> print(px.linalg.svdvals(px.asarray([[0.0, 3.0], [4.0, 0.0], [0.0, 0.0]])))
         [4. 3.]
     """
-    return _values(x, "svdvals")
+    return singular_values(x, "svdvals")
 
 
 def matrix_rank(x: Array, /, *, rtol: float | Array | None = None) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import phalanx as px
@@ -125,14 +126,41 @@ def test_cond(device: px.Device) -> None:
     for p in (None, 2, -2, 1, -1, INF, -INF, "fro"):
         near(linalg.cond(px.asarray(x), p), np.linalg.cond(x, p))
     near(linalg.cond(px.asarray(x[:, :3])), np.linalg.cond(x[:, :3]))
-    assert linalg.cond(px.asarray([[1.0, 0.0], [0.0, 0.0]])).item() == INF
-    assert linalg.cond(px.zeros((2, 2))).item() == INF
     with pytest.raises(ValueError, match=r"cond takes matrices with elements, got shape \(0, 2\)"):
         linalg.cond(px.ones((0, 2)))
     with pytest.raises(ValueError, match="cond takes square matrices"):
         linalg.cond(px.ones((2, 3)), 1)
-    with pytest.raises(ValueError, match="Singular matrix"):
-        linalg.cond(px.zeros((2, 2)), 1)
+    with pytest.raises(ValueError, match=r"cond of shape \(1, 1\): elements are NaN"):
+        linalg.cond(px.asarray([[NAN]]))
+    with pytest.raises(TypeError, match=r"linalg\.cond is not defined for float16"):
+        linalg.cond(px.ones((2, 2), dtype=px.float16), 1)
+
+
+@pytest.mark.parametrize("p", [None, 2, -2, 1, -1, INF, -INF, "fro", "nuc"])
+@pytest.mark.parametrize("name", DTYPES)
+def test_cond_of_singular_matrices(name: str, p: Any, device: px.Device) -> None:
+    """They have infinity, beside others in a stack too; the smallest over the largest is 0."""
+    for n in (2, 40):
+        x = matrix(name, 4, n, n)
+        x[1, :, 1] = x[3] = 0
+        got = linalg.cond(px.asarray(x), p)
+        near(got[::2], np.linalg.cond(x[::2], p))
+        value = got[1].item()  # singular values are rounded
+        assert value < 1e-6 if p == -2 else value > 1e6 if p in (None, 2) else value == INF
+        assert got[3].item() == INF
+        assert linalg.cond(px.asarray(x[3]), p).item() == INF
+    for shape in ((0, 3, 3), (2, 0, 1, 1)):
+        assert linalg.cond(px.zeros(shape), p).shape == shape[:-2]
+    for shape in ((0, 0), (3, 0, 0)):
+        with pytest.raises(ValueError, match="cond takes matrices with elements"):
+            linalg.cond(px.zeros(shape), p)
+
+
+def test_cond_keeps_nan(device: px.Device) -> None:
+    x = np.array([[[0.0, NAN], [0.0, 1.0]], [[1.0, NAN], [0.0, 1.0]], np.eye(2)])
+    for p in (1, -1, INF, "fro"):
+        got = linalg.cond(px.asarray(x), p)
+        assert px.isnan(got).tolist() == [True, True, False]
 
 
 def test_no_elements(device: px.Device) -> None:
