@@ -18,6 +18,7 @@ from phalanx._warm import copy as copy_array
 from phalanx.arrays.data_types import (
     as_dtype,
     astype,
+    bfloat16,
     default_dtype,
     float32,
     iinfo,
@@ -271,7 +272,26 @@ def _converted(data: Any, dtype: DType) -> Any:
     if dtype.kind in "iu" and data.dtype.kind != "b":
         _need_integers(data.astype(np.float32) if data.dtype.kind == "V" else data, dtype)
     with np.errstate(all="ignore"):
+        if dtype is bfloat16 and not np.can_cast(data.dtype, np.float32):
+            data = _odd_float32(data)
         return data.astype(numpy_dtype(dtype.name))
+
+
+def _odd_float32(data: Any) -> Any:
+    """The numbers in float32: of the two beside one that it does not hold, the odd one.
+
+    To round it to the nearest of a shorter dtype is to round once (Boldo & Melquiond, When double
+    rounding is odd, IMACS 2005).
+    """
+    import numpy as np
+
+    wide = data.astype(np.longdouble)  # holds 64 bits
+    near = wide.astype(np.float32)
+    rest, bits = wide - near, near.view(np.int32)
+    moves = ((rest < 0) | (rest > 0)) & (bits % 2 == 0)
+    outward = (rest > 0) == (bits >= 0)
+    step = np.where(outward, 1, -1) * moves
+    return (bits + step).astype(np.int32).view(np.float32)
 
 
 def _need_integers(data: Any, dtype: DType) -> None:

@@ -6,13 +6,14 @@ import array
 import decimal
 import math
 from collections.abc import Callable
+from fractions import Fraction
 
 import ml_dtypes
 import numpy as np
 import phalanx as px
 import pytest
 from array_kit import LAYOUTS, assert_same, generator
-from phalanx.conformance.reference.values import special_values, wild_values
+from phalanx.conformance.reference.values import HostArray, special_values, wild_values
 from phalanx.optable import ALL, FLOATING, INTEGER, NUMERIC
 
 
@@ -136,6 +137,45 @@ def test_into_another_dtype(name: str, device: px.Device) -> None:
     if name in FLOATING:
         top = 1e300 if name == "float64" else math.inf
         assert px.asarray([1e300, -1e300], dtype=name).tolist() == [top, -top]
+
+
+def test_bfloat16_is_rounded_once(device: px.Device) -> None:
+    """From wider dtypes of NumPy, next to the ties above all."""
+    rng = generator("bfloat16 once")
+    normal = (rng.integers(2**7, 2**8, 400) + 0.5) * 2.0 ** rng.integers(-130, 120, 400)
+    ties = np.concatenate([normal, (np.arange(2.0**7) + 0.5) * 2.0**-133])  # subnormal ones, too
+    ties = np.concatenate([ties, [2.0**128 - 2.0**119], -ties])  # halfway to infinity
+    near = [np.nextafter(ties, np.inf), np.nextafter(ties, -np.inf)]
+    special = [0.0, -0.0, 1e-300, -1e-300, 1e300, -1e300, np.inf, -np.inf, np.nan]
+    _same_bfloat16(np.concatenate([ties, *near, special]), device)
+    for name in ("int32", "uint32", "int64", "uint64"):
+        limits = np.iinfo(name)
+        shifts = rng.integers(0, limits.bits - 9, 200, dtype=np.uint64)
+        whole = (rng.integers(2**8, 2**9, 200, dtype=np.uint64) << shifts).astype(name)
+        ends = np.array([limits.min, limits.max], name)
+        beside = np.concatenate([whole, whole + 1, whole - 1, ends])
+        _same_bfloat16(beside, device)
+        _same_bfloat16(~beside, device)
+    one = px.asarray(np.float64(1 + 2**-8 + 2**-40), dtype=px.bfloat16)
+    assert one.item() == 1 + 2**-7
+    assert px.asarray(np.array(2**40 + 2**32 + 1), dtype=px.bfloat16).item() == 2**40 + 2**33
+    assert px.asarray(np.ones((2, 3))[:, ::2], dtype=px.bfloat16).tolist() == [[1.0, 1.0]] * 2
+    assert px.asarray(np.zeros((0, 2)), dtype=px.bfloat16).shape == (0, 2)
+
+
+def _same_bfloat16(host: HostArray, device: px.Device) -> None:
+    want = np.array([_bfloat16(v) for v in host.tolist()]).astype(np.float32)  # exact
+    got = px.asarray(host, dtype=px.bfloat16, device=device)
+    assert_same(got, want.astype(ml_dtypes.bfloat16), host.dtype.name)
+
+
+def _bfloat16(value: float) -> float:
+    """The nearest number of 8 bits, ties to even, in exact arithmetic."""
+    if not math.isfinite(value) or value == 0:
+        return value
+    scale = Fraction(2) ** (max(math.frexp(value)[1] - 1, -126) - 7)
+    rounded = round(Fraction(value) / scale) * scale
+    return math.copysign(math.inf if abs(rounded) >= 2**128 else float(abs(rounded)), value)
 
 
 def test_integers_out_of_range(device: px.Device) -> None:
