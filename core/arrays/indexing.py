@@ -56,9 +56,12 @@ def setitem(x: Array, key: Key, value: Any) -> None:
     if len(keys) == 1 and _is_flag(keys[0]):
         _store(_repeated(x, keys[0]), value)
         return
-    if len(keys) == 1 and _is_mask(keys[0]) and keys[0].shape == x.shape and _is_single(value):
-        _fill_where(x, keys[0], value)
-        return
+    if len(keys) == 1 and _is_mask(keys[0]) and keys[0].shape == x.shape:
+        if not isinstance(value, bool | int | float | complex):
+            value = _as_value(x, value)
+        if _is_single(value):
+            _fill_where(x, keys[0], value)
+            return
     x, keys = _without_flags(x, keys)
     if not any(isinstance(k, Array) for k in keys):
         _store(_basic(x, _expanded(x, keys)), value)
@@ -111,16 +114,13 @@ def _without_flags(x: Array, keys: tuple[Key, ...]) -> tuple[Array, tuple[Key, .
     """
     if not any(_is_flag(k) for k in keys):
         return x, keys
-    flags = [k for k in keys if _is_flag(k)]
-    keys = _expanded(x, tuple(_FLAG if _is_flag(k) else k for k in keys))
     axes: list[Key] = []
-    for k in keys:
+    for k in _expanded(x, tuple(_FLAG if _is_flag(k) else k for k in keys)):
         if k is _FLAG:
             axes.append(None)
         elif k is not None:
             axes += [slice(None)] * (k.ndim if _is_mask(k) else 1)
-    counts = iter([int(bool(flag)) for flag in flags])
-    picked = tuple(_zeros(x, next(counts)) if k is _FLAG else k for k in keys)
+    picked = tuple(_zeros(x, int(bool(k))) if _is_flag(k) else k for k in keys)
     return _basic(x, tuple(axes)), picked
 
 
@@ -282,7 +282,7 @@ def _fill_where(x: Array, mask: Array, value: Any) -> None:
     _same_device(x, mask)
     source: Any
     if isinstance(value, Array):
-        source = cast(_as_value(x, value), x.dtype)
+        source = cast(value, x.dtype)
     else:
         need_number(value, x.dtype, "a value")
         whole = x.dtype.kind in "iu" or (isinstance(value, bool) and x.dtype.kind != "b")
@@ -340,7 +340,7 @@ def _advanced(x: Array, keys: tuple[Key, ...]) -> tuple[Array, list[Array], int]
     order = [*indexed, *rest]
     front = sum(1 for a in rest if a < indexed[0]) if together else 0
     moved = view(base, tuple(base.shape[a] for a in order), tuple(base.strides[a] for a in order))
-    return moved, _common_shape(x, arrays), front
+    return moved, _common_shape(moved, arrays), front
 
 
 def _is_basic(k: Key) -> bool:
@@ -367,17 +367,22 @@ def _index_parts(x: Array, k: Key, axis: int) -> list[Array | int]:
     return [cast(k, int64)]
 
 
-def _common_shape(x: Array, arrays: list[Array | int]) -> list[Array]:
+def _common_shape(base: Array, arrays: list[Array | int]) -> list[Array]:
+    """The indices of the first axes in one shape; those that are not left there are checked."""
     from phalanx.namespace.creation import full
     from phalanx.namespace.manipulation import broadcast_arrays
 
     wrapped = [
-        full((), a, dtype=int64, device=x.device) if isinstance(a, int) else a for a in arrays
+        full((), a, dtype=int64, device=base.device) if isinstance(a, int) else a for a in arrays
     ]
     try:
-        return list(broadcast_arrays(*wrapped))
+        indices = list(broadcast_arrays(*wrapped))
     except ValueError as error:
         raise IndexError(f"index arrays do not broadcast: {error}") from None
+    if indices[0].size == 0:
+        for axis, index in enumerate(wrapped):
+            _along(base, axis, index)
+    return indices
 
 
 def _offsets(base: Array, indices: list[Array]) -> Array:
@@ -386,14 +391,19 @@ def _offsets(base: Array, indices: list[Array]) -> Array:
 
     total: Array | None = None
     for axis, index in enumerate(indices):
-        part = empty(index.shape, int64, base.device)
-        if index.size:
-            launch(
-                "wrap_index", (contiguous(index),), (part,), (base.shape[axis], base.strides[axis])
-            )
+        part = _along(base, axis, index)
         total = part if total is None else total + part
     assert total is not None
     return total if total.ndim == 1 else reshape(total, (total.size,))
+
+
+def _along(base: Array, axis: int, index: Array) -> Array:
+    """Element offsets along one axis; checks every index."""
+    result: Array = empty(index.shape, int64, base.device)
+    if index.size:
+        numbers = (base.shape[axis], base.strides[axis])
+        launch("wrap_index", (contiguous(index),), (result,), numbers)
+    return result
 
 
 def _slice_at_zero(base: Array, n: int) -> Array:

@@ -36,6 +36,11 @@ def _store_and_wait(x: px.Array, key: px.Array) -> None:
     px.synchronize()
 
 
+def _get_and_wait(x: px.Array, key: Any) -> None:
+    px.asnumpy(x[key])
+    px.synchronize()
+
+
 def on_device(key: Any, device: px.Device | str) -> Any:
     """The key with its NumPy arrays on a device."""
     if isinstance(key, tuple):
@@ -199,6 +204,27 @@ class TestDtypes:
         x[1] = np.array([3.0, 4.0])
         assert px.asnumpy(x).tolist() == [[1, 2], [3, 4]]
 
+    @pytest.mark.parametrize("value", [[7, 8], (7, 8), np.array([7.0, 8.0]), [7], np.array([7])])
+    def test_values_of_the_host_by_any_key(self, device: px.Device, value: Any) -> None:
+        mask = np.array([True, False, True, False])
+        for key in (mask, (..., mask), [0, 2], slice(None, None, 2)):
+            x, want = px.zeros(4), np.zeros(4)
+            x[on_device(key, device)] = value
+            want[key] = value
+            same(x, want)
+
+    @pytest.mark.parametrize("value", [np.array(7.0), np.float32(7), np.int8(7), np.float64(7)])
+    def test_one_value_of_the_host_fills_where_a_mask_says(
+        self, device: px.Device, value: Any
+    ) -> None:
+        x = px.zeros(4)
+        x[x == 0] = value
+        same(x, [7, 7, 7, 7])
+        with pytest.raises(TypeError, match="a number or an array, got str"):
+            x[x == 7] = "text"
+        with pytest.raises(ValueError, match="does not fit into shape"):
+            x[x == 7] = [1, 2]
+
     @pytest.mark.parametrize(
         ("name", "value"),
         [("int32", 1.5), ("int32", 1j), ("bool", 2), ("bool", 1.0), ("float32", 1j)],
@@ -232,6 +258,10 @@ FLAGS: list[Any] = [
     ([[0], [1]], True, [0, 2]),
     (True, False),
     (True, True, slice(None), 1),
+    (slice(None), True, ..., [0, 2], 1),
+    (slice(None), slice(None), True, ..., [0, 2]),
+    (slice(None), [[0], [1]], slice(None), ..., True),
+    (slice(None), True, [0, 2], ..., slice(None)),
 ]
 
 
@@ -275,6 +305,20 @@ class TestErrors:
             px.asnumpy(x[key])
         px.synchronize()
         same(x, BASE)
+
+    @pytest.mark.parametrize("bad", [np.array(99), np.array([99]), np.array([[0], [-5]])])
+    def test_out_of_range_beside_an_empty_index(self, x: px.Array, bad: Any) -> None:
+        """What broadcasts to nothing is checked all the same."""
+        none = px.asarray([], dtype=px.int64)
+        for key in (
+            (px.asarray(bad), none),
+            (none, px.asarray(bad - 1)),
+            (px.asarray(bad), none, 0),
+        ):
+            with pytest.raises(IndexError, match=r"99|98|-5|-6"):
+                _get_and_wait(x, key)
+        assert x[px.asarray(bad * 0), none].size == 0
+        px.synchronize()
 
     def test_write_out_of_range(self, device: px.Device) -> None:
         x = px.zeros(4)
