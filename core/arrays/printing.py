@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields, replace
 from html import escape
@@ -10,6 +11,8 @@ from typing import Any, Literal
 from phalanx._warm import Array, view
 from phalanx.runtime.memory import format_size
 from phalanx.runtime.settings import Setting
+
+from .scalars import to_half_bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +87,24 @@ def _host_values(x: Array) -> Any:
     """The elements that show, on the host; a large array only has its corners copied."""
     from .transfer import asnumpy
 
-    if x.dtype.name == "bfloat16":
-        from phalanx.arrays.data_types import astype, float32
+    if x.dtype.name != "bfloat16":
+        return asnumpy(x)
+    import numpy as np
+    from phalanx.arrays.data_types import astype, float32
 
-        x = astype(x, float32)
-    return asnumpy(x)
+    return np.vectorize(_fewest_digits, otypes=[float])(asnumpy(astype(x, float32)))
+
+
+def _fewest_digits(value: float) -> float:
+    """The decimal number of the fewest digits that rounds to a value of bfloat16.
+
+    Four tell 8 bits apart (Matula, In-and-out conversions, Communications of the ACM 11, 1968).
+    """
+    if not math.isfinite(value):
+        return value
+    bits = to_half_bits(value, brain=True)
+    decimals = (float(f"{value:.{digits}g}") for digits in range(1, 5))
+    return next(v for v in decimals if to_half_bits(v, brain=True) == bits)
 
 
 def _corners(x: Array, edge: int) -> Array:
@@ -142,9 +158,10 @@ def array_repr(x: Array) -> str:
 
 
 def array_str(x: Array) -> str:
-    """The values alone."""
-    if x.ndim == 0:
-        return str(x.item())
+    """The values alone; one number with all digits of its dtype, unless options say how."""
+    options = _options.get()
+    if x.ndim == 0 and options.precision is options.suppress is options.sign is None:
+        return str(_host_values(x)[()])
     return "[]" if x.size == 0 else _body(x)
 
 

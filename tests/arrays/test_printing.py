@@ -92,3 +92,48 @@ def test_html_of_odd_shapes(fake: px.Device, shape: tuple[int, ...], want: str) 
     text = px.zeros(shape)._repr_html_()
     assert want in text
     assert len(text) < 1000
+
+
+@pytest.mark.parametrize("name", ["float16", "float32", "float64", "complex64", "complex128"])
+def test_one_number_has_the_digits_of_its_dtype(name: str, device: px.Device) -> None:
+    """As NumPy's scalars show; the number of Python is wider than most."""
+    del device
+    for value in (0.1, 1 / 3, 3e4, 1e-7, -0.0, np.inf, np.nan, 65504.0):
+        host = np.array(value * (1 - 1j) if name[0] == "c" else value).astype(name)
+        x = px.asarray(host)
+        assert str(x) == f"{x}" == format(x) == str(host[()])
+        if name[0] == "f":
+            assert f"{x:.12f}" == format(float(host), ".12f")
+    assert str(px.asarray(3)) == "3"
+    assert str(px.asarray(True)) == "True"
+
+
+def test_bfloat16_has_the_digits_that_tell_its_numbers_apart(device: px.Device) -> None:
+    del device
+    x = px.asarray([0.1, 3.0, px.inf, -px.nan], dtype=px.bfloat16)
+    assert str(x) == "[0.1 3.  inf nan]"
+    assert repr(x[0]).startswith("phalanx.Array(0.1, dtype=bfloat16")
+    assert [str(x[i]) for i in range(3)] == ["0.1", "3.0", "inf"]
+    assert str(px.zeros((0,), dtype=px.bfloat16)) == "[]"
+
+
+def test_each_number_of_bfloat16_shows(fake: px.Device) -> None:
+    bits = px.asarray(np.arange(2**16, dtype=np.uint16), device=fake)
+    x = bits.view(px.bfloat16)
+    x = x[px.isfinite(x)]
+    with px.set_printoptions(threshold=2**16):
+        shown = str(x).strip("[]").split()
+    assert px.all(px.asarray([float(text) for text in shown], dtype=px.bfloat16) == x)
+    assert max(len(text.strip("-0.").partition("e")[0].replace(".", "")) for text in shown) <= 4
+
+
+def test_options_are_for_one_number_too(fake: px.Device) -> None:
+    del fake
+    x = px.asarray(1 / 3)
+    assert str(x) == str(1 / 3)
+    with px.set_printoptions(precision=3):
+        assert str(x) == "0.333"
+    with px.set_printoptions(sign="+"):
+        assert str(px.asarray(0.5)) == "+0.5"
+    with px.set_printoptions(precision=3, suppress=True):
+        assert str(px.asarray(1e-5)) == "0."
