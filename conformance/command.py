@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from phalanx.cli.options import NamedPath, Seconds
 from phalanx.cli.output import fail, noise_to_stderr
 
 from .settings import DEFAULT_SEED, GROUPS, VENDOR, Level, Settings, unknown
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 USAGE, UNUSABLE, INTERRUPTED = 2, 3, 130
 #: How many mutants are tried if nobody says.
 _SAMPLE = "40"
-_WRITABLE = click.Path(dir_okay=False, path_type=Path)
+_WRITABLE = NamedPath(dir_okay=False, path_type=Path)
 _STDOUT = Path("-")
 
 _EPILOG = """\b
@@ -86,7 +87,7 @@ def _level(_context: click.Context, _option: click.Parameter, value: str) -> Lev
 )
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Seconds(),
     metavar="SECONDS",
     help="Time limit of each case. Default: 300, or 60 with --quick.",
 )
@@ -104,7 +105,7 @@ def _level(_context: click.Context, _option: click.Parameter, value: str) -> Lev
 @click.option("--certificate", type=_WRITABLE, help="Write what the device is certified for.")
 @click.option(
     "--sign",
-    type=click.Path(path_type=Path),
+    type=NamedPath(path_type=Path),
     metavar="KEYFILE",
     help="Sign the certificate with a key of `phalanx keygen`.",
 )
@@ -115,7 +116,7 @@ def _level(_context: click.Context, _option: click.Parameter, value: str) -> Lev
 )
 @click.option(
     "--sigstore-config",
-    type=click.Path(path_type=Path),
+    type=NamedPath(path_type=Path),
     metavar="FILE",
     help="With --sigstore: the client trust configuration of an instance of one's own.",
 )
@@ -133,13 +134,13 @@ def _level(_context: click.Context, _option: click.Parameter, value: str) -> Lev
 )
 @click.option(
     "--mutants-folder",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=NamedPath(path_type=Path, file_okay=False),
     metavar="FOLDER",
     help="With --mutants: keep the trials there; a further run goes on from them.",
 )
 @click.option(
     "--mutants-time",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Seconds(),
     default=60.0,
     metavar="SECONDS",
     help="With --mutants: how long cases of a mutant are begun in each form of the suite (60).",
@@ -217,11 +218,9 @@ def conformance(
         _self_test(quick, seed, faults, json_file, other)
     if len(faults) > 1:
         fail("several --fault need --self-test: a run is on one device", USAGE)
-    fault = "".join(faults)
     try:
-        settings = Settings(
-            _device_name(device, fault), level, quick, groups, ops, dtypes, cases, seed, fault
-        )
+        name = _device_name(device, faults)
+        settings = Settings(name, level, quick, groups, ops, dtypes, cases, seed, "".join(faults))
         if certificate and settings.narrowed:
             raise ValueError(
                 "a certificate needs a whole run; drop --certificate, or --group, --op, --dtype "
@@ -319,22 +318,23 @@ def need_extra() -> None:
         fail(f"the suite needs {', '.join(missing)}; pip install 'phalanx[conformance]'", USAGE)
 
 
-def _device_name(device: str | None, fault: str) -> str:
+def _device_name(device: str | None, faults: tuple[str, ...]) -> str:
     from phalanx.discovery import aliases
     from phalanx.errors import PhalanxError
 
-    if fault:
+    if faults:
         from .faults import FAULTS, NONE, UNUSUAL
 
         names = (NONE, *FAULTS, *UNUSUAL)
-        if fault not in names:
-            raise ValueError(unknown("fault", fault, names))
+        if faults[0] not in names:
+            raise ValueError(unknown("fault", faults[0], names))
         return "faulty:0"
-    name = device or os.environ.get("PHALANX_DEVICE") or "cpu:0"
+    variable = os.environ.get("PHALANX_DEVICE", "cpu:0").strip()
+    name = variable if device is None else device
     try:
         aliases.parse(name)
     except PhalanxError as error:
-        fail(str(error), USAGE)
+        fail(f"PHALANX_DEVICE={name!r}: {error}" if device is None else str(error), USAGE)
     return name
 
 
@@ -402,9 +402,13 @@ def _later(module: str, *more: object) -> _Writer:
 
 def _check_writable(paths: list[Path]) -> None:
     """Find out before the run whether its reports can be written, and that the disk has room."""
+    taken: set[Path] = set()
     for path in paths:
         if path == _STDOUT:
             continue
+        if path.resolve() in taken and not path.is_char_device():
+            fail(f"{path} is asked for twice; two reports need two places", USAGE)
+        taken.add(path.resolve())
         try:
             _probe(path)
         except OSError as error:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.markup import escape
 
-from .output import coloured, console, emit, fail, json_option, plain_errors, timeout_option
+from .options import NamedPath, timeout_option
+from .output import coloured, console, emit, fail, json_option, plain_errors
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -37,7 +38,7 @@ Exit code: 0 if the library keeps to the ABI, 1 if not, 2 for wrong usage.
 )
 @click.option(
     "--harness",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=NamedPath(file_okay=False, path_type=Path),
     metavar="DIR",
     help="Write a program in C that runs the library without Python into DIR, and check nothing.",
 )

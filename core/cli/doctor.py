@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import click
 from rich.markup import escape
 
-from .output import coloured, console, emit, json_option, plain_errors, table, timeout_option
+from .options import timeout_option
+from .output import coloured, console, emit, json_option, plain_errors, table
 
 if TYPE_CHECKING:
     from phalanx.discovery.doctor import Check

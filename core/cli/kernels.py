@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.markup import escape
 
+from .options import chosen_device, device_option
 from .output import console, emit, fail, json_option, noise_to_stderr, plain_errors, table
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ Examples:
 Exit code: 0, or 1 if there is no such kernel or no source to show, 2 for wrong names.
 """
 )
-@click.option("--device", "-d", "name", metavar="DEVICE", help="Default: the current device.")
+@device_option
 @click.option("--op", metavar="NAME", help="Only this op.")
 @click.option("--dtype", metavar="NAME", help="Only kernels whose first operand has this dtype.")
 @click.option("--source", is_flag=True, help="Show the text that the device's compiler gets.")
@@ -37,12 +38,11 @@ def kernels(
     bitwise: the same bits on every device. reproducible: the same from run to run. The text is that
     of the commonest operands; nothing is compiled.
     """
-    from phalanx.discovery.devices import find_device, get_device
     from phalanx.dispatch.registry import kernels as list_kernels
 
     try:
         with noise_to_stderr():
-            device = find_device(name) if name else get_device()
+            device = chosen_device(name)
             found = [k for k in list_kernels(op, device) if dtype in (None, k.dtypes[0])]
     except ValueError as error:
         fail(str(error), 2)

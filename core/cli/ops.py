@@ -10,6 +10,7 @@ import click
 from rich.markup import escape
 
 from .next_kernel import show_next
+from .options import NamedPath, chosen_device, device_option
 from .output import (
     coloured,
     console,
@@ -40,7 +41,7 @@ Examples:
 Exit code: 0, or 2 for an unknown device or op, 1 if the device does not work.
 """
 )
-@click.option("--device", "-d", "name", metavar="DEVICE", help="Default: the current device.")
+@device_option
 @click.option("--op", metavar="NAME", help="Show the overloads of one op.")
 @click.option("--how", type=click.Choice(_HOW), help="Show only ops that are served so.")
 @click.option(
@@ -51,7 +52,7 @@ Exit code: 0, or 2 for an unknown device or op, 1 if the device does not work.
 )
 @click.option(
     "--program",
-    type=click.Path(path_type=Path),
+    type=NamedPath(path_type=Path),
     metavar="FILE",
     help="With --next: a script, or what --next --json wrote; else a small mix of functions.",
 )
@@ -78,12 +79,11 @@ def ops(
         fail("--program goes with --next", 2)
     if next_kernel and (op or how):
         fail("--next shows what a program does: leave out --op and --how", 2)
-    from phalanx.discovery.devices import find_device, get_device
     from phalanx.dispatch.registry import support
 
     try:
         with noise_to_stderr():
-            device = find_device(name) if name else get_device()
+            device = chosen_device(name)
         if next_kernel:
             show_next(device, program, as_json)
             return

@@ -36,18 +36,6 @@ COLOURS = {
 }
 
 
-def timeout_option(default: float) -> Callable[[F], F]:
-    """Return the option for the time limit of each child process."""
-    return click.option(
-        "--timeout",
-        type=click.FloatRange(min=0, min_open=True),
-        default=default,
-        show_default=True,
-        metavar="SECONDS",
-        help="Time limit of each child process.",
-    )
-
-
 def console() -> Console:
     """Return a console on today's stdout; where that is no terminal, lines do not wrap."""
     terminal = sys.stdout.isatty() or "COLUMNS" in os.environ

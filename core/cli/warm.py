@@ -19,6 +19,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from .options import chosen_device, device_option
 from .output import coloured, console, emit, fail, json_option, noise_to_stderr, plain_errors
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ Examples:
 Exit code: 0, or 1 if a kernel is missing or does not compile, 2 for wrong names.
 """
 )
-@click.option("--device", "-d", "name", metavar="DEVICE", help="Default: the current device.")
+@device_option
 @click.option("--op", "ops", multiple=True, metavar="NAME", help="Only this op; may be repeated.")
 @json_option
 @plain_errors
@@ -59,7 +60,6 @@ def warm(name: str | None, ops: tuple[str, ...], as_json: bool) -> None:
     For each op and dtypes the programs of the commonest operands are compiled, or found in the
     cache on disk. Ctrl-C keeps what is done. A device whose kernels come compiled says so.
     """
-    from phalanx.discovery.devices import find_device, get_device
     from phalanx.dispatch.registry import check_op, kernels
     from phalanx.driver import Layout
 
@@ -69,7 +69,7 @@ def warm(name: str | None, ops: tuple[str, ...], as_json: bool) -> None:
     except ValueError as error:
         fail(str(error), 2)
     with noise_to_stderr():
-        device = find_device(name) if name else get_device()
+        device = chosen_device(name)
         listed = [k for k in kernels(device=device) if not ops or k.op in ops]
     missing = sorted(set(ops) - {kernel.op for kernel in listed})
     if missing:

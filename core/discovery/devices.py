@@ -254,8 +254,9 @@ def _refuse_broken_cpu(plugs: PluginHost) -> None:
 
 
 def _find_default() -> Device:
-    wanted = os.environ.get("PHALANX_DEVICE", "").strip()
-    if wanted:
+    wanted = os.environ.get("PHALANX_DEVICE")
+    if wanted is not None:
+        wanted = wanted.strip()
         try:
             return find_device(wanted)
         except DeviceNotFoundError as error:

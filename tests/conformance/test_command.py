@@ -43,10 +43,17 @@ def test_waits(device):
         (["--level", "cor"], "unknown level 'cor'; did you mean 'core'?"),
         (["--level", "gold"], "there are runtime, core, array-api, bitwise"),
         (["--group", "op"], "unknown group 'op'; did you mean 'ops'?"),
+        (["--device", ""], "'' is not a device name"),
         (["--fault", "nan-lost-in-maximun"], "did you mean 'nan-lost-in-maximum'"),
+        (["--fault", ""], "unknown fault ''"),
+        (["--self-test", "--fault", ""], "unknown fault ''"),
         (["--seed", "-1"], "the seed is a number from 0 up, not -1"),
         (["--seed", "two"], "'two' is not a valid integer"),
         (["--timeout", "0"], "not in the range"),
+        (["--timeout", "nan"], "'nan' is not a number of seconds"),
+        (["--timeout", "inf"], "inf is not in the range"),
+        (["--timeout", "1e12"], "is not in the range"),
+        (["--mutants-time", "nan"], "'nan' is not a number of seconds"),
         (["--op", "add", "--certificate", "{tmp}/c"], "a certificate needs a whole run; drop"),
         (["--self-test", "--html", "{tmp}/r"], "--self-test writes no other report than --json"),
         (["--self-test", "--fault", "gremlin"], "unknown fault 'gremlin'"),
@@ -78,6 +85,29 @@ def test_a_report_without_a_place(usage: Callable, option: str, tmp_path: Path) 
     assert done.exit_code == 2
     assert "cannot be written (No such file or directory); choose another place" in done.output
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("option", ["--json", "--junit-xml", "--html", "--certificate", "--sign"])
+def test_a_report_without_a_name(usage: Callable, option: str) -> None:
+    done = usage(option, "")
+    assert done.exit_code == 2
+    assert f"'{option}': an empty path" in done.output
+
+
+def test_two_reports_at_one_place(usage: Callable, tmp_path: Path) -> None:
+    done = usage("--html", str(tmp_path / "r"), "--junit-xml", str(tmp_path / "." / "r"))
+    assert done.exit_code == 2
+    assert "r is asked for twice; two reports need two places" in done.output
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_device_of_the_environment_without_a_name(
+    usage: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PHALANX_DEVICE", "")
+    done = usage()
+    assert done.exit_code == 2
+    assert "PHALANX_DEVICE='': '' is not a device name" in done.output
 
 
 def test_a_full_disk_is_told_before_the_run(usage: Callable) -> None:
@@ -319,6 +349,17 @@ def test_a_run_stops_after_so_many_crashes(vendor: Callable) -> None:
     data = json.loads(done.stdout)
     assert data["partial"] == "stopped after 3 crashes or hangs; mend these first"
     assert [o["verdict"] for o in data["outcomes"]] == ["crashed"] * 3
+
+
+def test_a_run_whose_cases_did_not_run_is_not_complete() -> None:
+    """Workers that die of their own errors may leave pytest with an exit code of success."""
+    from phalanx.conformance.run import _problem, _Watcher
+
+    watcher = _Watcher(lambda _: None, lambda _: None)
+    assert _problem(watcher, 0, "") == ""
+    watcher.pytest_xdist_node_collection_finished(None, ["a", "b"])
+    assert _problem(watcher, 0, "") == "0 of 2 cases ran"
+    assert _problem(watcher, 1, "INTERNALERROR\n") == "0 of 2 cases ran INTERNALERROR"
 
 
 def test_ten_crashes_are_the_most() -> None:

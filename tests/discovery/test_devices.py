@@ -347,6 +347,12 @@ class TestCurrentDevice:
         ):
             d.get_device()
 
+    @pytest.mark.usefixtures("machine")
+    def test_an_empty_variable_is_a_wrong_one(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("PHALANX_DEVICE", " ")
+        with pytest.raises(DeviceNotFoundError, match="PHALANX_DEVICE='': '' is not a device name"):
+            d.get_device()
+
     def test_the_default_follows_the_drivers(self) -> None:
         acme, cpu = FakeDriver("acme", [info()]), FakeDriver("cpu", [info()])
         with fresh_host(acme) as host:
