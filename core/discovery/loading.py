@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from phalanx.driver import DeviceInfo, DeviceKind, Driver, alignment_problem
+from phalanx.driver import DeviceInfo, DeviceKind, Driver, Feature, alignment_problem
 from phalanx.errors import DeviceError, PluginConflictError, PluginError, PluginLoadError
 
 from . import requirements
@@ -26,6 +26,17 @@ if TYPE_CHECKING:
 RESERVED = ("gpu", "accelerator")
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _MOST_DEVICES = 4096
+#: The fields of a description by type.
+_FIELDS: dict[type, tuple[str, ...]] = {
+    DeviceKind: ("kind",),
+    Feature: ("features",),
+    str: ("name", "pci_address", "vendor", "driver_version"),
+    bytes: ("uuid",),
+    int: (
+        *("total_memory", "max_allocation", "alignment"),
+        *("compute_units", "score", "numa_node"),
+    ),
+}
 
 
 class PluginState(StrEnum):
@@ -259,11 +270,24 @@ def _describe_device(driver: Driver, index: int) -> Device:
     from phalanx._warm import Device
 
     info = driver.device_info(index)
-    if not isinstance(info, DeviceInfo) or not isinstance(info.kind, DeviceKind):
+    if not isinstance(info, DeviceInfo):
         raise DeviceError(
-            f"driver {driver.name!r}: device_info({index}) returned {info!r}, "
-            "not a DeviceInfo whose kind is a DeviceKind"
+            f"driver {driver.name!r}: device_info({index}) returned {info!r}, not a DeviceInfo"
         )
-    if problem := alignment_problem(info.alignment):
+    if problem := _wrong_field(info) or alignment_problem(info.alignment):
         raise DeviceError(f"driver {driver.name!r}: device_info({index}): {problem}")
     return Device(driver, index, info)
+
+
+def _wrong_field(info: DeviceInfo) -> str:
+    """Return which field of a description has a wrong type; empty if none has."""
+    for kind, names in _FIELDS.items():
+        for name in names:
+            value = getattr(info, name)
+            if not isinstance(value, kind):
+                return f"{name} is {value!r}, and not of type {kind.__name__}"
+    match info.dlpack_device:
+        case (int(), int()):
+            return ""
+        case other:
+            return f"dlpack_device is {other!r}, and not two numbers"

@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -333,6 +334,35 @@ def test_a_description_of_the_wrong_type_is_a_reason() -> None:
     driver = FakeDriver("acme", [{"name": "A"}])  # type: ignore[list-item]
     with fresh_host(driver) as host:
         assert "not a DeviceInfo" in str(host.listing("acme").broken[0])
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"name": 5}, "name is 5, and not of type str"),
+        ({"vendor": None}, "vendor is None, and not of type str"),
+        ({"driver_version": 1.2}, "driver_version is 1.2, and not of type str"),
+        ({"pci_address": 0}, "pci_address is 0, and not of type str"),
+        ({"uuid": "a"}, "uuid is 'a', and not of type bytes"),
+        ({"features": None}, "features is None, and not of type Feature"),
+        ({"kind": "gpu"}, "kind is 'gpu', and not of type DeviceKind"),
+        ({"total_memory": None}, "total_memory is None, and not of type int"),
+        ({"max_allocation": 2.0}, "max_allocation is 2.0, and not of type int"),
+        ({"alignment": "64"}, "alignment is '64', and not of type int"),
+        ({"score": float("nan")}, "score is nan, and not of type int"),
+        ({"compute_units": "8"}, "compute_units is '8', and not of type int"),
+        ({"numa_node": ()}, r"numa_node is (), and not of type int"),
+        ({"dlpack_device": (12,)}, "dlpack_device is (12,), and not two numbers"),
+        ({"dlpack_device": None}, "dlpack_device is None, and not two numbers"),
+    ],
+)
+def test_a_description_with_a_wrong_field_is_a_reason(
+    fields: dict[str, object], reason: str
+) -> None:
+    driver = FakeDriver("acme", [replace(info("A"), **fields), info("B", score=-1)])  # type: ignore[arg-type]
+    with fresh_host(driver, FakeDriver("good", [info()])) as host:
+        assert [device.name for device in devices()] == ["acme:1", "good:0"]
+        assert host.listing("acme").broken[0].args == (f"driver 'acme': device_info(0): {reason}",)
 
 
 def test_a_driver_can_be_registered_and_taken_back() -> None:
