@@ -7,10 +7,16 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
+from functools import partial
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from phalanx.discovery.declarations import Declarations, Unsupported
+from phalanx.discovery.guard import describe as error_text
+from phalanx.discovery.guard import guard
+from phalanx.errors import PluginError
 
 from .coverage import Coverage, coverage_of
 
@@ -43,11 +49,15 @@ class Description:
 
 
 def declarations_of(device: Device) -> Declarations:
-    """Return what all plugins declare about a device, with what its features imply."""
-    from phalanx.discovery.plugins import host
+    """Return what all plugins declare about a device, with what its features imply.
+
+    Raises:
+        PluginError: a plugin's hook raises, hangs or returns something else, or the tests that it
+            names are not there.
+    """
     from phalanx.driver import Feature
 
-    found = [d for d in host().manager().hook.phalanx_conformance(device=device) if d is not None]
+    found = list(_declared(device))
     implied = () if device.info.features & Feature.FP64 else NO_FP64
     return Declarations(
         unsupported=implied + tuple(u for d in found for u in d.unsupported),
@@ -57,24 +67,71 @@ def declarations_of(device: Device) -> Declarations:
     )
 
 
+def _declared(device: Device) -> Iterator[Declarations]:
+    """Ask one plugin after the other, by name."""
+    from phalanx.discovery.plugins import host
+
+    manager = host().manager()
+    plugins = {str(manager.get_name(plugin)): plugin for plugin in manager.get_plugins()}
+    for name, plugin in sorted(plugins.items()):
+        others = [other for other in plugins.values() if other is not plugin]
+        hook = manager.subset_hook_caller("phalanx_conformance", others)
+        what = f"phalanx_conformance() of plugin {name!r}"
+        outcome = guard(partial(hook, device=device), what)
+        if outcome.error is not None:
+            before = "" if outcome.timed_out else f"{what}: "
+            raise PluginError(before + error_text(outcome.error)) from outcome.error
+        for declared in outcome.value or ():
+            if isinstance(declared, Declarations):
+                _need_tests(declared.tests, what)
+                yield declared
+            elif declared is not None:
+                raise PluginError(
+                    f"{what} returned {declared!r}",
+                    remedy="return a phalanx.vendor.Declarations, or None of other devices",
+                )
+
+
+def _need_tests(modules: tuple[str, ...], what: str) -> None:
+    for module in modules:
+        outcome = guard(partial(find_spec, module), f"the import of {module}")
+        if outcome.value is None:
+            because = "" if outcome.error is None else f" ({error_text(outcome.error)})"
+            raise PluginError(
+                f"{what} names tests in {module!r}, and there is no such module{because}",
+                remedy="install it beside the plugin",
+            )
+
+
 def describe(name: str, *, fault: str = "", limit: float = 120.0) -> Description:
     """Ask a child process for at most ``limit`` seconds; raises for nothing that it does."""
+    answer, problem = answer_of_child(__name__, name, fault, limit=limit)
+    if problem:
+        return Description(name, usable=False, chain=f"{name}: {problem}")
+    return Description(**answer)
+
+
+def answer_of_child(module: str, *told: str, limit: float = 120.0) -> tuple[dict[str, Any], str]:
+    """Return the object that a module's program prints as its last line, or in words why not."""
     # -P: with -m alone, Python would import modules from the current directory first.
-    command = [sys.executable, "-P", "-m", "phalanx.conformance.description", name, fault]
+    command = [sys.executable, "-P", "-m", module, *told]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     try:
         child = subprocess.run(
             command, env=environment, capture_output=True, timeout=limit, check=False
         )
     except subprocess.TimeoutExpired:
-        return Description(name, usable=False, chain=f"{name}: no answer within {limit:g} s")
+        return {}, f"no answer within {limit:g} s"
     lines = child.stdout.decode("utf-8", "replace").splitlines()
     try:
-        return Description(**json.loads(lines[-1]))
-    except (IndexError, ValueError, TypeError):
-        last = child.stderr.decode("utf-8", "replace").strip().splitlines()[-4:]
-        chain = f"{name}: the process that asked ended with exit code {child.returncode}"
-        return Description(name, usable=False, chain="\n  ".join((chain, *last)))
+        answer = json.loads(lines[-1])
+    except (IndexError, ValueError):
+        answer = None
+    if isinstance(answer, dict):
+        return answer, ""
+    last = child.stderr.decode("utf-8", "replace").strip().splitlines()[-4:]
+    ended = f"the process that asked ended with exit code {child.returncode}"
+    return {}, "\n  ".join((ended, *last))
 
 
 def describe_here(name: str) -> Description:
@@ -91,6 +148,10 @@ def describe_here(name: str) -> Description:
     device = find_device(name)
     info = device.info
     served = list(support(device))
+    try:
+        declared = json.loads(json.dumps(asdict(declarations_of(device)), default=_iso))
+    except PluginError as error:
+        return Description(name, usable=False, chain=f"{name}: {error}")
     identity = {
         "name": info.name,
         "kind": info.kind.value,
@@ -105,7 +166,6 @@ def describe_here(name: str) -> Description:
         "features": [f.name for f in type(info.features) if f in info.features],
         "memory": info.total_memory,
     }
-    declared = json.loads(json.dumps(asdict(declarations_of(device)), default=_iso))
     return Description(
         device.name,
         True,

@@ -39,6 +39,11 @@ def case_name(node: str) -> str:
     return f"{group}/{function}{parameter}"
 
 
+def group_of_case(case: str) -> str:
+    """Return the group of a case, by its name."""
+    return case.partition("/")[0]
+
+
 def overload_of(case: str) -> Overload | None:
     """Return the overload that a case is about, by its name; ``None`` if it is about none."""
     found = _OVERLOAD.search(case)

@@ -53,11 +53,17 @@ class Results:
         All cases up to it ran, none of them failed or is known to fail, and the device has what the
         level requires.
         """
-        cases = [o for o in self.outcomes if Level.named(o.level) <= level]
-        sound = not any(o.failed or o.verdict is Verdict.EXPECTED for o in cases)
-        there = any(Level.named(o.level) == level for o in cases)
+        there = any(Level.named(o.level) == level for o in self.outcomes)
         whole = not self.partial and not self.narrowed
-        return sound and there and whole and not self.lacking(level)
+        return there and whole and not self.held_against(level) and not self.lacking(level)
+
+    def held_against(self, level: Level) -> list[Outcome]:
+        """Return the outcomes that keep a device from a level: failures, be they known or not."""
+        return [
+            o
+            for o in self.outcomes
+            if Level.named(o.level) <= level and (o.failed or o.verdict is Verdict.EXPECTED)
+        ]
 
     def lacking(self, level: Level) -> list[str]:
         """Name what a level requires and the device has not, whatever is declared of it.

@@ -6,6 +6,7 @@ import contextlib
 import datetime
 import io
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -41,6 +42,7 @@ class _Watcher:
     def __init__(self, observe: Observe, total: Callable[[int], None]) -> None:
         self._observe = observe
         self._total = total
+        self.collected = 0
         self.outcomes: list[Outcome] = []
         self.problem = ""
         self.session: Session | None = None
@@ -60,13 +62,17 @@ class _Watcher:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Without workers, the cases are known here."""
         if session.items:
-            self._total(len(session.items))
+            self._tell(len(session.items))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node: Any, ids: list[str]) -> None:
         """With workers, each tells the same."""
         del node
-        self._total(len(ids))
+        self._tell(len(ids))
+
+    def _tell(self, collected: int) -> None:
+        self.collected = collected
+        self._total(collected)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:
@@ -120,10 +126,10 @@ def run_suite(
     results.started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     watcher = _Watcher(observe, total)
     begin = time.perf_counter()
-    arguments = _arguments(settings, description.tests, workers, limit, fail_fast)
+    arguments = arguments_of(settings, description.tests, workers, limit, fail_fast)
     said = io.StringIO()
     try:
-        with _without_other_plugins(), contextlib.redirect_stderr(said):
+        with without_other_plugins(), contextlib.redirect_stderr(said):
             code = int(pytest.main(arguments, plugins=[watcher]))
     except KeyboardInterrupt:
         code, watcher.problem = int(pytest.ExitCode.INTERRUPTED), INTERRUPTED
@@ -142,8 +148,12 @@ def _problem(watcher: _Watcher, code: int, said: str) -> str:
         return session.lost
     if session is not None and session.missing:
         raise NothingToRunError(session.missing)
-    if watcher.problem or code in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+    if watcher.problem:
         return watcher.problem
+    if code in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        ran, collected = len(watcher.outcomes), watcher.collected
+        reason = said.strip()[-500:]
+        return "" if ran == collected else f"{ran} of {collected} cases ran {reason}".strip()
     if code == pytest.ExitCode.NO_TESTS_COLLECTED:
         raise NothingToRunError(
             "no case fits all that was asked for; drop one of --level, --group, --op and --dtype"
@@ -151,9 +161,14 @@ def _problem(watcher: _Watcher, code: int, said: str) -> str:
     return f"pytest ended with {code}: {said.strip()}"
 
 
-def _arguments(
-    settings: Settings, tests: tuple[str, ...], workers: int, limit: float, fail_fast: bool
+def arguments_of(
+    settings: Settings,
+    tests: tuple[str, ...],
+    workers: int = 0,
+    limit: float = 0.0,
+    fail_fast: bool = False,
 ) -> list[str]:
+    """Return what pytest is told; the arguments are those of `run_suite`."""
     limit = limit or (QUICK_LIMIT if settings.quick else FULL_LIMIT)
     arguments = ["--pyargs", str(_HERE / "groups"), *tests, "-c", str(_HERE / "pytest.ini")]
     arguments += [f"--rootdir={_HERE.anchor}"]  # or a vendor's single file would have no name
@@ -186,14 +201,17 @@ def _arguments(
 
 
 @contextlib.contextmanager
-def _without_other_plugins() -> Iterator[None]:
+def without_other_plugins() -> Iterator[None]:
     """Keep other plugins of pytest, and its settings in the environment, out of the run."""
     names = ("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "PYTEST_ADDOPTS", "PYTEST_PLUGINS")
     before = {name: os.environ.pop(name, None) for name in names}
     os.environ[names[0]] = "1"
+    arguments = sys.argv  # pytest-xdist tells them its workers, in UTF-8
+    sys.argv = [os.fsencode(a).decode("utf-8", "backslashreplace") for a in arguments]
     try:
         yield
     finally:
+        sys.argv = arguments
         for name, value in before.items():
             os.environ.pop(name, None)
             if value is not None:

@@ -44,7 +44,8 @@ class Session:
 
     ``observers`` are called in the controller with each outcome, in the order in which they end.
     ``missing`` says which of the named cases there are not, and then none is run; ``lost`` says why
-    the device could not be opened. Both come from the workers, at their end.
+    the device could not be opened. Both come from the workers, at their end. ``levels`` has the
+    cases that were collected, in the process that did so.
     """
 
     def __init__(self, settings: Settings, results: str = "", limit: float = 0.0) -> None:
@@ -52,6 +53,7 @@ class Session:
         self.limit = limit
         self.missing = ""
         self.lost = ""
+        self.levels: dict[str, Level] = {}
         self.observers: list[Callable[[Outcome], None]] = []
         self.outcomes: list[Outcome] = []
         self._results = results
@@ -181,10 +183,11 @@ class Session:
 
     # Collection
 
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(
         self, config: pytest.Config, items: list[pytest.Item]
-    ) -> None:
-        """Keep what the settings want."""
+    ) -> Generator[None, object, object]:
+        """Keep what the settings want, whatever a ``conftest.py`` of a vendor's leaves out."""
         kept: list[pytest.Item] = []
         dropped: list[pytest.Item] = []
         names = [case_name(item.nodeid) for item in items]
@@ -200,6 +203,11 @@ class Session:
         if dropped:
             config.hook.pytest_deselected(items=dropped)
             items[:] = kept
+        self.levels = {case_name(item.nodeid): self._level(item) for item in kept}
+        done = yield
+        if len(items) < len(kept):
+            items[:] = kept
+        return done
 
     def pytest_collection_finish(self) -> None:
         """Keep thousands of cases out of the garbage collector, which cases call to see leaks."""

@@ -188,7 +188,7 @@ class SubnormalsFlushed(SoundDriver):
         return replace(info, features=info.features & ~Feature.SUBNORMALS)
 
 
-#: What a device that works asynchronously needs besides: a wrong index comes to light behind the call.
+#: What an asynchronous device needs besides: a wrong index comes to light behind the call.
 _BEHIND = {
     ("gather", ("float32", "int64", "float32")),
     ("gather", ("int64", "int64", "int64")),  # a declaration by dtype cannot tell it from the other

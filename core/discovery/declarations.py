@@ -10,6 +10,7 @@ report.
 from __future__ import annotations
 
 import datetime
+import math
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -27,6 +28,7 @@ class Pattern:
     case: str = "*"
 
     def __post_init__(self) -> None:
+        _need_text(self, "reason", "op", "dtype", "case")
         if not self.reason.strip():
             raise ValueError(f"{type(self).__name__} needs a reason")
         if self.op == self.dtype == self.case == "*":
@@ -67,10 +69,18 @@ class Waiver:
     expires: datetime.date
 
     def __post_init__(self) -> None:
+        _need_text(self, "op", "dtype", "reason")
         if not self.reason.strip():
             raise ValueError(f"the waiver for {self.op}({self.dtype}) needs a reason")
-        if not self.bound > 0:
-            raise ValueError(f"the waiver for {self.op}({self.dtype}) needs a bound above 0")
+        if not isinstance(self.bound, int | float) or not 0 < self.bound < math.inf:
+            raise ValueError(
+                f"the waiver for {self.op}({self.dtype}) needs a bound above 0, got {self.bound!r}"
+            )
+        if type(self.expires) is not datetime.date:
+            raise TypeError(
+                f"the waiver for {self.op}({self.dtype}) expires on a datetime.date, got "
+                f"{self.expires!r}"
+            )
 
     def is_expired(self, today: datetime.date | None = None) -> bool:
         """Tell whether its last day has passed."""
@@ -82,9 +92,39 @@ class Declarations:
     """What a plugin declares for one device.
 
     ``tests`` names importable packages or modules with the vendor's own tests; they join the suite.
+
+    Raises:
+        TypeError: a list holds something else.
+        ValueError: ``tests`` has what is no name of a module, such as a path or an option.
     """
 
     unsupported: tuple[Unsupported, ...] = ()
     expected_failures: tuple[ExpectedFailure, ...] = ()
     waivers: tuple[Waiver, ...] = ()
     tests: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, kind in (
+            ("unsupported", Unsupported),
+            ("expected_failures", ExpectedFailure),
+            ("waivers", Waiver),
+            ("tests", str),
+        ):
+            given = getattr(self, name)
+            if not isinstance(given, tuple | list):
+                raise TypeError(f"Declarations.{name} is a tuple, got {given!r}")
+            for item in given:
+                if not isinstance(item, kind):
+                    raise TypeError(
+                        f"Declarations.{name} has objects of type {kind.__name__}, got {item!r}"
+                    )
+        for module in self.tests:
+            if not all(part.isidentifier() for part in module.split(".")):
+                raise ValueError(f"Declarations.tests names modules, and {module!r} is none")
+
+
+def _need_text(declared: Pattern | Waiver, *names: str) -> None:
+    for name in names:
+        given = getattr(declared, name)
+        if not isinstance(given, str):
+            raise TypeError(f"{type(declared).__name__}.{name} is a text, got {given!r}")

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from conformance_kit import results
+from phalanx.conformance import run
 from phalanx.conformance.certificate import (
     CertificateError,
     _headline,
@@ -28,7 +30,9 @@ from phalanx.conformance.coverage import (
 from phalanx.conformance.outcome import Outcome, Verdict
 from phalanx.conformance.required import lacking
 from phalanx.conformance.results import Results
+from phalanx.conformance.run import INTERRUPTED
 from phalanx.conformance.settings import Level
+from phalanx.conformance.verify_command import verify
 from phalanx.optable import OPS
 
 pytestmark = pytest.mark.needs_cpu
@@ -148,18 +152,77 @@ def test_a_device_that_is_gone(phalanx: Callable, forge: Callable) -> None:
     assert "no installed plugin offers a driver 'nosuch'" in done.err
 
 
-def test_invented_results_are_seen_when_they_run_again(phalanx: Callable, forge: Callable) -> None:
-    file = forge(cases={ADD: ["passed", 0.25, "bitwise"]})
-    done = phalanx("verify", str(file), "--sample", "9")
+def test_invented_results_are_seen_when_they_run_again(
+    phalanx: Callable, certificate: Path, forge: Callable
+) -> None:
+    cases = read(certificate)["cases"]
+    file = forge(cases=cases | {ADD: ["passed", 0.25, "bitwise"]})
+    done = phalanx("verify", str(file), "--sample", str(len(cases) + 1))
     assert done.code == 1
     assert f"{ADD}: the worst error is" in done.out
     assert "the certificate says 0.25, though the kernel's class is bitwise" in done.out
 
 
-def test_invented_cases_are_seen_when_they_run_again(phalanx: Callable, forge: Callable) -> None:
-    done = phalanx("verify", str(forge(cases={"runtime/invented": ["passed", -1.0, ""]})))
+@pytest.mark.parametrize(
+    ("level", "change", "words"),
+    [
+        ("runtime", lambda cases: dict([*cases.items()][:1]), "cases up to runtime are not in it"),
+        ("runtime", lambda cases: dict([*cases.items()][1:]), "1 of the "),
+        ("bitwise", lambda cases: cases, "cases up to bitwise are not in it, such as "),
+        (
+            "runtime",
+            lambda cases: cases | {"runtime/invented": ["passed", -1.0, ""]},
+            "1 of its cases are none of the suite, such as runtime/invented",
+        ),
+        (
+            "runtime",
+            lambda cases: cases | {"runtime/fork": ["failed", -1.0, ""]},
+            "runtime/fork: failed, and it says that runtime is passed",
+        ),
+        (
+            "runtime",
+            lambda cases: cases | {"runtime/fork": ["expected failure", -1.0, ""]},
+            "runtime/fork: expected failure, and it says that runtime is passed",
+        ),
+        (
+            "runtime",
+            lambda cases: cases | {"runtime/fork": ["unsupported", -1.0, ""]},
+            "runtime needs runtime/fork, which is missing",
+        ),
+    ],
+)
+def test_cases_that_do_not_make_the_level(
+    phalanx: Callable,
+    certificate: Path,
+    forge: Callable,
+    level: str,
+    change: Callable[[dict[str, Any]], dict[str, Any]],
+    words: str,
+) -> None:
+    """A digest can be made anew by anybody: the cases must be those of the level, and passed."""
+    file = forge(cases=change(read(certificate)["cases"]), level=level)
+    done = phalanx("verify", str(file), "--sample", "0")
     assert done.code == 1
-    assert "unknown case 'runtime/invented'" in done.out
+    assert words in done.out
+
+
+@pytest.mark.parametrize(
+    ("partial", "code", "words"),
+    [
+        (INTERRUPTED, 130, "interrupted: not all cases of the sample were run again"),
+        ("pytest ended with 3", 3, "could be run again: pytest ended with 3"),
+    ],
+)
+def test_a_sample_that_did_not_run_says_nothing_of_the_device(
+    certificate: Path, monkeypatch: pytest.MonkeyPatch, partial: str, code: int, words: str
+) -> None:
+    found = results(Verdict.PASSED)
+    found.partial = partial
+    monkeypatch.setattr(run, "run_suite", lambda *args, **kwargs: found)
+    done = CliRunner().invoke(verify, [str(certificate)])
+    assert done.exit_code == code
+    assert words in done.stderr
+    assert "ok" not in done.stdout
 
 
 # Runs that certify nothing

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 import json
+import math
+import re
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -14,7 +16,7 @@ from phalanx.conformance.case import Case
 from phalanx.conformance.outcome import Outcome, Verdict
 from phalanx.conformance.report_text import show
 from phalanx.conformance.settings import Level, Settings
-from phalanx.discovery.declarations import ExpectedFailure, Unsupported, Waiver
+from phalanx.discovery.declarations import Declarations, ExpectedFailure, Unsupported, Waiver
 
 pytestmark = pytest.mark.needs_cpu
 
@@ -203,3 +205,85 @@ def test_tests_that_do_not_import_are_told(suite: Callable, vendor: Callable) ->
     assert done.code == 1
     assert "acme_tests.py cannot be collected" in done.out
     assert "No module named 'no_such_module'" in done.out
+
+
+# Declarations that are wrong
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Unsupported("x", op=3), "Unsupported.op is a text, got 3"),
+        (lambda: ExpectedFailure(None, op="add"), "ExpectedFailure.reason is a text, got None"),
+        (lambda: Waiver("exp", None, 2.0, "x", TOMORROW), "Waiver.dtype is a text, got None"),
+        (lambda: Waiver("exp", "float32", "2", "x", TOMORROW), "needs a bound above 0, got '2'"),
+        (
+            lambda: Waiver("exp", "float32", math.inf, "x", TOMORROW),
+            "needs a bound above 0, got inf",
+        ),
+        (
+            lambda: Waiver("exp", "float32", 2.0, "x", "2031-01-01"),
+            "expires on a datetime.date, got '2031-01-01'",
+        ),
+        (
+            lambda: Waiver("exp", "float32", 2.0, "x", datetime.datetime(2031, 1, 1)),
+            "expires on a datetime.date, got datetime.datetime(2031, 1, 1",
+        ),
+        (
+            lambda: Declarations(unsupported=(Waiver("exp", "float32", 2.0, "x", TOMORROW),)),
+            "Declarations.unsupported has objects of type Unsupported, got Waiver(",
+        ),
+        (lambda: Declarations(waivers="x"), "Declarations.waivers is a tuple, got 'x'"),
+        (lambda: Declarations(tests="acme_tests"), "Declarations.tests is a tuple"),
+        (lambda: Declarations(tests=(3,)), "Declarations.tests has objects of type str, got 3"),
+        (lambda: Declarations(tests=("-k", "x")), "names modules, and '-k' is none"),
+        (lambda: Declarations(tests=("--collect-only",)), "'--collect-only' is none"),
+        (lambda: Declarations(tests=("tests/own",)), "'tests/own' is none"),
+        (lambda: Declarations(tests=("",)), "'' is none"),
+    ],
+)
+def test_what_is_no_declaration(make: Callable[[], object], words: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=re.escape(words)):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("returned", "words"),
+    [
+        ("'hello'", "returned 'hello'; return a phalanx.vendor.Declarations, or None"),
+        ("Declarations", "returned <class"),
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+        (
+            "Declarations(tests=('-k', 'order'))",
+            "Declarations.tests names modules, and '-k' is none",
+        ),
+        ("Declarations(tests=('no_such.module',))", "there is no such module"),
+        ("__import__('time').sleep(60)", "did not finish within 10 s"),
+    ],
+)
+def test_a_hook_that_declares_nonsense_ends_the_run(
+    suite: Callable, vendor: Callable, returned: str, words: str
+) -> None:
+    """It is told with the plugin's name before the first case."""
+    folder = vendor(f") if device is None else ({returned}")
+    done = suite("--group", "interop", path=folder, PHALANX_PLUGIN_TIMEOUT="10")
+    assert done.code == 3
+    assert "phalanx_conformance() of plugin 'acme_checks" in done.err
+    assert words in " ".join(done.err.split())
+    assert "Traceback" not in done.err
+
+
+def test_a_vendors_conftest_leaves_out_no_case(suite: Callable, vendor: Callable) -> None:
+    folder = vendor("tests=('acme_own',)")
+    own = folder / "acme_own"
+    own.mkdir()
+    (own / "__init__.py").touch()
+    (own / "conftest.py").write_text(
+        "def pytest_collection_modifyitems(items):\n    del items[1:]\n"
+    )
+    (own / "test_own.py").write_text("def test_a(): pass\ndef test_b(): pass\ndef test_c(): pass\n")
+    done = suite("--group", "vendor", "-n", "1", "--json", path=folder)
+    assert done.code == 0, done.err
+    assert done.verdicts() == dict.fromkeys(
+        ("vendor/own.a", "vendor/own.b", "vendor/own.c"), "passed"
+    )
