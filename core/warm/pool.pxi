@@ -126,7 +126,12 @@ cdef class Pool:
         Raises:
             OutOfMemoryError: with the verdict and what would help.
             ValueError: a negative size.
+            DeviceMismatchError: a stream of another device.
         """
+        if stream.timeline.device is not self.device:
+            raise errors.DeviceMismatchError(
+                f"a stream of {stream.timeline.device} for memory of {self.device}",
+                remedy=f"make one with phalanx.Stream({self.device.name!r})")
         if size < 0:
             raise ValueError(f"{self.device}: cannot allocate {size} bytes; a size is 0 or more")
         return self.take(min(size, 0xFFFFFFFFFFFFFFFF), stream)

@@ -60,6 +60,12 @@ def test_the_pool_of_a_device_that_was_not_used_yet(
         px.set_allocator(None, device)
 
 
+def test_memory_for_a_stream_of_another_device(device: px.Device, pool: px.Allocator) -> None:
+    other = "fakehost:0" if device.name != "fakehost:0" else "fakestream:0"
+    with pytest.raises(px.DeviceMismatchError, match=f"a stream of {other} for memory of {device}"):
+        pool.allocate(64, stream=px.Stream(other))
+
+
 @pytest.mark.parametrize("call", ["alloc", "free"])
 def test_a_device_stays_open_while_its_memory_is_on_the_way(
     make_driver: Callable[..., ReferenceDriver], monkeypatch: pytest.MonkeyPatch, call: str
