@@ -222,6 +222,10 @@ def load_table(path: Path) -> tuple[Any, Any, Any]:
     """
     try:
         handle = ffi().dlopen(str(path), ffi().RTLD_NOW | ffi().RTLD_LOCAL)
+    except UnicodeEncodeError as error:  # cffi takes no bytes
+        raise PluginLoadError(
+            f"cannot load {path}: its name is not UTF-8", remedy="give it another"
+        ) from error
     except OSError as error:
         raise PluginLoadError(f"cannot load {path}: {error}") from error
     try:

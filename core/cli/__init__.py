@@ -7,6 +7,9 @@ import sys
 
 def main() -> None:
     """Run the command line; exits the process."""
+    from . import standard_streams
+
+    standard_streams.prepare()
     try:
         import click  # noqa: F401
         import rich  # noqa: F401
@@ -14,7 +17,10 @@ def main() -> None:
         sys.exit(f"the command line needs click and rich ({error}); pip install click rich")
     from .app import cli
 
-    cli(prog_name="phalanx")
+    try:
+        cli(prog_name="phalanx")
+    finally:
+        standard_streams.finish()
 
 
 __all__ = ["main"]

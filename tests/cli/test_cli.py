@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -475,3 +476,11 @@ class TestAbiCheck:
         done = phalanx("abi-check", str(tmp_path / "text.so"))
         assert done.returncode == 1
         assert "cannot load" in done.stdout
+
+    def test_a_file_whose_name_is_no_text(self, tmp_path: Path) -> None:
+        path = tmp_path / os.fsdecode(b"acme-\xff.so")
+        path.write_text("hello")
+        done = phalanx("abi-check", str(path))
+        assert done.returncode == 1
+        assert r"acme-\udcff.so: its name is not UTF-8; give it another" in done.stdout
+        assert "Traceback" not in done.stdout
