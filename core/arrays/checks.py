@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import index
 from typing import Any
 
-from phalanx._warm import Array, foreign_number
+from phalanx._warm import Array, Device, DType, empty, foreign_number
 from phalanx.errors import DeviceMismatchError
 
 
@@ -23,6 +23,12 @@ def need_one_device(op: str, first: Array, *others: Array) -> None:
                 f"{op} of arrays on {first.device} and {other.device}: "
                 f'move one, for example with y.to_device("{first.device}")'
             )
+
+
+def need_addressable(shape: tuple[int, ...], dtype: DType, device: Device) -> None:
+    """Raise ``OutOfMemoryError`` for extents beyond 64 bits, as ``empty`` does."""
+    if any(extent >= 2**63 for extent in shape):
+        empty(shape, dtype, device)
 
 
 def as_operand(value: Any) -> Any:

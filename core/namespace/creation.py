@@ -22,7 +22,7 @@ from phalanx._warm import (
 )
 from phalanx._warm import copy as copy_array
 from phalanx._warm import empty as new_array
-from phalanx.arrays.checks import need_array, need_int, need_one_device
+from phalanx.arrays.checks import need_addressable, need_array, need_int, need_one_device
 from phalanx.arrays.data_types import (
     as_dtype,
     astype,
@@ -337,7 +337,13 @@ def arange(
         first, width = int(start), int(step)
         _check_ends(first, first + (count - 1) * width, count, target)
         start, step = first, width
-    result: Array = ruled(start, step, count, target, device_or_current(device))
+    return _by_rule(start, step, count, target, device_or_current(device))
+
+
+def _by_rule(start: Number, step: Number, count: int, dtype: DType, device: Device) -> Array:
+    """The numbers start + i * step for i below ``count``."""
+    need_addressable((count,), dtype, device)
+    result: Array = ruled(start, step, count, dtype, device)
     return result
 
 
@@ -386,7 +392,7 @@ def linspace(
     gaps = num - 1 if endpoint else num
     # Halved operands keep the difference finite where it would overflow.
     step = (stop / 2 - start / 2) / gaps * 2 if gaps > 0 else 0.0
-    result: Array = ruled(start, step, num, work, device_or_current(device))
+    result = _by_rule(start, step, num, work, where)
     if endpoint and num > 1:
         fill(view(result, (1,), (1,), num - 1), stop)
     if target is work:

@@ -27,7 +27,7 @@ from phalanx._warm import (
     without_axis,
 )
 from phalanx._warm import copy as copy_array
-from phalanx.arrays.checks import need_array, need_one_device
+from phalanx.arrays.checks import need_addressable, need_array, need_one_device
 from phalanx.arrays.data_types import result_type
 
 
@@ -95,6 +95,7 @@ def broadcast_to(x: Array, /, shape: tuple[int, ...]) -> Array:
     fits = all(have in (1, want) for have, want in zip(x.shape, kept_shape, strict=False))
     if lead < 0 or not fits:
         raise ValueError(f"an array of shape {x.shape} does not broadcast to {shape}")
+    need_addressable(shape, x.dtype, x.device)
     kept = zip(x.shape, shape[lead:], x.strides, strict=True)
     strides = [0 if have != want else stride for have, want, stride in kept]
     result: Array = view(x, shape, (*[0] * lead, *strides), readonly=True)
@@ -155,7 +156,7 @@ def squeeze(x: Array, /, axis: int | tuple[int, ...] | None = None) -> Array:
     """Return a view without the given axes (default: all of extent 1).
 
     Raises:
-        ValueError: an axis of another extent.
+        ValueError: an axis of another extent, or named twice.
 
     Examples:
         >>> x = px.zeros((1, 3, 1))
@@ -168,15 +169,21 @@ def squeeze(x: Array, /, axis: int | tuple[int, ...] | None = None) -> Array:
     made: Array | None = without_axis(x, axis)
     if made is not None:
         return made
-    gone = {
-        normal_axis(a, x, "squeeze") for a in (axis if isinstance(axis, tuple | list) else (axis,))
-    }
+    gone = _axes(x, axis, "squeeze")
     for a in gone:
         if x.shape[a] != 1:
             raise ValueError(f"squeeze: axis {a} of shape {x.shape} has more than one element")
     kept = [i for i in range(x.ndim) if i not in gone]
     result: Array = view(x, tuple(x.shape[i] for i in kept), tuple(x.strides[i] for i in kept))
     return result
+
+
+def _axes(x: Array, axis: Any, op: str) -> list[int]:
+    """Axes from 0 on; refuses one that is named twice."""
+    axes = [normal_axis(a, x, op) for a in (axis if isinstance(axis, tuple | list) else (axis,))]
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"{op}: axis {axis} names an axis twice")
+    return axes
 
 
 def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Array:
@@ -252,6 +259,7 @@ def flip(x: Array, /, axis: int | tuple[int, ...] | None = None) -> Array:
     Raises:
         IndexError: an axis that is not there.
         TypeError: ``x`` is no array.
+        ValueError: an axis named twice.
 
     Examples:
         >>> print(px.flip(px.asarray([[1, 2], [3, 4]]), axis=0))
@@ -262,9 +270,8 @@ def flip(x: Array, /, axis: int | tuple[int, ...] | None = None) -> Array:
     made: Array | None = flipped(x, axis)
     if made is not None:
         return made
-    axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
     strides, shift = list(x.strides), 0
-    for a in {normal_axis(a, x, "flip") for a in axes}:
+    for a in _axes(x, axis, "flip"):
         if x.shape[a] > 0:
             shift += (x.shape[a] - 1) * strides[a]
             strides[a] = -strides[a]

@@ -25,6 +25,19 @@ MISTAKES = (
         "an array of shape (1000000000000000000000000000000,) and dtype float64 on {device} "
         "cannot be addressed",
     ),
+    *(
+        Mistake(
+            text,
+            px.OutOfMemoryError,
+            "an array of shape (18446744073709551616,) and dtype float64 on {device} "
+            "cannot be addressed",
+        )
+        for text in (
+            "px.linspace(0, 1, 2**64)",
+            "px.arange(2.0**64)",
+            "px.broadcast_to(px.ones(1), (2**64,))",
+        )
+    ),
     Mistake('px.full(3, "a")', TypeError, "full takes a number or a 0-d array, got str"),
     Mistake("px.full(3, None)", TypeError, "full takes a number or a 0-d array, got NoneType"),
     Mistake("px.full(3, [1, 2, 3])", TypeError, "full takes a number or a 0-d array, got list"),

@@ -390,6 +390,12 @@ def test_every_dtype_moves(name: str, device: px.Device) -> None:
         ),
         (lambda: px.broadcast_to(px.ones((2, 3)), (4, 3)), ValueError, "does not broadcast to"),
         (lambda: px.broadcast_to(px.ones((2, 3)), (2, 1)), ValueError, "does not broadcast to"),
+        (lambda: px.flip(px.ones(3), axis=(0, -1)), ValueError, r"flip: axis \(0, -1\) names an"),
+        (
+            lambda: px.squeeze(px.ones((1, 2)), (0, -2)),
+            ValueError,
+            r"squeeze: axis \(0, -2\) names an axis twice",
+        ),
         (lambda: px.flip(px.ones(3), axis=3), IndexError, "flip: axis 3 is out of range"),
         (lambda: px.matrix_transpose(px.ones(3)), ValueError, "mT needs two axes or more"),
         (lambda: px.roll(px.ones(3), (1, 2), axis=0), ValueError, "differ in length"),
