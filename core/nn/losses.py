@@ -211,4 +211,4 @@ def _of_probabilities(
     loss = negative(reductions.sum(weighted, axis=axis))
     if reduction != "mean":
         return _reduced(loss, reduction)
-    return reductions.sum(loss) / float(max(prod(loss.shape), 1))
+    return reductions.sum(loss) / float(prod(loss.shape))

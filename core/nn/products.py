@@ -34,7 +34,9 @@ def linear(input: Array, weight: Array, bias: Array | None = None) -> Array:
     """
     need_floating(input, "linear")
     need_same_dtype("linear", input, weight=weight, bias=bias)
-    if weight.ndim != 2 or input.ndim == 0 or input.shape[-1] != weight.shape[1]:
+    if weight.ndim != 2:
+        raise ValueError(f"linear: a weight (out, in) has two axes, got shape {weight.shape}")
+    if input.ndim == 0 or input.shape[-1] != weight.shape[1]:
         raise ValueError(
             f"linear: an input of shape {input.shape} does not fit to a weight of shape "
             f"{weight.shape}; the last extents are equal"

@@ -165,6 +165,14 @@ def test_cross_entropy_of_probabilities(reduction: str, device: px.Device) -> No
     close(got, want, "float64")
 
 
+def test_cross_entropy_of_nothing(device: px.Device) -> None:
+    scores = px.zeros((0, 4), device=device)
+    for target in (px.zeros(0, dtype=px.int64, device=device), scores):
+        assert math.isnan(px.nn.cross_entropy(scores, target).item())
+        assert px.nn.cross_entropy(scores, target, reduction="sum").item() == 0
+        assert px.nn.cross_entropy(scores, target, reduction="none").shape == (0,)
+
+
 def test_loss_of_one_row_and_of_squares(device: px.Device) -> None:
     x = px.asarray([1.0, 2.0, 3.0], device=device)
     want = math.log(sum(map(math.exp, (1, 2, 3)))) - 2

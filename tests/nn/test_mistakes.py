@@ -41,6 +41,8 @@ MISTAKES: tuple[tuple[str, type[Exception], str], ...] = (
     ("nn.embedding(x, x)", TypeError, "embedding: input has integers, got float64"),
     ("nn.embedding(i, px.ones(3))", ValueError, "embedding: weight is a matrix, got shape (3,)"),
     ("nn.linear(x, px.ones((4, 2)))", ValueError, "an input of shape (2, 3) does not fit to a"),
+    ("nn.linear(x, px.ones(3))", ValueError, "linear: a weight (out, in) has two axes, got shape"),
+    ("nn.linear(x[0, 0], px.ones((4, 3)))", ValueError, "an input of shape () does not fit to a"),
     ("nn.linear(x, px.ones((4, 3)), x[0])", ValueError, "linear: a bias of shape (3,)"),
     ("nn.dropout(x, 1.5)", ValueError, "dropout: p is from 0 to 1, got 1.5"),
     ("nn.dropout(x, generator=3)", TypeError, "generator is a phalanx.random.Generator, got int"),
