@@ -8,10 +8,18 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from phalanx._warm import Array, DType, add_methods, assign, normal_axis, reinterpret
+from phalanx._warm import (
+    Array,
+    DType,
+    add_methods,
+    assign,
+    default_float,
+    normal_axis,
+    reinterpret,
+)
 from phalanx._warm import copy as copy_array
 from phalanx.arrays.checks import need_array, need_int
-from phalanx.arrays.data_types import as_dtype, astype
+from phalanx.arrays.data_types import as_dtype, astype, finfo
 from phalanx.arrays.printing import array_html
 from phalanx.arrays.transfer import asnumpy, item
 
@@ -182,6 +190,8 @@ def _flat_without(x: Array, axis: int | None) -> tuple[Array, int]:
 def round(x: Array, /, decimals: int = 0) -> Array:
     """Return the elements rounded to a number of decimals, half to even, as NumPy does it.
 
+    More decimals than the dtype tells apart change nothing; of tens beyond its numbers 0 is left.
+
     Examples:
         >>> print(px.asarray([0.125, 0.375]).round(2), px.asarray([125, 375]).round(-1))
         [0.12 0.38] [120 380]
@@ -189,9 +199,16 @@ def round(x: Array, /, decimals: int = 0) -> Array:
     need_int(decimals, "round: decimals")
     if decimals == 0 or (x.dtype.kind in "iu" and decimals > 0):
         return elementwise.round(x)
+    limits = finfo(x.dtype if x.dtype.kind in "fc" else default_float(x.device))
+    if abs(decimals) > math.log10(limits.max):
+        zero = x * 0  # NaN of infinities
+        kept = x if decimals > 0 else elementwise.where(zero == 0, zero, x)
+        return astype(kept, x.dtype)
     scale = 10.0 ** abs(decimals)
     if decimals > 0:
-        return elementwise.round(x * scale) / scale
+        scaled = x * scale
+        rounded = elementwise.round(scaled) / scale
+        return elementwise.where(elementwise.isfinite(scaled), rounded, x)
     result = elementwise.round(x / scale) * scale
     return astype(result, x.dtype, copy=False)
 
@@ -220,7 +237,8 @@ def view(x: Array, dtype: DType | str | None = None, /) -> Array:
     A dtype of another size changes the last axis, which must lie without gaps.
 
     Raises:
-        ValueError: the last axis does not divide into the new elements.
+        ValueError: the last axis does not divide into the new elements, or the array does not
+            begin at one of them.
 
     Examples:
         >>> print(px.asarray([1.0, -2.0], dtype=px.float32).view(px.int32))
@@ -238,7 +256,12 @@ def view(x: Array, dtype: DType | str | None = None, /) -> Array:
         raise ValueError(f"view of {x.dtype} as {target}: the last axis must lie without gaps")
     size, wanted = x.itemsize, target.itemsize
     length, steps = x.shape[-1] * size, [s * size for s in x.strides[:-1]]
-    if length % wanted or any(s % wanted for s in steps) or x.offset % wanted:
+    if x.offset % wanted:
+        raise ValueError(
+            f"view of {x.shape} {x.dtype} as {target}: the first element, at byte {x.offset} of "
+            f"the memory, is at no multiple of {wanted}; write x.copy().view(...)"
+        )
+    if length % wanted or any(s % wanted for s in steps):
         raise ValueError(
             f"view of {x.shape} {x.dtype} as {target}: rows of {length} bytes do not divide"
         )

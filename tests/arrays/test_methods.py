@@ -131,7 +131,12 @@ def test_views_share_memory(device: px.Device) -> None:
     [
         (lambda x: x.view(px.bool), TypeError, "x != 0"),
         (lambda x: x.T.view("float32"), ValueError, "without gaps"),
-        (lambda x: x.view("complex128"), ValueError, "do not divide"),
+        (lambda x: x.view("complex128"), ValueError, "rows of 24 bytes do not divide"),
+        (
+            lambda x: x.reshape(6)[1:5].view("complex128"),
+            ValueError,
+            "the first element, at byte 8 of the memory, is at no multiple of 16; write x.copy()",
+        ),
         (lambda x: x[0, 0].view("float32"), ValueError, "without gaps"),
         (lambda x: round(x), TypeError, r"x.round\(decimals\)"),
         (lambda x: math.trunc(x), TypeError, "0-d array"),
@@ -146,6 +151,23 @@ def test_errors(
 ) -> None:
     with pytest.raises(error, match=words):
         call(px.asarray(A))
+
+
+@pytest.mark.parametrize("name", ["float64", "float32", "float16", "complex128", "int64", "uint8"])
+def test_rounding_to_more_decimals_than_there_are(name: str, device: px.Device) -> None:
+    """Finite numbers stay as they are, or are 0 where whole tens of that size lie too far apart."""
+    x = px.asarray([0.0, 1.0, 5.0, 200.0], dtype=name)
+    for decimals in (309, 400, 10**10):
+        assert x.round(decimals).tolist() == x.tolist()
+        assert x.round(-decimals).tolist() == [0, 0, 0, 0]
+        assert x.round(-decimals).dtype is x.dtype
+    if name[0] == "f":
+        odd = px.asarray([-1.5, px.inf, -px.inf, px.nan], dtype=name)
+        assert str(odd.round(400).tolist()) == "[-1.5, inf, -inf, nan]"
+        assert str(odd.round(-400).tolist()) == "[-0.0, inf, -inf, nan]"
+        top = px.finfo(x.dtype).max
+        for decimals in (2, 4, 38, 300):
+            assert px.asarray([top], dtype=name).round(decimals).tolist() == [top]
 
 
 def test_numbers_of_zero_d_arrays(device: px.Device) -> None:
