@@ -160,7 +160,8 @@ def array_repr(x: Array) -> str:
 def array_str(x: Array) -> str:
     """The values alone; one number with all digits of its dtype, unless options say how."""
     options = _options.get()
-    if x.ndim == 0 and options.precision is options.suppress is options.sign is None:
+    chosen = (options.precision, options.suppress, options.sign)
+    if x.ndim == 0 and all(option is None for option in chosen):
         return str(_host_values(x)[()])
     return "[]" if x.size == 0 else _body(x)
 
