@@ -10,6 +10,8 @@ import click
 from phalanx.discovery.guard import describe, guard
 from phalanx.discovery.plugins import entry_points
 
+from .output import plain_errors
+
 GROUP = "phalanx.commands"
 _OWN = {
     "abi-check": ("abi_check", "abi_check", "Check a plugin's shared library against the C ABI."),
@@ -42,6 +44,11 @@ class Commands(click.Group):
 
     A command of another package that does not import is shown with the reason and harms no other.
     """
+
+    @plain_errors
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run a command; errors of ours outside of it are those of environment variables."""
+        return super().main(*args, **kwargs)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands."""

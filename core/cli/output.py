@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any, NoReturn, TypeVar
 
 import click
-from phalanx.errors import DeviceNotFoundError, PhalanxError
+from phalanx.errors import DeviceNotFoundError, PhalanxError, SettingError
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -85,13 +85,13 @@ def fail(message: str, code: int) -> NoReturn:
 
 
 def plain_errors(command: F) -> F:
-    """Turn our errors into a message and an exit code: 2 for a wrong name, 1 for all else."""
+    """Turn our errors into a message and an exit code: 2 for a wrong name or setting, else 1."""
 
     @functools.wraps(command)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         try:
             return command(*args, **kwargs)
-        except DeviceNotFoundError as error:
+        except (DeviceNotFoundError, SettingError) as error:
             fail(str(error), 2)
         except PhalanxError as error:
             fail(str(error), 1)

@@ -73,7 +73,7 @@ def _show_failure(name: str, report: Report, as_json: bool) -> None:
         return
     out = console()
     out.print(f"[bold]{escape(name)}: not usable[/]")
-    out.print(f"  the child process [bold red]{escape(report.failure)}[/] at {escape(at)}")
+    out.print(f"  the child process: [bold red]{escape(report.failure)}[/] at {escape(at)}")
     for line in report.stderr.splitlines():
         out.print(f"    {escape(line)}", soft_wrap=True)
     out.print(

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from phalanx.dispatch.fallback import fallback_policy
-from phalanx.errors import PluginError
+from phalanx.errors import SettingError
 
 from . import plugins, probe
 from .guard import detail_and_remedy, time_limit
@@ -73,7 +73,8 @@ def worst(checks: Iterable[Check]) -> Verdict:
 def run_checks(level: str = "quick", limit: float = DEFAULT_LIMIT) -> Iterator[Check]:
     """Yield the checks one by one; plugins run in child processes of ``limit`` seconds each.
 
-    ``"quick"`` opens every device, ``"short"`` also computes on it.
+    ``"quick"`` opens every device, ``"short"`` also computes on it. A variable with a value that is
+    not allowed is the last that is looked at.
 
     Raises:
         ValueError: for another level.
@@ -82,7 +83,10 @@ def run_checks(level: str = "quick", limit: float = DEFAULT_LIMIT) -> Iterator[C
         raise ValueError(f"unknown level {level!r}; the levels are {', '.join(LEVELS)}")
     yield _system()
     yield from _packages()
-    yield from _variables()
+    variables = list(_variables())
+    yield from variables
+    if worst(variables) is Verdict.CRITICAL:
+        return  # no plugin is loaded with it, here or elsewhere
     usable = 0
     for name, origins in _installed().items():
         checks = list(_plugin(name, origins, level, limit))
@@ -125,8 +129,9 @@ def _variables() -> Iterator[Check]:
     shown = ", ".join(f"{name}={value}" for name, value in present.items())
     try:
         time_limit()
+        plugins.log_level()
         fallback_policy()
-    except (PluginError, ValueError) as error:
+    except SettingError as error:
         yield Check("variables", Verdict.CRITICAL, *detail_and_remedy(error))
         return
     yield Check("variables", Verdict.OK, shown or "none of PHALANX_* is set")

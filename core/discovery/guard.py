@@ -61,7 +61,7 @@ def time_limit() -> float:
     """Return the seconds that a plugin has for each step: ``PHALANX_PLUGIN_TIMEOUT``, else 30.
 
     Raises:
-        PluginError: if the variable is not a positive number.
+        SettingError: if the variable is not a positive number.
     """
     text = os.environ.get("PHALANX_PLUGIN_TIMEOUT", "").strip() or "30"
     try:
@@ -69,7 +69,7 @@ def time_limit() -> float:
     except ValueError:
         seconds = -1.0
     if not 0 < seconds <= threading.TIMEOUT_MAX:
-        raise PluginError(
+        raise SettingError(
             f"PHALANX_PLUGIN_TIMEOUT={text!r} is not a positive number of seconds",
             remedy="set it to 30, for example, or unset it",
         )

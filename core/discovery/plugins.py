@@ -199,15 +199,15 @@ def host() -> PluginHost:
         return _host
 
 
-def _log_to_stderr() -> None:
-    """Show the log of Phalanx from the level that ``PHALANX_LOG`` names: debug, info, warning, ...
+def log_level() -> int | None:
+    """Return the level that ``PHALANX_LOG`` names: debug, info, warning, ...; None without it.
 
     Raises:
         SettingError: another level.
     """
     name = os.environ.get("PHALANX_LOG", "").strip().upper()
     if not name:
-        return
+        return None
     import logging
 
     level = logging.getLevelNamesMapping().get(name)
@@ -215,6 +215,16 @@ def _log_to_stderr() -> None:
         raise SettingError(
             f"PHALANX_LOG={name.lower()!r}", remedy="use debug, info, warning, error or critical"
         )
+    return level
+
+
+def _log_to_stderr() -> None:
+    """Show the log of Phalanx from the level that ``PHALANX_LOG`` names."""
+    level = log_level()
+    if level is None:
+        return
+    import logging
+
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(name)s %(levelname)s: %(message)s"))
     logger = logging.getLogger("phalanx")

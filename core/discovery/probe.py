@@ -2,7 +2,7 @@
 
 The parent calls ``run``; the child, ``python -P -m phalanx.discovery.probe TASK ARGUMENTS...``,
 writes one JSON object per line: ``{"at": ...}`` before every step that may not return,
-``{"result": ...}`` at the end.
+``{"result": ...}`` at the end, or ``{"setting": ...}`` for a variable with a wrong value.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from phalanx.errors import SettingError
 
 from .guard import Observer
 
@@ -32,7 +34,11 @@ class Report:
 
 
 def run(task: str, *args: str, limit: float, env: Mapping[str, str] | None = None) -> Report:
-    """Run a task in a child process for at most ``limit`` seconds; raises for nothing it does."""
+    """Run a task in a child process for at most ``limit`` seconds; raises for nothing it does.
+
+    Raises:
+        SettingError: a variable has a value that is not allowed, which is no plugin's fault.
+    """
     # -P: with -m alone, Python would import modules from the current directory first.
     command = [
         sys.executable,
@@ -73,6 +79,8 @@ def _read(out: bytes, err: bytes, code: int, limit: float | None) -> Report:
             message = json.loads(line)
         except ValueError:
             continue  # the last line of a child that died while it wrote
+        if setting := message.get("setting"):
+            raise SettingError(setting["detail"], remedy=setting["remedy"])
         at = message.get("at", at)
         result = message.get("result", result)
     stderr = "\n".join(err.decode("utf-8", "replace").strip().splitlines()[:_STDERR_LINES])
@@ -88,7 +96,7 @@ def _how_it_ended(code: int) -> str:
             return f"crashed with {signal.Signals(-code).name}"
         except ValueError:
             return f"was killed by signal {-code}"
-    return f"ended the process with exit code {code}"
+    return f"ended with exit code {code}"
 
 
 # What follows runs in the child.
@@ -245,7 +253,10 @@ def main(arguments: list[str]) -> int:
 
     # The others tell what any process meets, which never opens what failed at its first sight.
     first_sight.is_sacrificial = arguments[0] in ("plugins", "abi", "abi-trial")
-    say(result=tasks[arguments[0]](observe, *arguments[1:]))
+    try:
+        say(result=tasks[arguments[0]](observe, *arguments[1:]))
+    except SettingError as error:
+        say(setting=_error("", error))
     answer.close()
     # A plugin may have left a hanging thread or broken exit handlers; the answer is complete.
     os._exit(0)

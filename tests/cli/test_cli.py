@@ -236,6 +236,10 @@ class TestWhy:
         assert done.returncode == 1
         assert parsed(done)["failure"] == "no answer within 3 s"
 
+    def test_what_became_of_the_child_is_a_sentence(self, site: Path) -> None:
+        done = phalanx("why", "acme", "--timeout", "3", site=site, plugins="acme-hang")
+        assert "the child process: no answer within 3 s at the step 'device'" in done.stdout
+
 
 class TestDoctor:
     def checks(self, done: Done) -> dict[str, list[dict[str, str]]]:
@@ -361,11 +365,13 @@ class TestDoctor:
         assert done.returncode == 1
         assert "did not finish within 1 s" in self.checks(done)["plugin slow"][0]["detail"]
 
-    @pytest.mark.parametrize("name", ["PHALANX_PLUGIN_TIMEOUT", "PHALANX_FALLBACK"])
-    def test_a_wrong_variable(self, name: str) -> None:
-        done = phalanx("doctor", "--json", **{name: "soon"})
+    @pytest.mark.parametrize("name", ["PLUGIN_TIMEOUT", "FALLBACK", "LOG"])
+    def test_a_wrong_variable_is_the_last_that_is_looked_at(self, name: str) -> None:
+        done = phalanx("doctor", "--json", plugins="cpu", **{f"PHALANX_{name}": "soon"})
         assert done.returncode == 2
-        assert f"{name}='soon'" in self.checks(done)["variables"][0]["detail"]
+        checks = self.checks(done)
+        assert list(checks) == ["system", "packages", "variables"]
+        assert f"PHALANX_{name}='soon'" in checks["variables"][0]["detail"]
 
     def test_nothing_installed_is_critical(self) -> None:
         done = phalanx("doctor")

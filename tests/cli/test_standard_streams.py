@@ -72,5 +72,5 @@ class TestTextWithoutCode:
         assert line.endswith("cannot open /opt/v-\udce9.cfg")
 
     def test_characters_of_another_alphabet(self, site: Path) -> None:
-        done = phalanx("docs", "numerics", site=site, PYTHONIOENCODING="ascii")
+        done = phalanx("docs", "cuda", site=site, PYTHONIOENCODING="ascii")
         assert done.returncode == 0, done.stderr

@@ -20,6 +20,7 @@ from phalanx.errors import (
     PluginConflictError,
     PluginError,
     PluginLoadError,
+    SettingError,
 )
 from plugin_kit import FakeDriver, fresh_host, info, make_distribution, plugin_source, run_python
 
@@ -162,7 +163,7 @@ def test_a_time_limit_that_is_none_is_an_error(text: str, monkeypatch: pytest.Mo
     monkeypatch.setenv("PHALANX_PLUGIN_TIMEOUT", text)
     with (
         fresh_host(FakeDriver("acme", [info()])),
-        pytest.raises(PluginError, match="positive number"),
+        pytest.raises(SettingError, match="positive number"),
     ):
         devices()
 
