@@ -24,6 +24,9 @@ _C_WORDS = """
     using virtual void volatile wchar_t
 """
 
+#: The classes that those of a package are derived from, by the name whose own would be called so.
+_BASES = {"open": "OpenDevice", "launch": "LaunchEnv"}
+
 
 def check_name(name: str) -> None:
     """Check that a new driver may have this name; loads the installed plugins.
@@ -42,14 +45,26 @@ def _form(name: str) -> str:
         near = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("0123456789_")
         hint = f"; {near!r} would do" if near and not _form(near) else ""
         return f"{name!r} cannot name a driver: {why}{hint}"
-    for language, words in (("Python", _PYTHON_WORDS), ("C or C++", _C_WORDS.split())):
-        if name in words:
-            return f"{name!r} is a keyword of {language}; '{name}_chip', for example, is not"
+    if why := _meaning(name):
+        return why
     if "__" in name or name.endswith("_"):
         near = re.sub(r"_+", "_", name).strip("_")
         return f"{name!r} does not make a package's name: one '_' between words; {near!r} would do"
     if len(name) > LONGEST:
         return f"{name!r} has {len(name)} characters, and at most {LONGEST} are read with ease"
+    return ""
+
+
+def _meaning(name: str) -> str:
+    """Return what a word means already in the files of a package; empty if nothing."""
+    for language, words in (("Python", _PYTHON_WORDS), ("C or C++", _C_WORDS.split())):
+        if name in words:
+            return f"{name!r} is a keyword of {language}; '{name}_chip', for example, is not"
+    if name in _BASES:
+        return (
+            f"{name!r} would name a class {_BASES[name]}, as that is called which it is derived "
+            f"from; '{name}_chip', for example, does not"
+        )
     return ""
 
 

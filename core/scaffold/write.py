@@ -14,7 +14,7 @@ _TEMPLATES = Path(__file__).parent / "templates"
 _SUFFIX = ".in"
 #: The patterns of package data match no hidden names, so templates of these begin otherwise.
 _HIDDEN = re.compile(r"(^|/)dot\.")
-_VALUE = re.compile(r"@\{(\w+)\}")
+_PLACEHOLDER = re.compile(r"acme-phalanx|acme|Acme|ACME|@\{\w+\}")
 _OPS = f"op-table-{OP_TABLE[0]}.{OP_TABLE[1]}"
 
 
@@ -73,7 +73,7 @@ def write(name: str, form: Form, parent: Path) -> Path:
         made = Path(place) / target.name
         for template in _templates(form):
             place_of = template.relative_to(_room(template)).as_posix().removesuffix(_SUFFIX)
-            path = made / _HIDDEN.sub(r"\1.", _renamed(place_of, name))
+            path = made / _HIDDEN.sub(r"\1.", _filled(place_of, name, form))
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(_filled(template.read_text("utf-8"), name, form), "utf-8")
         made.rename(target)
@@ -89,23 +89,21 @@ def _room(template: Path) -> Path:
     return _TEMPLATES / template.relative_to(_TEMPLATES).parts[0]
 
 
-def _renamed(text: str, name: str) -> str:
-    """Put a name into the place of ``acme``: as it is, in capitals, with hyphens, for classes."""
-    title = "".join(word.capitalize() for word in name.split("_"))
-    text = text.replace("acme-phalanx", f"{name.replace('_', '-')}-phalanx")
-    return text.replace("acme", name).replace("Acme", title).replace("ACME", name.upper())
-
-
 def _filled(text: str, name: str, form: Form) -> str:
+    """Fill in a form's values, and a name for ``acme``: with hyphens, as it is, for classes."""
     values = {
-        "version": __version__,
-        "level": form.level,
-        "needs": ",".join(form.needs),
-        "tested": _quoted(form.tested),
-        "data": _quoted(form.data),
-        "build": _quoted(("setuptools>=77", *form.build)),
+        "acme-phalanx": f"{name.replace('_', '-')}-phalanx",
+        "acme": name,
+        "Acme": "".join(word.capitalize() for word in name.split("_")),
+        "ACME": name.upper(),
+        "@{version}": __version__,
+        "@{level}": form.level,
+        "@{needs}": ",".join(form.needs),
+        "@{tested}": _quoted(form.tested),
+        "@{data}": _quoted(form.data),
+        "@{build}": _quoted(("setuptools>=77", *form.build)),
     }
-    return _VALUE.sub(lambda match: values[match[1]], _renamed(text, name))
+    return _PLACEHOLDER.sub(lambda match: values[match[0]], text)
 
 
 def _quoted(words: tuple[str, ...]) -> str:

@@ -10,12 +10,14 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import which
 
 import pytest
 from click.testing import CliRunner, Result
+from phalanx.abi.build import HEADER
 from phalanx.cli.new_plugin import new_plugin
 from phalanx.scaffold import FORMS, write
-from phalanx.scaffold.names import LONGEST
+from phalanx.scaffold.names import LONGEST, check_name
 from plugin_kit import FakeDriver, fresh_host, info, make_distribution, run_python
 
 ON_FORMS = pytest.mark.parametrize("form", FORMS)
@@ -44,6 +46,46 @@ class TestWhatIsWritten:
         assert 'tera_chip = "tera_chip_phalanx"' in (folder / "pyproject.toml").read_text("utf-8")
 
     @ON_FORMS
+    @pytest.mark.parametrize("name", ["acme2", "my_acme", "acme_phalanx"])
+    def test_a_name_with_that_of_the_templates(self, form: str, name: str, tmp_path: Path) -> None:
+        """The package is that of any other name, with this one in its place."""
+        (tmp_path / "other").mkdir()
+        other = write("zebra", FORMS[form], tmp_path / "other")
+        folder = write(name, FORMS[form], tmp_path)
+        title = "".join(part.capitalize() for part in name.split("_"))
+        hyphens = name.replace("_", "-")
+
+        def renamed(text: str) -> str:
+            text = text.replace("zebra-phalanx", f"{hyphens}-phalanx").replace("zebra", name)
+            return text.replace("Zebra", title).replace("ZEBRA", name.upper())
+
+        expected = {
+            renamed(path.relative_to(other).as_posix()): renamed(path.read_text("utf-8"))
+            for path in other.rglob("*")
+            if path.is_file()
+        }
+        found = {
+            path.relative_to(folder).as_posix(): path.read_text("utf-8")
+            for path in folder.rglob("*")
+            if path.is_file()
+        }
+        assert found == expected
+
+    @ON_FORMS
+    def test_no_class_has_the_name_of_another(self, form: str, packages: dict[str, Path]) -> None:
+        """A name would make its classes hide those that the package imports: it is refused."""
+        modules = [ast.parse(path.read_text("utf-8")) for path in packages[form].rglob("*.py")]
+        nodes = [node for module in modules for node in ast.walk(module)]
+        own = {n.name.removeprefix("Acme") for n in nodes if isinstance(n, ast.ClassDef)}
+        imports = [a.name for n in nodes if isinstance(n, ast.ImportFrom) for a in n.names]
+        pairs = [(name, end) for name in imports for end in own if name.endswith(end)]
+        stems = {name.removesuffix(end) for name, end in pairs} - {"", "Acme"}
+        assert "Open" in stems or form == "c"
+        for stem in stems:
+            with pytest.raises(ValueError, match="derived from"):
+                check_name(stem.lower())
+
+    @ON_FORMS
     def test_all_that_a_project_needs(self, form: str, packages: dict[str, Path]) -> None:
         needed = (".gitignore", "README.md", "pyproject.toml", ".github/workflows/ci.yml")
         own = ("__init__.py", "own_tests.py", "py.typed")
@@ -64,6 +106,27 @@ class TestWhatIsWritten:
         assert len(jobs["test"]["strategy"]["matrix"]["core"]) == 3
         (command,) = (s["run"] for s in jobs["certificate"]["steps"] if "--certificate" in str(s))
         assert f"--level {FORMS[form].level} " in command
+
+    @ON_FORMS
+    @pytest.mark.parametrize("name", ["acme2", "phx", "phalanx", "errno", "std", "device", "a"])
+    def test_it_compiles_whatever_the_name(self, form: str, name: str, tmp_path: Path) -> None:
+        check_name(name)
+        folder = write(name, FORMS[form], tmp_path)
+        for path in folder.rglob("*.py"):
+            compile(path.read_text("utf-8"), str(path), "exec")
+        compiler = which("cc") or ""
+        for path in folder.rglob("*.c") if compiler else ():
+            command = [
+                compiler,
+                "-fsyntax-only",
+                "-std=c11",
+                "-Wall",
+                "-Werror",
+                f"-I{HEADER.parent}",
+            ]
+            command += [f'-D{name.upper()}_VERSION="1"', str(path)]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stderr
 
     def test_the_command_says_what_comes_next(self, tmp_path: Path) -> None:
         done = run("acme", "--python", "--into", str(tmp_path))
@@ -108,6 +171,10 @@ NAMES = {
     "gpu": "'gpu' is a kind of device; name the driver after its vendor or its model",
     "class": "'class' is a keyword of Python; 'class_chip', for example, is not",
     "match": "'match' is a keyword of Python; 'match_chip', for example, is not",
+    "open": "'open' would name a class OpenDevice, as that is called which it is derived from; "
+    "'open_chip', for example, does not",
+    "launch": "'launch' would name a class LaunchEnv, as that is called which it is derived from; "
+    "'launch_chip', for example, does not",
     "int": "'int' is a keyword of C or C++; 'int_chip', for example, is not",
     "Acme-T": "'Acme-T' cannot name a driver: its name is 'Acme-T', and a name is a lower-case "
     "letter followed by lower-case letters, digits and underscores; 'acme_t' would do",
