@@ -286,8 +286,8 @@ def _wrong_field(info: DeviceInfo) -> str:
             value = getattr(info, name)
             if not isinstance(value, kind):
                 return f"{name} is {value!r}, and not of type {kind.__name__}"
-    match info.dlpack_device:
+    pair: object = info.dlpack_device
+    match pair:
         case (int(), int()):
             return ""
-        case other:
-            return f"dlpack_device is {other!r}, and not two numbers"
+    return f"dlpack_device is {pair!r}, and not two numbers"
