@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from phalanx.discovery.declarations import Declarations, Unsupported
 from phalanx.discovery.guard import describe as error_text
 from phalanx.discovery.guard import guard
-from phalanx.errors import PluginError
+from phalanx.errors import PhalanxError, PluginError
 
 from .coverage import Coverage, coverage_of
 
@@ -148,10 +148,7 @@ def describe_here(name: str) -> Description:
     device = find_device(name)
     info = device.info
     served = list(support(device))
-    try:
-        declared = json.loads(json.dumps(asdict(declarations_of(device)), default=_iso))
-    except PluginError as error:
-        return Description(name, usable=False, chain=f"{name}: {error}")
+    declared = json.loads(json.dumps(asdict(declarations_of(device)), default=_iso))
     identity = {
         "name": info.name,
         "kind": info.kind.value,
@@ -190,7 +187,11 @@ def main(name: str, fault: str = "") -> None:
         from .faults import register
 
         register(fault)
-    print(json.dumps(asdict(describe_here(name))), flush=True)
+    try:
+        found = describe_here(name)
+    except PhalanxError as error:  # of what a plugin declares, or of a variable
+        found = Description(name, usable=False, chain=f"{name}: {error}")
+    print(json.dumps(asdict(found)), flush=True)
     os._exit(0)  # a driver may have broken exit handlers; the answer is complete
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from phalanx.cli.options import NamedPath
 from phalanx.cli.output import console, emit, fail, json_option, noise_to_stderr
 from rich.markup import escape
 
@@ -35,7 +36,7 @@ the trusted vouches), 2 the file is unreadable, cut off or was changed, 3 the de
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=NamedPath(path_type=Path))
 @click.option("--device", "-d", metavar="NAME", help="Default: the one that it names.")
 @click.option(
     "--sample",
@@ -47,7 +48,7 @@ the trusted vouches), 2 the file is unreadable, cut off or was changed, 3 the de
 )
 @click.option(
     "--trust",
-    type=click.Path(path_type=Path),
+    type=NamedPath(path_type=Path),
     multiple=True,
     metavar="KEYS",
     help="Only if one of these keys signed it: a file of lines NAME ed25519:BASE64; repeatable.",
@@ -61,7 +62,7 @@ the trusted vouches), 2 the file is unreadable, cut off or was changed, 3 the de
 @click.option("--issuer", metavar="URL", help="With --identity: who vouches for the identity.")
 @click.option(
     "--sigstore-config",
-    type=click.Path(path_type=Path),
+    type=NamedPath(path_type=Path),
     metavar="CONFIG",
     help="With --identity: the client trust configuration of an instance of one's own.",
 )
@@ -112,7 +113,8 @@ def verify(
     if doubt:
         _tell(as_json, str(file), content, [doubt], vouched=vouched)
         raise SystemExit(1)
-    description = describe(device or content["device"])
+    name = content["device"] if device is None else _sound_name(device)
+    description = describe(name)
     if not description.usable:
         fail(description.chain, UNUSABLE)
     problems = differences(content, description) or doubts(content, description)
@@ -123,6 +125,17 @@ def verify(
         problems += _compare(content, outcomes)
     _tell(as_json, str(file), content, problems, ran, vouched)
     raise SystemExit(1 if problems else 0)
+
+
+def _sound_name(device: str) -> str:
+    from phalanx.discovery import aliases
+    from phalanx.errors import PhalanxError
+
+    try:
+        aliases.parse(device)
+    except PhalanxError as error:
+        fail(str(error), UNREADABLE)
+    return device
 
 
 def _need_sigstore() -> None:

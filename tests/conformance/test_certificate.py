@@ -152,6 +152,19 @@ def test_a_device_that_is_gone(phalanx: Callable, forge: Callable) -> None:
     assert "no installed plugin offers a driver 'nosuch'" in done.err
 
 
+def test_an_empty_name_is_no_device(phalanx: Callable, certificate: Path) -> None:
+    done = phalanx("verify", str(certificate), "--device", "")
+    assert done.code == 2
+    assert "'' is not a device name" in done.err
+
+
+def test_a_variable_with_a_wrong_value(phalanx: Callable, certificate: Path) -> None:
+    done = phalanx("verify", str(certificate), PHALANX_LOG="loud")
+    assert done.code == 3
+    assert "PHALANX_LOG='loud'; use debug" in done.err
+    assert "Traceback" not in done.err
+
+
 def test_invented_results_are_seen_when_they_run_again(
     phalanx: Callable, certificate: Path, forge: Callable
 ) -> None:

@@ -83,7 +83,7 @@ assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 5
 """)
 
     def test_child_may_end_behind_queued_work(self, run) -> None:
-        """The threads that would do the work stay in the parent: nobody waits for it in the child."""
+        """The threads that would do the work stay in the parent: the child waits for none."""
         run("""
 big = px.ones((1200, 1200))
 big = big @ big
