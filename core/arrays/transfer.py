@@ -391,7 +391,13 @@ def to_numpy_protocol(x: Array, dtype: Any, copy: bool | None) -> npt.NDArray[An
             f"an array on {x.device} does not convert to NumPy by itself; use phalanx.asnumpy(x)"
         )
     own = numpy_dtype(x.dtype.name)
-    if copy is False and (x.dtype.name == "bfloat16" or (dtype is not None and dtype != own)):
-        raise ValueError(f"copy=False, but {x.dtype} must be copied for {dtype or own}")
-    result = asnumpy(x) if copy or x.dtype.name == "bfloat16" else np.from_dlpack(x)
+    if copy is False and dtype is not None and dtype != own:
+        raise ValueError(f"copy=False, but {x.dtype} must be copied for {dtype}")
+    if copy:
+        result = asnumpy(x)
+    elif x.dtype.name == "bfloat16":  # NumPy takes none through DLPack
+        bits = reinterpret(x, dtype_from_name("uint16"), x.shape, x.strides, 0)
+        result = np.from_dlpack(bits).view(own)
+    else:
+        result = np.from_dlpack(x)
     return result if dtype is None else result.astype(dtype, copy=False)

@@ -6,8 +6,8 @@ The plugin host is imported at the first request, so that ``import phalanx`` sta
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ContextDecorator
+from threading import local
 from typing import TYPE_CHECKING
 
 from phalanx._warm import current_device, keep_default
@@ -204,21 +204,34 @@ def get_device() -> Device:
     return current_device.get() or _default_device()
 
 
-@contextmanager
-def device(name: str | Device) -> Iterator[Device]:
+class _Block(local, ContextDecorator):
+    """The device of a ``with`` block, which may be entered again, by each thread for itself."""
+
+    def __init__(self, name: str | Device) -> None:
+        self._name = name
+        self._formers: list[Device | None] = []
+
+    def __enter__(self) -> Device:
+        former = current_device.get()
+        found = set_device(self._name)
+        self._formers.append(former)
+        return found
+
+    def __exit__(self, *exc_info: object) -> None:
+        current_device.set(self._formers.pop())
+
+
+def device(name: str | Device) -> _Block:
     """Make a device the current one in a ``with`` block; the former one returns, come what may.
+
+    What is returned may be entered again, and decorates functions.
 
     Examples:
         >>> with px.device("cpu:0") as found:
         ...     print(found, px.zeros(3).device)
         cpu:0 cpu:0
     """
-    before = current_device.get()
-    found = set_device(name)
-    try:
-        yield found
-    finally:
-        current_device.set(before)
+    return _Block(name)
 
 
 def _default_device() -> Device:

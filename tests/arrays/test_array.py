@@ -274,8 +274,10 @@ class TestNumpyProtocol:
             np.asarray(x, dtype=np.int64, copy=False)
         b = px.ones(2, dtype=px.bfloat16, device="fakehost:0")
         assert np.asarray(b).dtype == ml_dtypes.bfloat16
-        with pytest.raises(ValueError, match="copy"):
-            np.asarray(b, copy=False)
+        assert np.shares_memory(np.asarray(b, copy=False), np.asarray(b))
+        assert not np.shares_memory(np.array(b), np.asarray(b))
+        np.asarray(b[::-1])[0] = 3
+        assert b.tolist() == [1.0, 3.0]
 
 
 class TestCopies:

@@ -142,3 +142,12 @@ def test_scalars_and_keys_of_numpy(device: px.Device) -> None:
     assert px.sum(y, axis=[0, 1]).item() == 15
     assert px.expand_dims(y, axis=[0]).shape == (1, 2, 3)
     assert px.flip(y, axis=[0, 1])[0, 0].item() == 5
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int64", "float16", "bfloat16", "float32"])
+def test_what_numpy_writes_is_in_the_array(cpu: px.Device, dtype: str) -> None:
+    x = px.zeros((2, 2), dtype=dtype, device=cpu)
+    np.copyto(x, 1)
+    np.put(x, [1], 0)
+    np.fill_diagonal(x[::-1], 0)
+    assert px.astype(x, px.int64).tolist() == [[1, 0], [0, 1]]

@@ -348,6 +348,20 @@ class TestCurrentDevice:
             d.get_device()
 
     @pytest.mark.usefixtures("machine")
+    def test_a_block_may_be_entered_again(self) -> None:
+        first, second = d.devices()[:2]
+        block = d.device(second)
+        with d.device(first):
+            for _ in range(2):
+                with block as outer, d.device(first), block as inner:
+                    assert outer is inner is second is d.get_device()
+                assert d.get_device() is first
+            with ThreadPoolExecutor(1) as pool, block:
+                assert pool.submit(block(d.get_device)).result() is second
+            assert block(d.get_device)() is second
+            assert d.get_device() is first
+
+    @pytest.mark.usefixtures("machine")
     def test_an_empty_variable_is_a_wrong_one(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("PHALANX_DEVICE", " ")
         with pytest.raises(DeviceNotFoundError, match="PHALANX_DEVICE='': '' is not a device name"):
