@@ -56,12 +56,12 @@ device.close()
 sys.exit({_RIGHT})
 """,
     "a_failure": f"""
-x = px.asarray([1, 2, 3], dtype=px.int32)
+x, bad = px.asarray([1, 2, 3], dtype=px.float32), px.asarray([0, 99], dtype=px.int64)
 try:
-    y = px.take(x, px.asarray([0, 99], dtype=px.int64))
-except IndexError:
+    y = px.take(x, bad)
+    z = queued()
+except IndexError:  # told at the call, or at one that waits
     pass
-x = queued()
 sys.exit({_RIGHT})
 """,
     "a_fork": f"""
