@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from pathlib import Path
 from typing import IO, Literal, get_args
 
 from phalanx._warm import Array, Device
@@ -12,10 +11,16 @@ from phalanx.namespace.creation import device_or_current
 from . import npy
 from .npz import Archive
 from .tensors import load_safetensors
+from .whole import Whole, name_of
 from .writing import File, path_of
 
+Kind = Literal["npy", "npz", "safetensors"]
 MapMode = Literal["r", "r+", "c"]
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+#: Bytes that tell the format: in a .safetensors file the length of the header, and its first one.
+_HEAD = 9
+#: The package safetensors takes no longer header.
+_LONGEST = 100_000_000
 
 
 def load(
@@ -56,24 +61,33 @@ def load(
         _need_no_mode(mmap_mode, path.name)
         return load_safetensors(path, device=target)
     with path.open("r+b" if mmap_mode == "r+" else "rb") as handle:
-        kind = _kind(handle, path.name)
+        kind = _kind(Whole(handle), path.name)
         if kind == "npy" and path.is_file():
             return npy.read_mapped(handle, path.name, target, mmap_mode)
         if kind == "npy":
             _need_no_mode(mmap_mode, path.name)
-            return npy.read(handle, path.name, target)
+            return npy.read(Whole(handle), path.name, target)
     _need_no_mode(mmap_mode, path.name)
+    if kind == "safetensors":
+        return load_safetensors(path, device=target)
     return Archive(path, path.name, target)
 
 
-def _load_open(file: IO[bytes], mode: str | None, device: Device) -> Array | Archive:
-    name = Path(str(getattr(file, "name", "the file"))).name
+def _load_open(
+    file: IO[bytes], mode: str | None, device: Device
+) -> Array | Archive | dict[str, Array]:
+    name = name_of(file)
+    whole = Whole(file)
     _need_no_mode(mode, name)
     try:
-        kind = _kind(file, name)
+        kind = _kind(whole, name)
     except (io.UnsupportedOperation, AttributeError) as error:
         raise ValueError(f"load: {name} cannot seek; read it whole into an io.BytesIO") from error
-    return npy.read(file, name, device) if kind == "npy" else Archive(file, name, device)
+    if kind == "npy":
+        return npy.read(whole, name, device)
+    if kind == "safetensors":
+        return load_safetensors(file, device=device)
+    return Archive(whole, name, device)
 
 
 def _need_no_mode(mode: str | None, name: str) -> None:
@@ -81,19 +95,21 @@ def _need_no_mode(mode: str | None, name: str) -> None:
         raise ValueError(f"load: mmap_mode is for paths of .npy files, {name} is none")
 
 
-def _kind(handle: IO[bytes], name: str) -> Literal["npy", "npz"]:
+def _kind(handle: Whole, name: str) -> Kind:
     """Tell the format by how the file begins, and stay where it does.
 
     Raises:
-        ValueError: neither.
+        ValueError: none of them.
     """
     start = handle.tell()
-    head = handle.read(len(npy.MAGIC))
+    head = handle.read(_HEAD)
     handle.seek(start)
-    if head == npy.MAGIC:
+    if head.startswith(npy.MAGIC):
         return "npy"
-    if head[:4] in _ZIP:
+    if head.startswith(_ZIP):
         return "npz"
+    if head[8:] == b"{" and int.from_bytes(head[:8], "little") <= _LONGEST:
+        return "safetensors"
     if not head:
         raise ValueError(f"load: {name} is empty, or at its end")
     more = ""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from tokenize import TokenError
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from phalanx._warm import Array, Device, dtype_from_name
 from phalanx.arrays.transfer import from_numpy
 
+from .whole import Whole
 from .writing import File, need_arrays, on_host, replacing
 
 if TYPE_CHECKING:
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 MAGIC = b"\x93NUMPY"
+#: Axes of an array, and elements if extents of 0 are taken as 1: beyond is no array.
+_MAX_AXES, _MAX_COUNT = 64, 1 << 59
 #: What NumPy and Python's parser raise for headers that are none.
 _UNSOUND = (
     ValueError,
@@ -85,7 +89,7 @@ class Header(NamedTuple):
         return elements.reshape(self.shape, order="F" if self.fortran else "C")
 
 
-def read_header(handle: IO[bytes], name: str) -> Header:
+def read_header(handle: IO[bytes] | Whole, name: str) -> Header:
     """Read the header of an array, and refuse what Phalanx does not have.
 
     Raises:
@@ -103,8 +107,7 @@ def read_header(handle: IO[bytes], name: str) -> Header:
         if version not in readers:
             raise ValueError(f"its version {version} is for other dtypes")
         shape, fortran, dtype = readers[version](handle)
-        if any(n < 0 for n in shape):
-            raise ValueError(f"an extent of {shape} is negative")
+        need_shape(shape)
     except _UNSOUND as error:
         reason = str(error).partition("\n")[0]
         raise ValueError(f"load: {name} is no sound .npy file: {reason}") from error
@@ -123,7 +126,19 @@ def read_header(handle: IO[bytes], name: str) -> Header:
     return Header(dtype, shape, fortran)
 
 
-def read(handle: IO[bytes], name: str, device: Device) -> Array:
+def need_shape(shape: Sequence[int]) -> None:
+    """Raise ValueError if a shape that a file announces is none that an array can have."""
+    if any(type(n) is not int for n in shape):
+        raise ValueError(f"an extent of {shape} is no integer")
+    if any(n < 0 for n in shape):
+        raise ValueError(f"an extent of {shape} is negative")
+    if len(shape) > _MAX_AXES:
+        raise ValueError(f"{len(shape)} axes, of {_MAX_AXES} at most")
+    if math.prod(n or 1 for n in shape) >= _MAX_COUNT:
+        raise ValueError(f"no array can have the shape {shape}")
+
+
+def read(handle: Whole, name: str, device: Device) -> Array:
     """Read an array from where an open file is.
 
     Raises:
@@ -132,6 +147,9 @@ def read(handle: IO[bytes], name: str, device: Device) -> Array:
     import numpy as np
 
     header = read_header(handle, name)
+    rest = handle.rest()
+    if rest is not None:
+        need_bytes(name, rest, header.nbytes)
     data = handle.read(header.nbytes)
     need_bytes(name, len(data), header.nbytes)
     return from_numpy(header.arranged(np.frombuffer(data, header.dtype)), device, copy=None)

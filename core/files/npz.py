@@ -10,9 +10,12 @@ from types import TracebackType
 from phalanx._warm import Array, Device
 
 from .npy import need_numpy_dtype, read, write
+from .whole import Whole
 from .writing import File, need_arrays, replacing
 
 _SUFFIX = ".npy"
+#: Bytes of a name in a zip archive: its length is a number of 16 bits.
+_LONGEST = 0xFFFF
 
 
 def savez(file: File, /, *arrays: Array, **named: Array) -> None:
@@ -22,7 +25,8 @@ def savez(file: File, /, *arrays: Array, **named: Array) -> None:
 
     Raises:
         TypeError: what is no array, or is of bfloat16.
-        ValueError: an array is named as one without a name would be.
+        ValueError: an array is named as one without a name would be, or as no zip archive can name
+            it.
         OSError: what the system says of the file.
 
     Examples:
@@ -58,6 +62,8 @@ def _save(
         whole[f"arr_{i}"] = x
     need_arrays(whole, op)
     need_numpy_dtype(whole, op)
+    for name in whole:
+        _need_name(name, op)
     with (
         replacing(file, op, ".npz") as handle,
         zipfile.ZipFile(handle, "w", method) as archive,
@@ -66,6 +72,21 @@ def _save(
             # sizes are written before they are known
             with archive.open(name + _SUFFIX, "w", force_zip64=True) as member:
                 write(member, x)
+
+
+def _need_name(name: str, op: str) -> None:
+    """Raise ValueError before anything is written if a zip archive cannot have the name."""
+    if "\0" in name:
+        raise ValueError(f"{op}: {name!r} has a NUL, at which zip archives end a name")
+    try:
+        size = len((name + _SUFFIX).encode())
+    except UnicodeEncodeError as error:
+        raise ValueError(f"{op}: {name!r} is no name for UTF-8: {error.reason}") from error
+    if size > _LONGEST:
+        raise ValueError(
+            f"{op}: the name {name[:20]!r}... is of {size} bytes; zip archives have {_LONGEST} at "
+            "most"
+        )
 
 
 class Archive(Mapping[str, Array]):
@@ -110,7 +131,7 @@ class Archive(Mapping[str, Array]):
             raise ValueError(f"load: {self._name} is closed; read its arrays before")
         try:
             with self._archive.open(self._members[name]) as member:
-                found = read(member, where, self._device)
+                found = read(Whole(member), where, self._device)
                 if member.read(1):  # at its end the checksum is compared
                     raise ValueError(f"load: {where} is longer than its array")
                 return found

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from phalanx._warm import Array, Device, DType, dtype_from_name, reinterpret
 from phalanx.arrays.transfer import contiguous, copy_to_host, from_numpy
 from phalanx.namespace.creation import device_or_current
 
+from .npy import need_shape
+from .whole import Whole, name_of
 from .writing import File, need_arrays, path_of, replacing
 
 if TYPE_CHECKING:
@@ -75,7 +77,7 @@ def save_safetensors(
     }
     texts = None if metadata is None else dict(metadata)
     with replacing(file, op, ".safetensors") as handle:
-        if path_of(file, op, "write") is None:
+        if path_of(file, op, "write") is None or not Path(handle.name).is_file():
             handle.write(package.serialize(specs, metadata=texts))
             return
         try:
@@ -106,15 +108,25 @@ def load_safetensors(file: File, *, device: str | Device | None = None) -> dict[
     path = path_of(file, "load_safetensors", "read")
     try:
         if path is None:
-            data = file.read()  # type: ignore[union-attr]  # path_of has looked
-            return {
-                name: _made(_dtype(name, part["dtype"]), part["shape"], bytes(part["data"]), target)
-                for name, part in package.deserialize(data)
-            }
+            return _load_open(package, file, target)  # type: ignore[arg-type]  # path_of has looked
         return _load_mapped(package, path, target)
-    except package.SafetensorError as error:
-        name = "the file" if path is None else path.name
-        raise ValueError(f"load_safetensors: {name} is not sound: {error}") from error
+    except (package.SafetensorError, _UnsoundError) as error:
+        where = name_of(file) if path is None else path.name  # type: ignore[arg-type]
+        raise ValueError(f"load_safetensors: {where} is not sound: {error}") from error
+
+
+class _UnsoundError(Exception):
+    """What the package lets pass, but no array can be."""
+
+
+def _load_open(package: Any, file: IO[bytes], device: Device) -> dict[str, Array]:
+    """Read the arrays from where an open file is to its end."""
+    return {
+        name: _made(
+            _dtype(name, part["dtype"], part["shape"]), part["shape"], bytes(part["data"]), device
+        )
+        for name, part in package.deserialize(Whole(file).read())
+    }
 
 
 def _load_mapped(package: Any, path: Path, device: Device) -> dict[str, Array]:
@@ -129,7 +141,8 @@ def _load_mapped(package: Any, path: Path, device: Device) -> dict[str, Array]:
     with package.safe_open(path, framework="np") as opened:
         for name in opened.offset_keys():
             part = opened.get_slice(name)
-            dtype, shape = _dtype(name, part.get_dtype()), part.get_shape()
+            shape = part.get_shape()
+            dtype = _dtype(name, part.get_dtype(), shape)
             end = place + math.prod(shape) * dtype.itemsize
             arrays[name] = _made(dtype, shape, whole[place:end], device)
             place = end
@@ -149,8 +162,12 @@ def _made(
     return reinterpret(raw, dtype, tuple(shape), tuple(strides[: len(shape)]), 0)
 
 
-def _dtype(name: str, theirs: str) -> DType:
-    """Return the dtype that the format's name stands for."""
+def _dtype(name: str, theirs: str, shape: Sequence[int]) -> DType:
+    """Return the dtype that the format's name stands for, if an array can have the shape."""
+    try:
+        need_shape(shape)
+    except ValueError as error:
+        raise _UnsoundError(f"{name}: {error}") from error
     if theirs not in _DTYPES:
         raise TypeError(
             f"load_safetensors: {name} is of {theirs}, which Phalanx does not have; convert it in "
