@@ -239,4 +239,8 @@ def nanstd(
         1.0
     """
     shift = reductions.one_correction(correction, ddof, "nanstd")
-    return sqrt(nanvar(a, axis, dtype, correction=shift, keepdims=keepdims))
+    wide, kind = _wide(a, dtype, "nanstd")
+    if wide.dtype is not kind:
+        a, dtype = wide, None
+    root = sqrt(nanvar(a, axis, dtype, correction=shift, keepdims=keepdims))
+    return astype(root, kind, copy=False)

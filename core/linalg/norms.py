@@ -6,6 +6,7 @@ from typing import Literal
 
 from phalanx._warm import Array, cast, normal_axis
 from phalanx.arrays.checks import need_array, need_real
+from phalanx.arrays.data_types import float32
 from phalanx.namespace import elementwise, reductions
 from phalanx.namespace.manipulation import expand_dims
 
@@ -102,7 +103,8 @@ def vector_norm(
     """Return the p-norm of the vectors along axes (default: of all elements).
 
     ``ord`` may be inf, -inf (largest and smallest magnitude) and 0 (number of non-zero elements).
-    The norm of no elements is 0, and -inf refuses them.
+    The norm of no elements is 0, and -inf refuses them. float16 and bfloat16 are computed in
+    float32.
 
     Raises:
         TypeError: no array of a floating or complex dtype.
@@ -119,6 +121,9 @@ def vector_norm(
     need_real(ord, "vector_norm: ord")
     for a in () if axis is None else axis if isinstance(axis, tuple) else (axis,):
         normal_axis(a, x, "vector_norm")
+    if x.dtype.itemsize == 2:
+        wide = cast(x, float32)
+        return cast(vector_norm(wide, axis=axis, keepdims=keepdims, ord=ord), x.dtype)
     size = elementwise.abs(x)
     if ord == float("inf"):
         return _largest(size, axis=axis, keepdims=keepdims)

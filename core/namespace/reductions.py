@@ -212,14 +212,16 @@ def std(
 ) -> Array:
     """Return the standard deviation over axes (default: all), the square root of ``var``.
 
-    Dtypes and errors are those of ``var``.
+    Dtypes and errors are those of ``var``; the root of a float16 or bfloat16 is rounded once.
 
     Examples:
         >>> float(px.std(px.asarray([2, 4, 4, 4, 5, 5, 7, 9])))
         2.0
     """
     shift = one_correction(correction, ddof, "std")
-    return sqrt(var(x, axis=axis, correction=shift, dtype=dtype, keepdims=keepdims))
+    x = floating(x, "std", dtype)
+    wide = cast(x, float32) if x.dtype.itemsize == 2 else x
+    return cast(sqrt(var(wide, axis=axis, correction=shift, keepdims=keepdims)), x.dtype)
 
 
 def _need_order(x: Array, op: str, otherwise: str) -> None:

@@ -434,3 +434,19 @@ def test_errors(
 ) -> None:
     with pytest.raises(error, match=message):
         make()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_deviations_and_norms_of_short_floats_do_not_overflow(
+    device: px.Device, dtype: str
+) -> None:
+    """The square of what they are is beyond float16; they are computed in float32, rounded once."""
+    wide = px.arange(2000, dtype=px.float32) + 3.0
+    x = px.astype(px.astype(wide, dtype), px.float32)
+    short = px.astype(x, dtype)
+    for function in (px.std, px.nanstd, px.linalg.vector_norm):
+        found = function(short)
+        assert found.dtype.name == dtype
+        assert float(found) == float(px.astype(function(x), dtype))
+    assert px.std(x, dtype=dtype).dtype.name == dtype
+    assert float(px.linalg.vector_norm(px.full(300, 100, dtype=px.float16))) == 1732.0
