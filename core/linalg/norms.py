@@ -122,8 +122,13 @@ def vector_norm(
     for a in () if axis is None else axis if isinstance(axis, tuple) else (axis,):
         normal_axis(a, x, "vector_norm")
     if x.dtype.itemsize == 2:
-        wide = cast(x, float32)
-        return cast(vector_norm(wide, axis=axis, keepdims=keepdims, ord=ord), x.dtype)
+        return cast(_vector_norm(cast(x, float32), axis, keepdims, ord), x.dtype)
+    return _vector_norm(x, axis, keepdims, ord)
+
+
+def _vector_norm(
+    x: Array, axis: int | tuple[int, ...] | None, keepdims: bool, ord: int | float
+) -> Array:
     size = elementwise.abs(x)
     if ord == float("inf"):
         return _largest(size, axis=axis, keepdims=keepdims)
