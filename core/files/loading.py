@@ -33,8 +33,9 @@ def load(
     file runs: pickles and Python objects are refused.
 
     Args:
-        file: a path, or a file that is open for bytes and can seek. Of a path to ``.npy`` or
-            ``.safetensors`` the pages go straight to the device.
+        file: a path, or a file that is open for bytes and can seek. Its format is told by the
+            suffix ``.safetensors`` or by how it begins. Of a path to ``.npy`` or ``.safetensors``
+            the pages go straight to the device.
         mmap_mode: for ``.npy``, the array's memory is the file's: ``"r"`` to read only, ``"r+"``
             to write to the file, ``"c"`` to keep what is written to oneself. For devices that
             share memory with the host.

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import io
+import json
+import math
 import os
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -66,6 +69,12 @@ class TestNpy:
         assert same(px.load(file), px.ones((2, 2)))
         with pytest.raises(ValueError, match="the file is empty, or at its end"):
             px.load(file)
+
+    def test_folders_are_no_files(self, device: px.Device, tmp_path: Path) -> None:
+        for path in (f"{tmp_path}/", f"{tmp_path}/..", "."):
+            with pytest.raises(IsADirectoryError):
+                px.save(path, px.ones(1))
+        assert os.listdir(tmp_path) == []
 
     def test_the_device_is_asked_for(self, device: px.Device, tmp_path: Path) -> None:
         px.save(tmp_path / "x.npy", px.arange(3))
@@ -138,6 +147,29 @@ class TestNpz:
         with pytest.raises(ValueError, match="arr_0 is the name of operand 0"):
             px.savez(tmp_path / "x", px.ones(1), arr_0=px.ones(1))
 
+    @pytest.mark.parametrize(
+        ("name", "message"),
+        [
+            ("a\0b", r"'a\\x00b' has a NUL"),
+            ("\ud800", r"'\\ud800' is no name for UTF-8"),
+            (32766 * "é", "is of 65536 bytes; zip archives have 65535 at most"),
+        ],
+    )
+    def test_names_that_no_zip_archive_has(
+        self, device: px.Device, tmp_path: Path, name: str, message: str
+    ) -> None:
+        file = io.BytesIO()
+        for place in (tmp_path / "x", file):
+            with pytest.raises(ValueError, match=message):
+                px.savez(place, **{"first": px.ones(1), name: px.ones(1)})
+        assert os.listdir(tmp_path) == []
+        assert file.getvalue() == b""
+
+    def test_the_longest_name(self, device: px.Device, tmp_path: Path) -> None:
+        name = 65531 * "a"
+        px.savez(tmp_path / "x", **{name: px.ones(1)})
+        assert px.load(tmp_path / "x.npz").files == [name]  # type: ignore[union-attr]
+
     def test_every_bit_of_an_array_is_checked(self, device: px.Device, tmp_path: Path) -> None:
         path = tmp_path / "x.npz"
         px.savez(path, px.arange(4))
@@ -169,6 +201,26 @@ class TestSafetensors:
         assert all(same(found[key], x) for key, x in arrays.items())
         file = io.BytesIO((tmp_path / "x.safetensors").read_bytes())
         assert all(same(x, arrays[key]) for key, x in px.load_safetensors(file).items())
+
+    def test_they_are_known_by_how_they_begin(self, device: px.Device, tmp_path: Path) -> None:
+        px.save_safetensors(tmp_path / "x", {"a": px.arange(3)})
+        path = (tmp_path / "x.safetensors").rename(tmp_path / "model.bin")
+        assert same(px.load(path)["a"], px.arange(3))
+        with path.open("rb") as file:
+            assert same(px.load(file)["a"], px.arange(3))
+        with path.open("rb") as file, pytest.raises(ValueError, match=r"model\.bin is none"):
+            px.load(file, "r")
+
+    def test_shapes_that_no_array_has(self, device: px.Device, tmp_path: Path) -> None:
+        for shape in ([0, 2**62, 4], 65 * [1]):
+            spec = {"dtype": "U8", "shape": shape, "data_offsets": [0, math.prod(shape)]}
+            text = json.dumps({"a": spec}).encode()
+            data = len(text).to_bytes(8, "little") + text + bytes(math.prod(shape))
+            (tmp_path / "x.safetensors").write_bytes(data)
+            with pytest.raises(ValueError, match=r"x\.safetensors is not sound: a: "):
+                px.load(tmp_path / "x.safetensors")
+            with pytest.raises(ValueError, match="the file is not sound: a: "):
+                px.load(io.BytesIO(data))
 
     def test_the_package_reads_and_writes_them(self, device: px.Device, tmp_path: Path) -> None:
         path = tmp_path / "x.safetensors"
@@ -208,6 +260,14 @@ class TestSafetensors:
         monkeypatch.setitem(sys.modules, "safetensors", None)
         with pytest.raises(ImportError, match=r'pip install "phalanx\[safetensors\]"'):
             px.save_safetensors(tmp_path / "x", {})
+
+
+def save_as(suffix: str, file: Any, x: px.Array) -> None:
+    """Save an array in a format, under the name ``arr_0`` where it has one."""
+    if suffix == "safetensors":
+        px.save_safetensors(file, {"arr_0": x})
+    else:
+        {"npy": px.save, "npz": px.savez}[suffix](file, x)
 
 
 _FULL = """
@@ -269,6 +329,31 @@ class TestFaults:
         assert path.stat().st_mode & 0o777 == 0o640
         assert px.load(path).shape == (2,)
 
+    @pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+    @pytest.mark.parametrize("suffix", ["npy", "npz", "safetensors"])
+    def test_a_private_file_is_so_while_it_is_written(
+        self, device: px.Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+    ) -> None:
+        path, real, seen = tmp_path / f"x.{suffix}", os.fsync, []
+
+        def look(handle: int) -> None:
+            found = os.fstat(handle)
+            seen.append((found.st_mode & 0o777, found.st_ino, found.st_size))
+            real(handle)
+
+        monkeypatch.setattr(os, "fsync", look)
+        old = os.umask(0o022)
+        try:
+            save_as(suffix, path, px.ones(1))
+            assert path.stat().st_mode & 0o777 == 0o644
+            path.chmod(0o600)
+            save_as(suffix, path, px.ones(2))
+        finally:
+            os.umask(old)
+        after = path.stat()
+        assert seen[1] == (0o600, after.st_ino, after.st_size)
+        assert after.st_mode & 0o777 == 0o600
+
     def test_what_is_no_regular_file_is_written_at_once(
         self, device: px.Device, tmp_path: Path
     ) -> None:
@@ -292,6 +377,8 @@ class TestFaults:
             px.save([], px.ones(1))  # type: ignore[arg-type]
         with pytest.raises(TypeError, match=r"is a list, not a phalanx array; write phalanx\.asa"):
             px.save(tmp_path / "x", [1])  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match=r"open for bytes, got StringIO"):
+            px.save(io.StringIO(), px.ones(1))  # type: ignore[arg-type]
         with pytest.raises(ValueError, match='mmap_mode is "r", "r\\+" or "c", got \'w\''):
             px.load(tmp_path / "x", "w")  # type: ignore[arg-type]
 
@@ -324,7 +411,13 @@ class TestFaults:
         ("header", "message"),
         [
             ("'<f8', 'fortran_order': False, 'shape': (1000000000000,)", "is cut short: 8000"),
+            (f"'<f8', 'fortran_order': False, 'shape': ({2**45},)", "is cut short: 2814"),
             ("'<f8', 'fortran_order': False, 'shape': (-1,)", "is negative"),
+            ("'<f8', 'fortran_order': False, 'shape': (True,)", "no sound .*no integer"),
+            (f"'<f8', 'fortran_order': False, 'shape': ({2**62},)", "no sound .* can have"),
+            (f"'<f8', 'fortran_order': False, 'shape': (0, {2**80})", "no sound .* can have"),
+            (f"'<f8', 'fortran_order': False, 'shape': (0, {2**58}, 2)", "no sound .* can have"),
+            (f"'<f8', 'fortran_order': False, 'shape': {(1,) * 65}", "no sound .*: 65 axes"),
             ("'<f8', 'fortran_order': False, 'shape': ((((((", "no sound"),
             ("'<f8', 'fortran_order': False, 'shape': (1,), 'more': 1", "no sound"),
             ("'<f8', 'fortran_order': 1, 'shape': (1,)", "no sound"),
@@ -338,9 +431,10 @@ class TestFaults:
         text = f"{{'descr': {header}}}\n".encode()
         data = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + bytes(8)
         (tmp_path / "x.npy").write_bytes(data)
-        for file in (tmp_path / "x.npy", io.BytesIO(data)):
-            with pytest.raises(ValueError, match=message):
-                px.load(file)
+        with (tmp_path / "x.npy").open("rb") as opened:
+            for file in (tmp_path / "x.npy", opened, io.BytesIO(data)):
+                with pytest.raises(ValueError, match=message):
+                    px.load(file)
 
     def test_objects_and_other_dtypes(self, device: px.Device, tmp_path: Path) -> None:
         np.save(tmp_path / "x.npy", np.array([{}], dtype=object), allow_pickle=True)
@@ -355,11 +449,7 @@ class TestFaults:
         self, device: px.Device, tmp_path: Path, suffix: str
     ) -> None:
         path = tmp_path / f"x.{suffix}"
-        {
-            "npy": px.save,
-            "npz": px.savez,
-            "safetensors": lambda f, x: px.save_safetensors(f, {"arr_0": x}),
-        }[suffix](path, px.arange(4))
+        save_as(suffix, path, px.arange(4))
         data = path.read_bytes()
         for length in range(len(data)):
             path.write_bytes(data[:length])
