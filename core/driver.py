@@ -390,36 +390,40 @@ class OpenDevice(ABC):
         """Raise the Python error for a native ``phx_error`` at an address, and destroy it."""
         raise NotImplementedError(f"{type(self).__qualname__} has no native kernels")
 
+    def _lacking(self, call: str) -> NotImplementedError:
+        """Return the error of a call whose capability is not there, or is claimed wrongly."""
+        return NotImplementedError(f"{type(self).__qualname__} has no {call}()")
+
     # Capability.STREAMS
 
     def stream_create(self, priority: int) -> Any:
         """Return a handle for a new in-order stream; lower ``priority`` numbers are more urgent."""
-        raise NotImplementedError
+        raise self._lacking("stream_create")
 
     def stream_destroy(self, handle: Any) -> None:
         """Finish the stream's work and destroy it."""
-        raise NotImplementedError
+        raise self._lacking("stream_destroy")
 
     def stream_query(self, handle: Any) -> bool:
         """Return whether all work of the stream is done; does not block.
 
         What failed of it is still raised by the next wait.
         """
-        raise NotImplementedError
+        raise self._lacking("stream_query")
 
     def stream_synchronize(self, handle: Any, timeout: float | None = None) -> None:
         """Wait for the stream's work so far and raise what failed of it, once.
 
         What others enqueue meanwhile is not waited for. ``timeout`` in seconds, then TimeoutError.
         """
-        raise NotImplementedError
+        raise self._lacking("stream_synchronize")
 
     def stream_wait_event(self, handle: Any, event: Any) -> None:
         """Let later work of the stream wait for an event.
 
         It does not block the host, unless the stream runs inline.
         """
-        raise NotImplementedError
+        raise self._lacking("stream_wait_event")
 
     def event_create(self, timed: bool) -> Any:
         """Return a handle for an event that can be recorded again and again.
@@ -427,29 +431,29 @@ class OpenDevice(ABC):
         Only one that is ``timed`` is given to ``event_elapsed``; the others should cost nothing for
         it. All are not where the driver has no ``Capability.EVENT_TIMING``.
         """
-        raise NotImplementedError
+        raise self._lacking("event_create")
 
     def event_destroy(self, event: Any) -> None:
         """Destroy an event; a pending one stays in force for those that wait. Does not block."""
-        raise NotImplementedError
+        raise self._lacking("event_destroy")
 
     def event_record(self, event: Any, handle: Any) -> None:
         """Put the event behind the stream's work so far.
 
         Waits that are in a queue keep the recording that they saw.
         """
-        raise NotImplementedError
+        raise self._lacking("event_record")
 
     def event_query(self, event: Any) -> bool:
         """Return whether the event has been passed; does not block, and takes no failure."""
-        raise NotImplementedError
+        raise self._lacking("event_query")
 
     def event_synchronize(self, event: Any, timeout: float | None = None) -> None:
         """Wait for the event, not for work behind it; ``timeout`` in seconds, then TimeoutError.
 
         Work before it that failed is raised here, or else by the next ``stream_synchronize``.
         """
-        raise NotImplementedError
+        raise self._lacking("event_synchronize")
 
     def stream_number(self, handle: Any) -> int | None:
         """Return the number by which other libraries know a stream: ``stream`` in DLPack.
@@ -467,13 +471,13 @@ class OpenDevice(ABC):
 
         Where the second was passed first, they are negative, or it is an error.
         """
-        raise NotImplementedError
+        raise self._lacking("event_elapsed")
 
     # Capability.TRIM
 
     def trim(self) -> None:
         """Give memory that the driver keeps for itself back to the system; takes no failure."""
-        raise NotImplementedError
+        raise self._lacking("trim")
 
     # Capability.THREADS
 
@@ -482,7 +486,7 @@ class OpenDevice(ABC):
 
         A ``count`` sets it for the kernels that begin later; 0 is one for each usable core.
         """
-        raise NotImplementedError
+        raise self._lacking("threads")
 
 
 #: What belongs to an open device: a driver that has one of these is not written for this interface.

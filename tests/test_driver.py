@@ -96,6 +96,27 @@ class TestOpen:
         device.close()
         assert device.is_open
 
+    @pytest.mark.parametrize("handle", [None, -1, 1 << 64, "x", 1.0])
+    def test_memory_without_a_handle(
+        self, make_driver: Make, monkeypatch: pytest.MonkeyPatch, handle: object
+    ) -> None:
+        make_driver()
+        device = px.devices("own")[0]
+        monkeypatch.setattr(device.ensure_open(), "alloc", lambda size: handle)
+        with pytest.raises(px.DeviceError, match=r"own:0: alloc\(\d+\) returned ") as caught:
+            px.ones(3, device=device)
+        assert "an int of 64 bits" in caught.value.remedy
+
+    def test_a_capability_without_its_calls(
+        self, make_driver: Make, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        make_driver(streams=True)
+        device = px.devices("own")[0]
+        device.ensure_open()
+        monkeypatch.delattr(ReferenceDevice, "stream_create")
+        with pytest.raises(NotImplementedError, match=r"ReferenceDevice has no stream_create\(\)"):
+            px.Stream(device)
+
     def test_a_closed_device_takes_no_call(self, make_driver: Make) -> None:
         make_driver()
         device = px.devices("own")[0]

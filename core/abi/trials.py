@@ -121,7 +121,7 @@ def _copy_there_and_back(
 
 def _fill(subject: Subject, problems: list[Problem], observe: Observer) -> str | None:
     """Let a kernel write one element of the host everywhere, as ``full`` does."""
-    rows = [r for r in subject.rows() if r.op == "copy" and r.layout != Layout.STRIDED]
+    rows = [r for r in subject.rows() if r.op == "copy"]
     if not rows:
         return "there is no kernel for copy"
     for row in rows:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import runpy
 import sys
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,7 +79,7 @@ def _moved(entry: Entry) -> dict[str, Any]:
 
 
 def _run(program: Path) -> None:
-    """Run a script as ``python FILE`` does."""
+    """Run a script as ``python FILE`` does; its errors are shown as Python shows them."""
     if not program.is_file():
         fail(f"{program}: there is no such file", 2)
     before = sys.argv, sys.path[:]
@@ -88,8 +89,19 @@ def _run(program: Path) -> None:
     except SystemExit as error:
         if error.code not in (None, 0):
             fail(f"{program} ended with {error.code}", 1)
+    except Exception as error:  # noqa: BLE001 - whatever a script raises
+        sys.stderr.write("".join(traceback.format_exception(_own_frames(error, program))))
+        fail(f"{program} raised {type(error).__name__}", 1)
     finally:
         sys.argv, sys.path = before
+
+
+def _own_frames(error: Exception, program: Path) -> Exception:
+    """Leave out the frames that lead to the script."""
+    frame = error.__traceback__
+    while frame is not None and frame.tb_frame.f_code.co_filename != str(program):
+        frame = frame.tb_next
+    return error.with_traceback(frame)
 
 
 def _mix() -> None:
@@ -119,9 +131,30 @@ def _read(path: Path) -> dict[str, Any]:
         found = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
         fail(f"{path} is no recording: {error}", 2)
-    if not isinstance(found, dict) or found.get("kind") != _KIND:
+    if not _is_recording(found):
         fail(f"{path} is no recording of `phalanx ops --next --json`", 2)
-    return found
+    return dict(found)
+
+
+def _is_recording(found: Any) -> bool:
+    kernel = {"op": str, "dtypes": list, **dict.fromkeys(("calls", "launches", "saved"), int)}
+    moved = {"op": str, "dtypes": list, "calls": int, "ran_on": str, "bytes_moved": int}
+    return (
+        isinstance(found, dict)
+        and found.get("kind") == _KIND
+        and all(isinstance(found.get(name), str) for name in ("device", "program"))
+        and _are_rows(found.get("kernels"), kernel | {"with_kernel": int})
+        and _are_rows(found.get("elsewhere"), moved)
+    )
+
+
+def _are_rows(rows: Any, fields: dict[str, type]) -> bool:
+    return isinstance(rows, list) and all(
+        isinstance(row, dict)
+        and all(isinstance(row.get(name), kind) for name, kind in fields.items())
+        and all(isinstance(dtype, str) for dtype in row["dtypes"])
+        for row in rows
+    )
 
 
 def _show(found: dict[str, Any]) -> None:

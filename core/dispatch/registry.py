@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -208,7 +209,13 @@ def _need_kernel(
         and (found.op, found.dtypes) == (op, dtypes)
         and found.layout in (layout, Layout.ANY)
     ):
-        return found
+        if found.determinism in _RANK and found.error_bound < math.inf:
+            return found
+        raise DeviceError(
+            f"{device}: {call}({op!r}, ...) returned a kernel with determinism="
+            f"{found.determinism!r} and error_bound={found.error_bound}",
+            remedy=f"a class is one of {', '.join(_RANK)}, a bound a number of ulp",
+        )
     raise DeviceError(
         f"{device}: {call}({op!r}, {dtypes!r}, {layout.name}) returned {found!r}",
         remedy="return a phalanx.Kernel for just these, or a phalanx.Refusal with the reason",

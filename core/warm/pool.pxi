@@ -223,6 +223,10 @@ cdef class Pool:
                 handle = self.device.calls().alloc(request)
             except MemoryError:
                 continue
+            if not (isinstance(handle, int) and 0 <= handle <= 0xFFFFFFFFFFFFFFFF):
+                raise errors.DeviceError(
+                    f"{self.device}: alloc({request}) returned {handle!r}",
+                    remedy="return the handle of the block, an int of 64 bits")
             if phx_pool_add_segment(self.pool, <void *><uintptr_t>handle, request, id,
                                     size) == PHX_POOL_OK:
                 return True

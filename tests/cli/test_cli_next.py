@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from plugin_kit import make_distribution
@@ -86,3 +87,58 @@ def test_wrong_use(site: Path) -> None:
         done = phalanx("ops", "-d", "chip:0", *options, site=site, plugins="chip")
         assert done.returncode == 2, done.stderr
         assert message in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "frame", "last"),
+    [
+        ("def f():\n    raise ValueError('mine')\nf()\n", ", line 2, in f", "ValueError: mine"),
+        (
+            "import phalanx as px\npx.set_device('nosuch:0')\n",
+            ", line 2, in <module>",
+            "phalanx.errors.DeviceNotFoundError: ",
+        ),
+        ("x = (\n", ", line 1", "SyntaxError: '(' was never closed"),
+    ],
+)
+def test_a_program_that_raises(
+    site: Path, tmp_path: Path, text: str, frame: str, last: str
+) -> None:
+    """Its own frames are shown, and none of the command."""
+    program = tmp_path / "raises.py"
+    program.write_text(text)
+    done = phalanx(
+        "ops", "-d", "chip:0", "--next", "--program", str(program), plugins="chip", site=site
+    )
+    assert done.returncode == 1
+    assert f'File "{program}"{frame}' in done.stderr
+    assert last in done.stderr
+    assert f"raises.py raised {last.partition(':')[0].rpartition('.')[2]}" in done.stderr
+    assert "next_kernel" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"program": None},
+        {"kernels": None},
+        {"kernels": [{"op": "exp"}]},
+        {"kernels": [{"op": "exp", "dtypes": [3], "calls": 1, "launches": 1, "saved": 0}]},
+        {"elsewhere": {}},
+    ],
+)
+def test_a_recording_that_is_damaged(site: Path, tmp_path: Path, change: dict[str, Any]) -> None:
+    sound = {
+        "kind": "phalanx launches",
+        "device": "x",
+        "program": "",
+        "kernels": [],
+        "elsewhere": [],
+    }
+    file = tmp_path / "saved.json"
+    file.write_text(json.dumps(sound | change))
+    done = phalanx(
+        "ops", "-d", "chip:0", "--next", "--program", str(file), plugins="chip", site=site
+    )
+    assert done.returncode == 2
+    assert "is no recording of `phalanx ops --next --json`" in done.stderr

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import phalanx as px
 import pytest
@@ -325,6 +325,20 @@ class TestDriverErrors:
         assert "phalanx.Refusal" in caught.value.remedy
         with pytest.raises(px.DeviceError, match="returned"):
             px.kernels("exp", "own:0")
+
+    @pytest.mark.parametrize(
+        "claim", [{"determinism": "fast"}, {"error_bound": float("nan")}], ids=str
+    )
+    def test_a_kernel_of_an_unknown_class(
+        self, make_driver: Make, monkeypatch: pytest.MonkeyPatch, claim: dict[str, Any]
+    ) -> None:
+        driver = make_driver()
+        x = px.ones(3, device="own:0")
+        one = px.Kernel("exp", ("float64", "float64"), px.Layout.ANY, **claim)
+        monkeypatch.setattr(driver.open_devices[0], "kernel", lambda *_: one)
+        with pytest.raises(px.DeviceError, match="returned a kernel with determinism=") as caught:
+            px.exp(x)
+        assert "none, reproducible, bitwise" in caught.value.remedy
 
     def test_a_kernel_of_the_other_layout(
         self, make_driver: Make, monkeypatch: pytest.MonkeyPatch
