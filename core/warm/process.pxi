@@ -52,6 +52,7 @@ cdef int lose_streams(Device device) except -1:
         phx_pool_set_completed(device._pool.pool, t.id, t.seq)
         phx_pool_adopt_stream(device._pool.pool, t.id, device._default_stream.timeline.id, NULL)
     device._dropped = 0
+    device._pool.getting = device._pool.giving = 0  # threads of the parent's
     return 0
 
 

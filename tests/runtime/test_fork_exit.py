@@ -95,6 +95,37 @@ assert px.asnumpy(x + 1).tolist() == [i + 1.0 for i in range(1000)], "the parent
             assert device.split(":", maxsplit=1)[0] in out
             assert "fork" in out
 
+    def test_child_of_a_parent_that_is_getting_memory(self, device: str) -> None:
+        """The thread that did so stayed there: the child waits for nothing of it."""
+        out = run(
+            device,
+            """
+del x, y
+px.synchronize()
+px.empty_cache()
+opened = device.ensure_open()
+inside, go = threading.Event(), threading.Event()
+plain = opened.alloc
+def slow(size):
+    inside.set()
+    go.wait(30)
+    return plain(size)
+opened.alloc = slow
+thread = threading.Thread(target=lambda: px.ones(4, device=device))
+thread.start()
+inside.wait(30)
+opened.alloc = plain
+def work():
+    px.empty_cache()
+    device.close()
+    print("open:", device.is_open)
+in_child(work)
+go.set()
+thread.join()
+""",
+        )
+        assert "open: False" in out or "clear error" in out
+
     def test_child_with_the_streams_of_the_parent(self, device: str) -> None:
         out = run(
             device,
