@@ -37,6 +37,8 @@ _FIELDS = {
     "device": str,
     "identity": dict,
     "coverage": dict,
+    "declared": dict,
+    "waivers_needed": list,
     "cases": dict,
     "digest": str,
 }
@@ -269,4 +271,10 @@ def differences(content: dict[str, Any], description: Description) -> list[str]:
     ]
     if (here := coverage.profile_of(description.coverage)) != content["profile"]:
         found.append(f"another profile: the certificate says {content['profile']}, here is {here}")
+    names = content["declared"].keys() | description.declared.keys()
+    found += [
+        f"other declarations: not the same {name.replace('_', ' ')} as in the certificate"
+        for name in sorted(names)
+        if content["declared"].get(name) != description.declared.get(name)
+    ]
     return found + coverage.differences(content["coverage"], description.coverage)

@@ -219,6 +219,8 @@ def _compare(content: dict[str, Any], outcomes: list[Outcome]) -> list[str]:
             problems.append(
                 f"{outcome.case}: {outcome.verdict.value}, and the certificate says {verdict}"
             )
+        elif outcome.waiver and outcome.case not in content["waivers_needed"]:
+            problems.append(f"{outcome.case}: it needs a waiver, and the certificate names none")
         elif determinism in _REPEATABLE and finite(outcome.worst) != worst:
             problems.append(
                 f"{outcome.case}: the worst error is {outcome.worst!r}, and the certificate says "

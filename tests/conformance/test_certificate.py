@@ -146,6 +146,26 @@ def test_another_version_device_or_format(
     assert "has format 1, and this version reads 2" in done.out
 
 
+def test_other_declarations(phalanx: Callable, certificate: Path, forge: Callable) -> None:
+    declared = read(certificate)["declared"] | {"waivers": [{"op": "exp"}]}
+    done = phalanx("verify", str(forge(declared=declared)))
+    assert done.code == 1
+    assert "other declarations: not the same waivers as in the certificate" in done.out
+
+
+def test_a_waiver_that_is_not_named(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = read(certificate)
+    case, (verdict, worst, determinism) = next(iter(content["cases"].items()))
+    found = results(Verdict.PASSED)
+    outcome = Outcome(case, "runtime", "runtime", Verdict(verdict), worst=worst)
+    outcome.determinism, outcome.waiver = determinism, "a reason"
+    found.outcomes = [outcome]
+    monkeypatch.setattr(run, "run_suite", lambda *args, **kwargs: found)
+    done = CliRunner().invoke(verify, [str(certificate)])
+    assert done.exit_code == 1
+    assert f"{case}: it needs a waiver, and the certificate names none" in done.stdout
+
+
 def test_a_device_that_is_gone(phalanx: Callable, forge: Callable) -> None:
     done = phalanx("verify", str(forge(device="nosuch:0")))
     assert done.code == 3
