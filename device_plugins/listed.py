@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from typing import Any, Generic, Protocol, TypeVar
-from weakref import WeakValueDictionary
+from weakref import WeakSet
 
 from phalanx.errors import DeviceLostError
 from phalanx.vendor import ForkSafeLock
@@ -36,7 +36,7 @@ class Listed(Generic[L, D]):
 
     def __init__(self, driver: str, runtime: str, ask: Callable[[], L]) -> None:
         self.lock = ForkSafeLock()
-        self.opened: WeakValueDictionary[int, D] = WeakValueDictionary()
+        self.opened: WeakSet[D] = WeakSet()
         self._driver = driver
         self._runtime = runtime
         self._ask = ask
@@ -69,9 +69,9 @@ class Listed(Generic[L, D]):
     def _after_fork(self) -> None:
         if self._found is not None or self.opened or self._asking:
             self._forked = True
-            for device in self.opened.values():
+            for device in self.opened:
                 device.is_forked = True
-            _kept.append((self._found, list(self.opened.values())))
+            _kept.append((self._found, list(self.opened)))
 
 
 #: What the parent of a fork had: destroying it in the child would call into the runtime.

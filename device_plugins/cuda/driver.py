@@ -52,5 +52,6 @@ class CudaDriver(Driver):
         found, name = listing.devices[index], f"{self.name}:{index}"
         check_usable(found, name)
         compiler = self._compiler(listing.version, found.capability)
-        device = self._listed.opened[index] = CudaDevice(listing.api, found, compiler, name)
+        device = CudaDevice(listing.api, found, compiler, name)
+        self._listed.opened.add(device)
         return device

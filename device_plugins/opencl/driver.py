@@ -60,7 +60,7 @@ class OpenCLDriver(Driver):
         with self._listed.lock:
             context = self._contexts.get(index)
             device = OpenCLDevice(self._cl, found, f"{self.name}:{index}", context)
-            self._listed.opened[index] = device
+            self._listed.opened.add(device)
         return device
 
     def adopt_context(self, context: Any) -> int:
@@ -78,11 +78,11 @@ class OpenCLDriver(Driver):
             )
         index = known.index(devices[0])
         with self._listed.lock:
-            device = self._listed.opened.get(index)
-            if device is not None and not device.is_closed and device.context != context:
+            name = f"{self.name}:{index}"
+            others = [d for d in self._listed.opened if d.name == name and d.context != context]
+            if not all(device.is_closed for device in others):
                 raise DeviceError(
-                    f"{self.name}:{index} is in use with its own context",
-                    remedy="call use_context() first",
+                    f"{name} is in use with its own context", remedy="call use_context() first"
                 )
             self._contexts[index] = context
         return index
@@ -93,7 +93,7 @@ class OpenCLDriver(Driver):
         Some runtimes crash if the process ends under them. In a child the threads are gone that do
         the work, and the runtime would wait for it when the child exits.
         """
-        for device in tuple(self._listed.opened.values()):
+        for device in tuple(self._listed.opened):
             for queue in () if device.is_forked else device.queues():
                 with contextlib.suppress(Exception):
                     queue.raw.finish()
