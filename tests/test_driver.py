@@ -149,6 +149,25 @@ class TestOpen:
         assert px.Stream(device).record().handle is not handle
         assert driver.opened == [0, 0]
 
+    @pytest.mark.parametrize(
+        "options", [{}, {"streams": True}, {"host_addressable": True}], ids=str
+    )
+    def test_an_event_from_before_is_passed(self, make_driver: Make, options: Any) -> None:
+        """Closing waited for all work: nothing of the new opening is asked."""
+        make_driver(**options)
+        device = px.devices("own")[0]
+        stream, event = px.Stream(device), px.Event(device)
+        with stream:
+            px.ones(3, device=device)
+        event.record(stream)
+        device.close()
+        x = px.ones(3, device=device)
+        assert event.query()
+        event.synchronize()
+        with px.Stream(device) as later:
+            later.wait(event)
+            assert px.asnumpy(x + 1).tolist() == [2.0] * 3
+
 
 class TestWithoutStreams:
     @pytest.mark.parametrize(

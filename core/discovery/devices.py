@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from contextlib import ContextDecorator
-from threading import local
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 from phalanx._warm import current_device, keep_default
@@ -204,21 +204,30 @@ def get_device() -> Device:
     return current_device.get() or _default_device()
 
 
-class _Block(local, ContextDecorator):
-    """The device of a ``with`` block, which may be entered again, by each thread for itself."""
+class _Block(ContextDecorator):
+    """The device of a ``with`` block, which may be entered again, in several contexts at once."""
 
     def __init__(self, name: str | Device) -> None:
         self._name = name
-        self._formers: list[Device | None] = []
 
     def __enter__(self) -> Device:
         former = current_device.get()
         found = set_device(self._name)
-        self._formers.append(former)
+        _entered.set((*_entered.get(), (self, former)))
         return found
 
     def __exit__(self, *exc_info: object) -> None:
-        current_device.set(self._formers.pop())
+        entered = _entered.get()
+        for place in reversed(range(len(entered))):
+            block, former = entered[place]
+            if block is self:
+                _entered.set(entered[:place] + entered[place + 1 :])
+                current_device.set(former)
+                return
+
+
+#: The blocks that this context is inside of, each with the device before it.
+_entered: ContextVar[tuple[tuple[_Block, Device | None], ...]] = ContextVar("entered", default=())
 
 
 def device(name: str | Device) -> _Block:

@@ -158,7 +158,7 @@ cdef class Stream:
         cdef Timeline other = event.timeline
         if event.device is not t.device or t.is_inline:
             event.synchronize()
-        elif m.handle is not None and other is not t:
+        elif not m.is_settled() and other is not t:
             t.wait_mark(other, m)
 
     def query(self):
@@ -289,7 +289,7 @@ cdef class Event:
         cdef Timeline t = self.timeline
         if m is None:
             return False
-        done = m.handle is None or m.query()
+        done = m.is_settled() or m.query()
         if done:
             t.pass_mark(m)
         return done
@@ -299,7 +299,7 @@ cdef class Event:
         cdef Mark m = self.recorded()
         cdef Timeline t = self.timeline
         timeout = check_timeout(timeout)
-        if m.handle is not None:
+        if not m.is_settled():
             t.wait_for(m, timeout)
         t.pass_mark(m)
         self.device.reap_parked()

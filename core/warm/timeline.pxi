@@ -48,6 +48,10 @@ cdef class Mark:
         if self.handle is not None and self.opened is self.device.opened:
             (<list>self.device._spare_events[self.is_timed]).append(self.handle)
 
+    cdef bint is_settled(self) noexcept:
+        """Whether it was passed when the work was done: inline, or before its device was closed."""
+        return self.handle is None or self.opened is not self.device.opened
+
     cdef bint query(self) except -1:
         delay()
         return self.opened.event_query(self.handle)

@@ -362,6 +362,39 @@ class TestCurrentDevice:
             assert d.get_device() is first
 
     @pytest.mark.usefixtures("machine")
+    def test_a_block_of_several_tasks(self) -> None:
+        """Each returns to its own former device, whichever ends first."""
+        first, second, third = d.devices()[:3]
+        block = d.device(third)
+
+        async def work(own: Device, seconds: float) -> bool:
+            d.set_device(own)
+            with block:
+                await asyncio.sleep(seconds)
+                assert d.get_device() is third
+            return d.get_device() is own
+
+        async def both() -> list[bool]:
+            return await asyncio.gather(work(first, 0.02), work(second, 0.04))
+
+        assert asyncio.run(both()) == [True, True]
+
+    @pytest.mark.usefixtures("machine")
+    def test_blocks_of_generators_end_in_any_order(self) -> None:
+        first, second, third = d.devices()[:3]
+
+        def inside(place: Device) -> Iterator[None]:
+            with d.device(place):
+                yield
+
+        with d.device(first):
+            one, other = inside(second), inside(third)
+            next(one), next(other)
+            one.close()
+            other.close()
+            assert d.get_device() is second  # the one before, when the last one was entered
+
+    @pytest.mark.usefixtures("machine")
     def test_an_empty_variable_is_a_wrong_one(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("PHALANX_DEVICE", " ")
         with pytest.raises(DeviceNotFoundError, match="PHALANX_DEVICE='': '' is not a device name"):
