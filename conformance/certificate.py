@@ -22,7 +22,10 @@ from .writing import write_text
 KIND = "phalanx conformance certificate"
 FORMAT = 2
 #: What identifies a device; another value of one of them makes it another device or driver.
-IDENTITY = ("name", "kind", "vendor", "driver", "driver_version", "plugin", "uuid", "abi")
+IDENTITY = (
+    *("name", "kind", "vendor", "driver", "driver_version", "plugin", "uuid", "abi"),
+    *("capabilities", "features"),
+)
 _FIELDS = {
     "headline": str,
     "kind": str,
@@ -39,12 +42,14 @@ _FIELDS = {
     "coverage": dict,
     "declared": dict,
     "waivers_needed": list,
+    "counts": dict,
+    "worst": dict,
     "cases": dict,
     "digest": str,
 }
 #: What the digest and the signature are not about: themselves.
 _SEALS = ("digest", "signature")
-_DEVICE = re.compile(r"[a-z][a-z0-9_]*:\d{1,4}")
+_DEVICE = re.compile(r"[a-z][a-z0-9_]*:[0-9]{1,4}")
 #: Characters of the name of a case.
 _LONGEST = 500
 
@@ -77,9 +82,9 @@ def certificate_of(results: Results, signer: Signer | None = None) -> dict[str, 
         "seconds": round(results.seconds, 3),
         "device": results.description.device,
         "identity": results.description.identity,
-        "counts": {verdict.value: n for verdict, n in results.counts().items()},
+        "counts": counts_of(results),
         "coverage": results.coverage,
-        "worst": _worst(results.outcomes),
+        "worst": worst_of(results.outcomes),
         "fallbacks": results.fallbacks(),
         "declared": results.description.declared,
         "waivers_needed": [o.case for o in results.waived],
@@ -96,7 +101,12 @@ def finite(worst: float) -> float | None:
     return worst if math.isfinite(worst) else None
 
 
-def _worst(outcomes: list[Outcome]) -> dict[str, dict[str, list[float | None]]]:
+def counts_of(results: Results) -> dict[str, int]:
+    """Return how many cases ended in which way."""
+    return {verdict.value: n for verdict, n in results.counts().items()}
+
+
+def worst_of(outcomes: list[Outcome]) -> dict[str, dict[str, list[float | None]]]:
     """Return the worst error and its bound, by op and overload."""
     found: dict[str, dict[str, list[float]]] = {}
     for outcome in outcomes:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
+from collections import Counter
 from typing import Any
 
 import pytest
 
+from .certificate import counts_of, worst_of
+from .coverage import ways
 from .description import Description, answer_of_child, declarations_of
 from .naming import group_of_case, overload_of
 from .outcome import Outcome, Verdict
@@ -43,7 +47,10 @@ def doubts(content: dict[str, Any], description: Description) -> list[str]:
         )
     if strange:
         found.append(f"{len(strange)} of its cases are none of the suite, such as {strange[0]}")
-    return found or _not_passed(level, _results(content, description, levels))
+    if found:
+        return found
+    results = _results(content, description, levels)
+    return _not_passed(level, results) + _not_of_its_cases(content, results)
 
 
 def _results(
@@ -52,9 +59,12 @@ def _results(
     """The run that a certificate tells of."""
     level = Level.named(content["level"])
     outcomes = []
-    for case, (verdict, *_) in content["cases"].items():
+    for case, (verdict, worst, determinism) in content["cases"].items():
         overload = overload_of(case)
         outcome = Outcome(case, group_of_case(case), levels[case].title, Verdict(verdict))
+        outcome.worst = math.inf if worst is None else worst
+        outcome.determinism = determinism
+        outcome.waiver = "needed" if case in content["waivers_needed"] else ""
         if overload is not None:
             outcome.op, outcome.dtypes = overload.op, overload.dtypes
         outcomes.append(outcome)
@@ -71,6 +81,32 @@ def _not_passed(level: Level, results: Results) -> list[str]:
     ]
     found += [f"{level.title} needs {what}, which is missing" for what in results.lacking(level)]
     return found[:_TOLD] or [f"no case of {level.title} is in it"]
+
+
+def _not_of_its_cases(content: dict[str, Any], results: Results) -> list[str]:
+    """Tell which of a certificate's fields are not what its cases make."""
+    device, driver = content["device"].partition(":")[0], content["identity"].get("driver")
+    strange = set(content["waivers_needed"]) - content["cases"].keys()
+    sound = {
+        "device": device == driver,
+        "coverage": Counter(ways(content["coverage"])) == Counter(ways(results.coverage)),
+        "counts": content["counts"] == counts_of(results),
+        "worst": _errors(content["worst"]) == _errors(worst_of(results.outcomes)),
+        "waivers_needed": not strange,
+    }
+    return [
+        f"its field {name} does not fit its cases and its identity"
+        for name, is_sound in sound.items()
+        if not is_sound
+    ]
+
+
+def _errors(worst: dict[str, Any]) -> object:
+    """The errors of a field ``worst`` without their bounds."""
+    try:
+        return {(op, key): pair[0] for op, found in worst.items() for key, pair in found.items()}
+    except (AttributeError, TypeError, LookupError):
+        return None
 
 
 def cases_here(name: str, *, quick: bool) -> dict[str, str]:

@@ -28,6 +28,7 @@ from .description import NO_FP64, declarations_of
 from .host_memory import keep_freed_pages
 from .naming import case_name, group_of, overload_of
 from .outcome import Outcome, Verdict
+from .overloads import Overload
 from .settings import GROUP_LEVELS, Level, Settings, unknown
 from .watch import Watch, how_it_ended
 
@@ -172,8 +173,14 @@ class Session:
             self._served = {(s.op, s.dtypes): s for s in support(self.device)}
         return self._served
 
+    def _overload_of(self, case: str) -> Overload | None:
+        """The overload of the op table that a case is about; a vendor's own ops are none."""
+        found = overload_of(case)
+        known = found is not None and (found.op, found.dtypes) in self.served
+        return found if known else None
+
     def _match(self, patterns: tuple[Any, ...], case: str) -> Pattern | None:
-        overload = overload_of(case)
+        overload = self._overload_of(case)
         op, dtypes = (overload.op, overload.dtypes) if overload else ("", ())
         how = self.served[op, dtypes].how if overload else ""
         if (op in MOVES and how == "native") or how == "decomposed":
@@ -193,12 +200,14 @@ class Session:
         names = [case_name(item.nodeid) for item in items]
         known = set(names)
         lost = [case for case in self.settings.cases if case not in known]
-        self.missing = unknown("case", lost[0], names) if lost else ""
+        self.missing = unknown("case", lost[0], names) if lost else _double(items, names)
         for item, name in zip(items, names, strict=True):
             group = group_of(item.nodeid)
-            overload = overload_of(name)
+            overload = self._overload_of(name)
             op, dtypes = (overload.op, overload.dtypes) if overload else ("", ())
-            wanted = not lost and self.settings.wants(name, group, self._level(item), op, dtypes)
+            wanted = not self.missing and self.settings.wants(
+                name, group, self._level(item), op, dtypes
+            )
             (kept if wanted else dropped).append(item)
         if dropped:
             config.hook.pytest_deselected(items=dropped)
@@ -221,7 +230,7 @@ class Session:
         if marker is not None:
             return Level.named(marker.args[0])
         level = GROUP_LEVELS.get(group_of(item.nodeid), Level.CORE)
-        overload = overload_of(case_name(item.nodeid))
+        overload = self._overload_of(case_name(item.nodeid))
         if overload is not None and level == Level.CORE:
             how = self.served[overload.op, overload.dtypes].how
             return level if how in ("native", "decomposed") else Level.ARRAY_API
@@ -279,7 +288,7 @@ class Session:
         self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport
     ) -> Outcome:
         name = case_name(item.nodeid)
-        overload = overload_of(name)
+        overload = self._overload_of(name)
         outcome = Outcome(
             name,
             group_of(item.nodeid),
@@ -383,6 +392,19 @@ class Session:
 
 _CASE: pytest.StashKey[Case] = pytest.StashKey()
 _ENDED: pytest.StashKey[Outcome] = pytest.StashKey()
+
+
+def _double(items: list[pytest.Item], names: list[str]) -> str:
+    """Return which two cases have one name, and would be one in a report; empty if none have."""
+    where: dict[str, str] = {}
+    for item, name in zip(items, names, strict=True):
+        if name in where:
+            return (
+                f"two cases are called {name}, of {where[name]} and {item.nodeid}: rename one of "
+                "the files"
+            )
+        where[name] = item.nodeid
+    return ""
 
 
 def _exit_status(gateway: Any) -> int | None:

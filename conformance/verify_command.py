@@ -221,6 +221,11 @@ def _compare(content: dict[str, Any], outcomes: list[Outcome]) -> list[str]:
             )
         elif outcome.waiver and outcome.case not in content["waivers_needed"]:
             problems.append(f"{outcome.case}: it needs a waiver, and the certificate names none")
+        elif outcome.determinism != determinism:
+            problems.append(
+                f"{outcome.case}: the kernel's class is {outcome.determinism or 'none'}, and the "
+                f"certificate says {determinism or 'none'}"
+            )
         elif determinism in _REPEATABLE and finite(outcome.worst) != worst:
             problems.append(
                 f"{outcome.case}: the worst error is {outcome.worst!r}, and the certificate says "

@@ -82,7 +82,7 @@ def _run(program: Path) -> None:
     """Run a script as ``python FILE`` does; its errors are shown as Python shows them."""
     if not program.is_file():
         fail(f"{program}: there is no such file", 2)
-    before = sys.argv, sys.path[:]
+    before = sys.argv, sys.path[:], sys.stdout
     sys.argv, sys.path = [str(program)], [str(program.resolve().parent), *sys.path]
     try:
         runpy.run_path(str(program), run_name="__main__")
@@ -93,7 +93,7 @@ def _run(program: Path) -> None:
         sys.stderr.write("".join(traceback.format_exception(_own_frames(error, program))))
         fail(f"{program} raised {type(error).__name__}", 1)
     finally:
-        sys.argv, sys.path = before
+        sys.argv, sys.path, sys.stdout = before
 
 
 def _own_frames(error: Exception, program: Path) -> Exception:

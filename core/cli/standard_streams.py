@@ -60,7 +60,7 @@ def prepare() -> None:
 def finish() -> None:
     """Write what is left; where that cannot be, say so and end the process with exit code 1."""
     out = sys.stdout
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, ValueError):  # the latter of one that a script has closed
         out.flush()
     failure = out.failure if isinstance(out, Output) else None
     if failure is None:

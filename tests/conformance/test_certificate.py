@@ -153,6 +153,41 @@ def test_other_declarations(phalanx: Callable, certificate: Path, forge: Callabl
     assert "other declarations: not the same waivers as in the certificate" in done.out
 
 
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("coverage", lambda found: found | {"add": {w: 2 * d for w, d in found["add"].items()}}),
+        ("coverage", lambda found: found | {"add": {"waived": found["add"]["native"]}}),
+        ("coverage", lambda found: found | {"magic": {"unsupported": ["float32,float32"]}}),
+        ("counts", lambda found: found | {"passed": 99999}),
+        ("worst", lambda found: found | {"add": {"float32,float32,float32": [0.0, 0.5]}}),
+        ("worst", lambda found: found | {"add": 3}),
+        ("waivers_needed", lambda found: [*found, "runtime/nowhere"]),
+        ("device", lambda found: "cuda:0"),
+    ],
+)
+def test_fields_that_do_not_fit_the_cases(
+    phalanx: Callable, certificate: Path, forge: Callable, name: str, change: Callable
+) -> None:
+    content = read(certificate)
+    file = forge(**{name: change(content[name])})
+    done = phalanx("verify", str(file), "--sample", "0", "--device", "cpu:0")
+    assert done.code == 1
+    assert f"its field {name} does not fit its cases and its identity" in done.out
+
+
+def test_another_class(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = read(certificate)
+    case, (verdict, worst, _) = next(iter(content["cases"].items()))
+    found = results(Verdict.PASSED)
+    found.outcomes = [Outcome(case, "runtime", "runtime", Verdict(verdict), worst=worst)]
+    found.outcomes[0].determinism = "reproducible"
+    monkeypatch.setattr(run, "run_suite", lambda *args, **kwargs: found)
+    done = CliRunner().invoke(verify, [str(certificate)])
+    assert done.exit_code == 1
+    assert f"{case}: the kernel's class is reproducible, and the certificate says " in done.stdout
+
+
 def test_a_waiver_that_is_not_named(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content = read(certificate)
     case, (verdict, worst, determinism) = next(iter(content["cases"].items()))
@@ -188,8 +223,13 @@ def test_a_variable_with_a_wrong_value(phalanx: Callable, certificate: Path) -> 
 def test_invented_results_are_seen_when_they_run_again(
     phalanx: Callable, certificate: Path, forge: Callable
 ) -> None:
-    cases = read(certificate)["cases"]
-    file = forge(cases=cases | {ADD: ["passed", 0.25, "bitwise"]})
+    content = read(certificate)
+    cases, counts = content["cases"], content["counts"]
+    file = forge(
+        cases=cases | {ADD: ["passed", 0.25, "bitwise"]},
+        counts=counts | {"passed": counts["passed"] + 1},
+        worst={"add": {"float32,float32,float32": [0.25, 0.5]}},
+    )
     done = phalanx("verify", str(file), "--sample", str(len(cases) + 1))
     assert done.code == 1
     assert f"{ADD}: the worst error is" in done.out

@@ -287,3 +287,24 @@ def test_a_vendors_conftest_leaves_out_no_case(suite: Callable, vendor: Callable
     assert done.verdicts() == dict.fromkeys(
         ("vendor/own.a", "vendor/own.b", "vendor/own.c"), "passed"
     )
+
+
+def test_two_cases_of_one_name_are_told(suite: Callable, vendor: Callable) -> None:
+    """In a report and a certificate they would be one."""
+    folder = vendor("tests=('acme_a', 'acme_b')")
+    for package in ("acme_a", "acme_b"):
+        (folder / package).mkdir()
+        (folder / package / "__init__.py").touch()
+        (folder / package / "test_same.py").write_text("def test_x(): pass\n")
+    done = suite("--group", "vendor", "-n", "1", path=folder)
+    assert done.code == 2, done.err
+    assert "two cases are called vendor/same.x" in done.err
+    assert "rename one of the files" in done.err
+
+
+def test_own_ops_may_be_named_as_those_of_the_table_are(suite: Callable, vendor: Callable) -> None:
+    body = "import pytest\n@pytest.mark.parametrize('s', ['own(float32)->float32'])\n"
+    folder = vendor("tests=('acme_tests',)", f"{body}def test_own(s): pass\n")
+    done = suite("--group", "vendor", "-n", "1", "--json", path=folder)
+    assert done.code == 0, done.err
+    assert done.verdicts() == {"vendor/acme_tests.own[own(float32)->float32]": "passed"}
