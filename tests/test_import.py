@@ -37,8 +37,11 @@ FLOORS = (
     ("scaffold",),
     ("cli",),
 )
-#: Where a plugin may do anything.
-GUARDS = tuple(f"discovery/{name}" for name in ("guard", "loading", "plugins", "probe"))
+#: Where a plugin, or a script of the user's, may do anything.
+GUARDS = (
+    *(f"discovery/{name}" for name in ("guard", "loading", "plugins", "probe")),
+    "cli/next_kernel",
+)
 IMPORT = re.compile(r"\s*(?:from\s+(\S+)\s+c?import|c?import\s+(\w+))\b")
 
 

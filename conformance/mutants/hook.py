@@ -34,8 +34,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--phalanx-programs", metavar="FOLDER", default="")
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Start to serve, or to note."""
+    """Start to serve, or to note; behind the suite's own, so that the server sees cases first."""
     answers, folder = (config.getoption(f"phalanx_{name}") for name in ("answers", "programs"))
     if answers:
         from .serving import Server

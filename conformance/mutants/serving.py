@@ -13,6 +13,7 @@ import select
 import signal
 import sys
 import time
+from collections.abc import Generator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -37,11 +38,14 @@ class Server:
         self._answers = answers
         self._items: dict[str, pytest.Item] = {}
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(
+        self, items: list[pytest.Item]
+    ) -> Generator[None, object, object]:
         """Keep all cases; nothing else may look at them, as that opens the device."""
         self._items = {case_name(item.nodeid): item for item in items}
         items[:] = []
+        return (yield)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
