@@ -219,7 +219,7 @@ def conformance(
     if len(faults) > 1:
         fail("several --fault need --self-test: a run is on one device", USAGE)
     try:
-        name = _device_name(device, faults)
+        name = device_name(device, faults)
         settings = Settings(name, level, quick, groups, ops, dtypes, cases, seed, "".join(faults))
         if certificate and settings.narrowed:
             raise ValueError(
@@ -318,7 +318,8 @@ def need_extra() -> None:
         fail(f"the suite needs {', '.join(missing)}; pip install 'phalanx[conformance]'", USAGE)
 
 
-def _device_name(device: str | None, faults: tuple[str, ...]) -> str:
+def device_name(device: str | None, faults: tuple[str, ...] = ()) -> str:
+    """Return the device that a command is about; ends it if that is no name of one."""
     from phalanx.discovery import aliases
     from phalanx.errors import PhalanxError
 

@@ -205,14 +205,14 @@ class Session:
             group = group_of(item.nodeid)
             overload = self._overload_of(name)
             op, dtypes = (overload.op, overload.dtypes) if overload else ("", ())
-            wanted = not self.missing and self.settings.wants(
-                name, group, self._level(item), op, dtypes
-            )
+            level = self._level(item)
+            wanted = not self.missing and self.settings.wants(name, group, level, op, dtypes)
+            if wanted:
+                self.levels[name] = level
             (kept if wanted else dropped).append(item)
         if dropped:
             config.hook.pytest_deselected(items=dropped)
             items[:] = kept
-        self.levels = {case_name(item.nodeid): self._level(item) for item in kept}
         done = yield
         if len(items) < len(kept):
             items[:] = kept

@@ -86,7 +86,7 @@ def verify(
     """Check a certificate: signature, device, coverage, and a random sample of its cases."""
     from .certificate import CertificateError, differences, read, voucher
     from .claim import doubts
-    from .command import need_extra
+    from .command import device_name, need_extra
     from .description import describe
     from .keyless import bundle_of
 
@@ -113,7 +113,7 @@ def verify(
     if doubt:
         _tell(as_json, str(file), content, [doubt], vouched=vouched)
         raise SystemExit(1)
-    name = content["device"] if device is None else _sound_name(device)
+    name = content["device"] if device is None else device_name(device)
     description = describe(name)
     if not description.usable:
         fail(description.chain, UNUSABLE)
@@ -125,17 +125,6 @@ def verify(
         problems += _compare(content, outcomes)
     _tell(as_json, str(file), content, problems, ran, vouched)
     raise SystemExit(1 if problems else 0)
-
-
-def _sound_name(device: str) -> str:
-    from phalanx.discovery import aliases
-    from phalanx.errors import PhalanxError
-
-    try:
-        aliases.parse(device)
-    except PhalanxError as error:
-        fail(str(error), UNREADABLE)
-    return device
 
 
 def _need_sigstore() -> None:

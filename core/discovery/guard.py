@@ -1,6 +1,6 @@
 """The guard: a plugin's code runs on a thread of its own, and whatever it does is an outcome.
 
-This is the one module that catches every exception.
+Whatever a plugin raises is caught here.
 """
 
 from __future__ import annotations
