@@ -98,9 +98,10 @@ class Composed:
             device_for(device, "beta", first, second),
         )
         kind = float_dtype(dtype, "beta", where_to, first, second)
-        x = draws.tried(self._source, "random_gamma", ((first, kind),), shape, kind, where_to)
-        y = draws.tried(self._source, "random_gamma", ((second, kind),), shape, kind, where_to)
-        u = draws.uniform(self._source, shape, kind, where_to)
+        of_x, of_y, of_u = self._source.abreast(3, draws.tries(shape))
+        x = draws.tried(of_x, "random_gamma", ((first, kind),), shape, kind, where_to)
+        y = draws.tried(of_y, "random_gamma", ((second, kind),), shape, kind, where_to)
+        u = draws.uniform(of_u, shape, kind, where_to)
         ones = u * (converted(first, kind) + converted(second, kind))
         limit = where(ones < converted(first, kind), draws.number(1.0, kind, where_to), 0.0)
         total = x + y
@@ -134,10 +135,10 @@ class Composed:
         )
         kind = float_dtype(dtype, "standard_t", where_to, freedom)
         half = converted(freedom, kind) * 0.5
-        made = draws.scaled(self._source, "random_normal", 0.0, 1.0, shape, kind, where_to)
-        made *= sqrt(
-            half / draws.tried(self._source, "random_gamma", ((half, kind),), shape, kind, where_to)
-        )
+        of_numbers, of_roots = self._source.abreast(2, draws.tries(shape))
+        made = draws.scaled(of_numbers, "random_normal", 0.0, 1.0, shape, kind, where_to)
+        over = draws.tried(of_roots, "random_gamma", ((half, kind),), shape, kind, where_to)
+        made *= sqrt(half / over)
         return made
 
     def poisson(

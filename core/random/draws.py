@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from phalanx._warm import Array, Device, DType, empty, launch, number_on, view
@@ -101,6 +102,11 @@ def number(value: float, dtype: DType, device: Device) -> Array:
     return made
 
 
+def tries(shape: Shape) -> int:
+    """Return how many blocks `tried` takes for an array."""
+    return TRIES * prod(shape)
+
+
 def tried(
     source: Source,
     op: str,
@@ -122,7 +128,7 @@ def tried(
             operands.append(astype(value, kind, copy=False))
         else:
             operands.append(number(value, kind, device))
-    launch(op, tuple(operands), (view(out, (out.size,), (1,)),), source.take(TRIES * out.size))
+    launch(op, tuple(operands), (view(out, (out.size,), (1,)),), source.take(tries(shape)))
     return out
 
 

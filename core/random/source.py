@@ -12,6 +12,8 @@ from phalanx.runtime.locks import ForkSafeLock
 from .philox import block
 
 _RANGE = 2**64
+#: The bits of a stream, this one and the next, that tell apart those of `Source.abreast`.
+_SIDE = 62
 #: Of what `Source.state` returns; another one is refused.
 VERSION = 1
 _ALGORITHM = "philox4x32-10"
@@ -56,6 +58,17 @@ class Source:
             key, stream, position = self._at
             self._at = (key, stream, (position + blocks) % _RANGE)
         return _signed(key), _signed(stream), _signed(position)
+
+    def abreast(self, count: int, blocks: int) -> list[Source]:
+        """Take blocks; return sources that begin at the first of them in streams of their own.
+
+        At most four; the first has the stream of this one. So numbers of several kinds for each
+        element lie at its place, however many elements there are.
+        """
+        with self._lock:
+            key, stream, position = self._at
+            self._at = (key, stream, (position + blocks) % _RANGE)
+        return [Source(key, stream ^ number << _SIDE, position) for number in range(count)]
 
     def split(self, count: int) -> list[Source]:
         """Return sources with keys and streams of their own, made of blocks of this one."""

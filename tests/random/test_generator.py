@@ -57,6 +57,12 @@ DRAWS: dict[str, Any] = {
     "integers": lambda g, n: g.integers(10, size=n),
     "bernoulli": lambda g, n: g.bernoulli(0.3, n),
     "bernoulli of arrays": lambda g, n: g.bernoulli(px.asarray(0.3), n),
+    "gamma": lambda g, n: g.gamma(2.5, size=n),
+    "beta": lambda g, n: g.beta(2, 3, n),
+    "beta of tiny parameters": lambda g, n: g.beta(3e-5, 1e-5, n, dtype="float32"),
+    "standard_t": lambda g, n: g.standard_t(3, n),
+    "poisson": lambda g, n: g.poisson(12.0, n),
+    "multivariate_normal": lambda g, n: g.multivariate_normal([1, 2], [[2, 1], [1, 2]], n)[..., 1],
 }
 
 
