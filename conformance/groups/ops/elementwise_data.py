@@ -31,7 +31,7 @@ from phalanx.conformance.reference.values import (
     wild_values,
 )
 from phalanx.conformance.subnormals import flushed
-from phalanx.optable import kind_of
+from phalanx.optable import INTEGER, kind_of
 
 #: Extents of the table of all combinations of a few values, one for each operand; the broadcast
 #: layouts are cut from it.
@@ -63,6 +63,8 @@ _FEW = {
     "c": (0, complex(-0.0, 0.0), 2, 2 + 3j),
     "b": (False, True),
 }
+#: Ops whose divisors may be numbers.
+_DIVIDING = ("floor_divide", "remainder")
 #: So many values beside each of them.
 _BESIDE = 24
 #: So many numbers, or pairs of them, are enough for quick runs.
@@ -162,7 +164,10 @@ def _usual(
     """Return operands of which some are numbers of programs beside special and other values."""
     few = _USUAL if len(overload.inputs) == 2 else _FEW
     names = overload.inputs
+    divides = overload.op in _DIVIDING and names[0] in INTEGER and numbers == (1,)
     chosen = [np.array(few[kind_of(names[i])]).astype(host_dtype(names[i])) for i in numbers]
+    if divides:
+        chosen = [np.concatenate([*chosen, _divisors(names[0])])]
     if len(names) == 1:
         chosen = [np.concatenate([*chosen, few_special_values(names[0])])]
     if overload.op == "pow" and names[0] in PARTS:  # of others Annex G says nothing
@@ -180,8 +185,28 @@ def _usual(
         beside = np.tile(_beside(overload, name, rng), chosen[0].size)
         if name == names[numbers[0]]:
             beside[::_BESIDE] = chosen[0]  # a number beside itself
+        if divides:
+            beside.reshape(-1, _BESIDE)[:, 1:13] = _multiples(columns[1])
         made.append(beside)
     return made
+
+
+def _divisors(name: str) -> HostArray:
+    """Return divisors for which compilers multiply by a number of more or of fewer bits."""
+    most = int(np.iinfo(host_dtype(name)).max)
+    signs = (1,) if name.startswith("u") else (1, -1)
+    sizes = (5, 6, 9, 10, 11, 25, 60, 100, 125, 641, 1000, 10_007, 65_537, most // 3, most - 1)
+    return np.array([s * d for d in sizes if d < most for s in signs], host_dtype(name))
+
+
+def _multiples(divisors: HostArray) -> HostArray:
+    """Return numbers (d, 12) at the ends of a dtype: multiples of each divisor and those below."""
+    info, rows = np.iinfo(divisors.dtype), []
+    for divisor in map(int, divisors):
+        tops = [info.max // abs(divisor) * abs(divisor) - k * abs(divisor) for k in range(3)]
+        ends = [-top if info.min and side else top for top in tops for side in (False, True)]
+        rows.append([max(info.min, min(info.max, end - below)) for end in ends for below in (0, 1)])
+    return np.array(rows, divisors.dtype)
 
 
 def _beside(overload: Overload, name: str, rng: np.random.Generator) -> HostArray:
@@ -254,10 +279,10 @@ def _equal(overload: Overload, rng: np.random.Generator) -> list[HostArray]:
 
 
 def _subnormal_parts(overload: Overload, rng: np.random.Generator) -> list[HostArray]:
-    """Return complex numbers with subnormal parts, beside others and the same ones."""
+    """Return complex numbers with subnormal and largest parts, beside others and the same ones."""
     digits, least, greatest = FORMATS[PARTS[overload.inputs[-1]]]
-    least_one = 2.0 ** (least - digits + 1)
-    parts = np.array([0.0, least_one, -3 * least_one, 2.0**least, -1.0, 2.0**greatest])
+    least_one, top = 2.0 ** (least - digits + 1), (2.0 - 2.0 ** (1 - digits)) * 2.0**greatest
+    parts = np.array([0.0, least_one, -3 * least_one, 2.0**least, -1.0, top])
     values = pairs(parts, parts, overload.inputs[-1])
     return [
         values[rng.permutation(values.size)]

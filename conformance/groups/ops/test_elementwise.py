@@ -32,7 +32,7 @@ HUGE = (("add", "float32"), ("copy", "uint8"))
 #: by one of them, and a device that compiles at first use is not kept busy for an hour.
 QUICK_ARRANGEMENTS = 2
 #: Matrices of which a column or a row is an operand: beyond tiles of 32, and lines kept aside.
-_LINES = ((97, 101), (2, 8219), (8219, 2))
+_LINES = ((97, 101), (89, 89), (2, 8219), (8219, 2))
 #: Elements of a line beside one element.
 _LINE = 3001
 #: The part of the overloads of one or two operands that have thirteen axes.

@@ -100,6 +100,7 @@ def test_special_factorization(case: Case, overload: Overload) -> None:
             heads[0, 0] = 1 + 2j
             check.run(f"complex heads of zeros {shape}", (heads,), params)
     _ways_around(check, rng)
+    _parts_alone(check, rng, params)
     graded = tuple(_graded(x) for x in factor_operands(overload, rng, (1, 6, 6)))
     check.run("graded", graded, params)
     if overload.op in _TURNED:
@@ -128,6 +129,13 @@ def test_special_factorization(case: Case, overload: Overload) -> None:
     _not_read(check, rng)
     _one_of_a_stack(check, rng, params)
     case.finish()
+
+
+def _parts_alone(check: Check, rng: np.random.Generator, params: tuple[int, ...]) -> None:
+    """Matrices that need less work, but not none."""
+    for label, part in (("upper", np.triu), ("lower", np.tril), ("diagonal", _diagonal)):
+        args = factor_operands(check.overload, rng, (1, 5, 5))
+        check.run(f"{label} part alone", (*args[:-1], part(args[-1])), params)
 
 
 def _one_of_a_stack(check: Check, rng: np.random.Generator, params: tuple[int, ...]) -> None:
@@ -215,6 +223,11 @@ def _not_read_of(check: Check, rng: np.random.Generator, n: int) -> None:
     if args[0].dtype.kind == "c":
         args[0].imag[:, diagonal] = rng.integers(-9, 9, (2, n)) * 8
     check.run("NaN above the diagonal, which has imaginary parts", args, ())
+
+
+def _diagonal(x: HostArray) -> HostArray:
+    """The diagonal of matrices, zeros beside it."""
+    return np.where(np.eye(*x.shape[-2:], dtype=np.bool_), x, 0).astype(x.dtype)
 
 
 def _graded(x: HostArray) -> HostArray:

@@ -157,6 +157,9 @@ def specials(check: Check) -> None:
         check.run("special sums", (table,))
         for n in (1, 2, 7, 63, 64):
             check.run(f"the first {n} of special sums", (table[:, :n].copy(),))
+        x = np.ones((2, 9001), host_dtype(name))  # of a complex number, one part alone
+        x[0, 100], x[1, 4096] = np.inf, -np.inf if name in FORMATS else complex(1.0, -np.inf)
+        check.run("infinite sums in early blocks", (x,))
         if name in FORMATS:
             overflow(check)
     if op == "prod" and name in FORMATS:

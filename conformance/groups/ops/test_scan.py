@@ -33,9 +33,11 @@ def test_scan(case: Case, overload: Overload) -> None:
     check.run("special values, each alone", (alone,), want=want)
     if op == "cumulative_sum" and (name in FORMATS or name in PARTS):
         check.run("special sums", (special_sums(name),))
-    if op == "cumulative_sum" and name in FORMATS:
-        x = along.rows(2, 9001)
+    if op == "cumulative_sum" and (name in FORMATS or name in PARTS):
+        x = along.rows(2, 9001)  # of a complex number, one part alone
         x[0, 100], x[1, 4096] = np.inf, -np.inf
+        if name in PARTS:
+            x[1, 4096] = complex(1.0, -np.inf)
         check.run("infinite sums in early blocks", (x,))
     if op == "cumulative_prod" and name in FORMATS:
         check.run("special products", (special_products(name),))
