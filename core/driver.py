@@ -397,7 +397,10 @@ class OpenDevice(ABC):
     # Capability.STREAMS
 
     def stream_create(self, priority: int) -> Any:
-        """Return a handle for a new in-order stream; lower ``priority`` numbers are more urgent."""
+        """Return a handle for a new in-order stream; lower ``priority`` numbers are more urgent.
+
+        Any number of 32 bits: those beyond what the device has stand for its ends.
+        """
         raise self._lacking("stream_create")
 
     def stream_destroy(self, handle: Any) -> None:

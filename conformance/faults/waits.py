@@ -252,3 +252,12 @@ class TotalFollowsTheFree(SoundDevice):
     def memory_info(self) -> tuple[int, int]:
         free, total = super().memory_info()
         return free, max(free, self._total or total)
+
+
+@driver_fault("runtime")
+class EachStreamHasTheWholeLimit(SoundDevice):
+    """A wait for the device waits for one stream after another, each up to the limit."""
+
+    def synchronize(self, timeout: float | None = None) -> None:
+        for worker in list(self.workers):
+            self.stream_synchronize(worker, timeout)

@@ -22,6 +22,7 @@ from phalanx.driver import (
 from phalanx.errors import ClosedError, DeviceLostError, LaunchError, OutOfMemoryError
 from phalanx.optable import OPS, Structure
 from phalanx.optable.structured import NO_PLACE
+from phalanx.runtime.waiting import Deadline
 
 from .kernels import HostArray, compute, numpy_type
 from .ranges import ReferenceMemory
@@ -133,10 +134,11 @@ class ReferenceDevice(OpenDevice):
             )
 
     def synchronize(self, timeout: float | None = None) -> None:
-        """Wait for all streams."""
+        """Wait for all streams, which have the time together."""
         self.check()
+        deadline = Deadline(timeout)
         for worker in list(self.workers):
-            worker.synchronize(timeout)
+            worker.synchronize(deadline.left())
 
     # Memory
 

@@ -241,12 +241,16 @@ def test_launches_behind_copies(case: Case, of_its_own: bool) -> None:
         assert (px.asnumpy(x) == host + 5).all(), "a launch on the source of a copy went wrong"
 
 
-def test_many_copies_in_a_queue(case: Case) -> None:
+@pytest.mark.parametrize("way", ["inside", "to the device", "to the host"])
+def test_many_copies_in_a_queue(case: Case, way: str) -> None:
     """Hundreds of copies behind a wait, to places in another order, and a launch between two."""
     opened, device, count, size = case.device.ensure_open(), case.device, 600, 64
     order = case.rng().permutation(count)
     host = np.arange(count * size // 4, dtype=np.int32)
+    source, target = host.copy(), np.zeros_like(host)
     x, y = px.asarray(host), px.zeros(host.size, dtype=px.int32)
+    of = _host(source.view(np.uint8)) if way == "to the device" else _inside(x)
+    to = _host(target.view(np.uint8)) if way == "to the host" else _inside(y)
     px.synchronize(device)
     stream = px.Stream(device)
     if device.has_streams:
@@ -255,15 +259,21 @@ def test_many_copies_in_a_queue(case: Case) -> None:
         if number == count // 2:
             with stream:
                 x += 1  # what was copied before is as it was
-        to, source = (
-            _block(case, a.buffer.handle, a.offset + size * at)
-            for a, at in ((y, number), (x, place_))
-        )
-        opened.copy(to, source, size, stream=stream)
+        opened.copy(_behind(to, size * number), _behind(of, size * place_), size, stream=stream)
     stream.synchronize()
     want = host.reshape(count, -1)[order]
-    want[count // 2 :] += 1
-    _check(px.asnumpy(y).view(np.uint8), want.reshape(-1).view(np.uint8), f"{count} copies")
+    if way != "to the device":
+        want[count // 2 :] += 1
+    found = target if way == "to the host" else np.asarray(px.asnumpy(y))
+    _check(found.view(np.uint8), want.reshape(-1).view(np.uint8), f"{count} copies {way}")
+
+
+def _inside(x: px.Array) -> Place:
+    return Place(x.device.ensure_open(), x.buffer.handle, x.offset)
+
+
+def _behind(place: Place, more: int) -> Place:
+    return place._replace(offset=place.offset + more)
 
 
 def test_trim_leaves_what_is_queued(case: Case) -> None:

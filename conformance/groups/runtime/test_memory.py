@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import phalanx as px
 import pytest
 from phalanx.conformance.blocks import read_block, write_block
 from phalanx.conformance.case import Case
+from phalanx.conformance.groups.runtime.busy import by_a_thread
 from phalanx.driver import Capability, DeviceKind, Feature, OpenDevice
 
+_TRIES = 3
 _SIZES = (1, 2, 3, 63, 64, 65, 4095, 4096, 4097, 1 << 20, (1 << 20) + 1)
 
 
@@ -58,9 +60,14 @@ def test_free_memory_counts(case: Case) -> None:
     assert free > 0
 
 
-def test_free_memory_follows(case: Case) -> None:
+@pytest.mark.parametrize("other", [False, True], ids=["this device", "another one"])
+def test_free_memory_follows(case: Case, other: bool) -> None:
     """Free memory is less by a large block while that is held, and no longer, in its unit."""
-    opened, device = case.device.ensure_open(), case.device
+    others = [d for d in px.devices(case.device.driver.name) if d is not case.device]
+    if other and not others:
+        pytest.skip("the driver has one device")
+    device = others[0] if other else case.device
+    opened = device.ensure_open()
     total = opened.memory_info()[1]
     if total == 0:
         pytest.skip("the driver does not tell how much memory is free")
@@ -68,11 +75,11 @@ def test_free_memory_follows(case: Case) -> None:
     found = []
     for attempt in range(8):  # others may use the memory, too: a larger block outweighs them
         size = min(most, (64 << 20) << attempt // 2) >> 2 * (attempt % 2)
+        ask = opened.memory_info if attempt % 2 else partial(by_a_thread, opened.memory_info)
         before, _ = opened.memory_info()
         handle = opened.alloc(size)
-        _raw_fill(case, handle, size, 1)
-        with ThreadPoolExecutor(1) as threads:  # whose current device may be another one
-            held, _ = threads.submit(opened.memory_info).result()
+        write_block(device, handle, np.full(size, 1, np.uint8))
+        held, _ = ask()  # a thread's current device may be another one
         opened.free(handle)
         if Capability.TRIM in opened.capabilities:
             opened.trim()
@@ -210,14 +217,22 @@ def test_no_more_than_there_is(case: Case) -> None:
     if total == 0:
         pytest.skip("the driver does not tell how much memory there is")
     size = max(1, min(device.info.max_allocation, total // 6))
-    handles: list[int] = []
-    try:
-        with pytest.raises(px.OutOfMemoryError):
-            _take(opened, size, total, handles)
-    finally:
-        for handle in handles:
-            opened.free(handle)
-    opened.free(opened.alloc(size))
+    lost = []
+    for _ in range(_TRIES):  # others may use the memory, too
+        before, handles = opened.memory_info()[0], list[int]()
+        try:
+            with pytest.raises(px.OutOfMemoryError):
+                _take(opened, size, total, handles)
+        finally:
+            for handle in handles:
+                opened.free(handle)
+        opened.free(opened.alloc(size))
+        if Capability.TRIM in opened.capabilities:
+            opened.trim()
+        lost.append(before - opened.memory_info()[0])
+        if lost[-1] < size // 2:
+            return
+    pytest.fail(f"free memory is less by {min(lost)} bytes when one of {size} was refused")
 
 
 def test_huge_array(case: Case) -> None:

@@ -352,6 +352,16 @@ def test_many_streams(case: Case) -> None:
         _all_are(x, number, "work on a stream that was closed")
 
 
+def test_any_priority(case: Case) -> None:
+    """Priorities are any numbers of 32 bits: those beyond the device's are its ends."""
+    for priority in (-(2**31), -1000, -5, 5, 1000, 2**31 - 1):
+        stream = px.Stream(case.device, priority=priority)
+        with stream:
+            x = px.full(5, priority, dtype=px.int32)
+        stream.close()
+        _all_are(x, priority, f"work on a stream of priority {priority}")
+
+
 def test_stream_close_twice(case: Case) -> None:
     """A second ``close`` does nothing; use after it is a ClosedError."""
     stream = px.Stream(case.device)

@@ -16,6 +16,8 @@ from phalanx.conformance.groups.runtime.busy import busy
 from phalanx.driver import Capability
 
 _TRIES = 3
+#: Streams behind the first, seconds of work of each, and the limit for all.
+_BEHIND, _EACH, _TOGETHER = 6, 0.1, 0.25
 
 
 def _need_streams(case: Case) -> None:
@@ -309,3 +311,21 @@ def test_work_stays_on_its_device(case: Case) -> None:
             assert (px.asnumpy(y) == 6).all(), f"{device} computed something else beside {other}"
         assert (px.asnumpy(x) == 40).all(), f"{other} lost work"
         assert (px.asnumpy(moved) == 40).all(), f"{device} was given what {other} had not yet made"
+
+
+def test_a_limit_is_for_all_streams(case: Case) -> None:
+    """A wait for the device has one limit, however many streams end one after another."""
+    _need_streams(case)
+    late = 0
+    for _ in range(_TRIES):
+        stream = busy(case, _EACH, asks=False)
+        for _ in range(_BEHIND):
+            stream = busy(case, _EACH, behind=stream.record(), asks=False)
+        was_busy, begin = not stream.query(), time.perf_counter()
+        try:
+            px.synchronize(case.device, timeout=_TOGETHER)
+        except TimeoutError:
+            px.synchronize(case.device)
+            return
+        late += was_busy and time.perf_counter() - begin > 2 * _TOGETHER
+    _judge(late, f"a wait of {_TOGETHER} s for the device was longer, and did not say so")
