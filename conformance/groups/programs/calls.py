@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 import phalanx as px
 from phalanx._warm import Array, launch_elementwise
+from phalanx.conformance.blocks import read_block, write_block
 from phalanx.conformance.case import Case
-from phalanx.driver import Capability, Place
+from phalanx.driver import Capability, OpenDevice, Place
 
-from .queues import PATIENCE, Queues, Used
+from .queues import Queues, Used
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -45,7 +47,8 @@ class Kind:
 class _Memory(Used):
     """Bytes and what they should be.
 
-    ``host`` are the bytes themselves where the host sees them; the device may, too.
+    ``host`` are the bytes themselves where the host sees them; the device may, too. ``peer`` is
+    another device that has them, of which this one only reads.
     """
 
     name: str
@@ -54,6 +57,7 @@ class _Memory(Used):
     array: Array | None = None
     host: Bytes | None = None
     handle: int | None = None
+    peer: px.Device | None = None
 
 
 class DriverProgram:
@@ -65,6 +69,7 @@ class DriverProgram:
         self._opened = case.device.ensure_open()
         self._memories: list[_Memory] = []
         self._adopted: list[int] = []
+        self._peers: list[tuple[OpenDevice, int]] = []
         self._kept: list[object] = []
         self._blocks = 0
 
@@ -118,6 +123,7 @@ class DriverProgram:
         for number in range(_BUFFERS):
             self._memories.append(_on_host(f"buffer {number}", self._bytes(self._size())))
         self._adopt()
+        self._reach()
         for _ in range(_BLOCKS):
             self._new_block()
 
@@ -136,8 +142,22 @@ class DriverProgram:
                 )
             )
 
+    def _reach(self) -> None:
+        """Have blocks on other devices from which this one copies."""
+        for other in px.devices(self._device.driver.name):
+            opened = other.ensure_open()
+            if other is not self._device and self._opened.reaches(opened):
+                data = self._bytes(self._size())
+                handle = opened.alloc(data.size)
+                self._peers.append((opened, handle))
+                write_block(other, handle, data)
+                name, place = f"memory of {other}", partial(Place, opened, handle)
+                self._memories.append(_Memory(name=name, place=place, model=data, peer=other))
+
     def _end(self) -> None:
         self._queues.close()
+        for opened, handle in self._peers:
+            opened.free(handle)
         for memory in self._memories:
             if memory.handle is not None:
                 self._opened.free(memory.handle)
@@ -176,7 +196,8 @@ class DriverProgram:
     def _copy(self) -> None:
         """Copy some bytes from one memory into another one, or further along in the same."""
         source, to = self._queues.pick(self._memories), self._queues.pick(self._memories)
-        if source.place(0).on_host and to.place(0).on_host:
+        elsewhere = [m.peer is not None or m.place(0).on_host for m in (source, to)]
+        if to.peer is not None or all(elsewhere):
             return
         size = self._part(min(source.model.size, to.model.size) // (1 + (source is to)))
         if source is to:
@@ -295,10 +316,9 @@ class DriverProgram:
         """Compare bytes that are known to be there."""
         found = memory.host
         if found is None:
-            found = np.zeros(memory.model.size, np.uint8)
-            there, stream = Place(None, found.ctypes.data, 0), self._device.default_stream
-            self._opened.copy(there, memory.place(0), found.size, stream=stream)
-            self._opened.synchronize(PATIENCE)
+            _, handle, offset = memory.place(0)
+            device = memory.peer or self._device
+            found = read_block(device, handle, memory.model.size, offset)
         wrong = np.flatnonzero(found != memory.model)
         first = wrong[0] if wrong.size else 0
         told = (

@@ -158,6 +158,22 @@ def test_elapsed_time(case: Case) -> None:
         assert back <= 0, f"{back} s from the later event to the earlier one"
 
 
+def test_elapsed_time_of_short_rests(case: Case) -> None:
+    """A few milliseconds between two events are neither 0 nor many."""
+    if Capability.EVENT_TIMING not in case.device.ensure_open().capabilities:
+        pytest.skip("the device does not time events")
+    stream, rest = px.Stream(case.device), 0.004
+    for _ in range(12):
+        begin_host = time.perf_counter()
+        begin = stream.record()
+        begin.synchronize()
+        time.sleep(rest)
+        end = stream.record()
+        end.synchronize()
+        host, elapsed = time.perf_counter() - begin_host, begin.elapsed_time(end)
+        assert rest / 2 <= elapsed <= host * 1.05 + 0.002, f"{elapsed} s elapsed within {host} s"
+
+
 def test_elapsed_time_adds_up(case: Case) -> None:
     """Times between events in a row add up, short ones, too, and none is negative."""
     if Capability.EVENT_TIMING not in case.device.ensure_open().capabilities:
@@ -321,10 +337,14 @@ def test_old_events_stay(case: Case) -> None:
 def test_an_event_behind_many(case: Case) -> None:
     """An event is passed behind its work, though thousands were recorded; in full runs 2^16."""
     stream, reader = px.Stream(case.device), px.Stream(case.device)
-    event = px.Event(case.device)
-    for _ in range(4_000 if case.quick else 65_530):
-        event.record(stream)
+    event, old = px.Event(case.device), stream.record()
     stream.synchronize()
+    for number in range(4_000 if case.quick else 65_530):
+        event.record(stream)
+        if number % 16_384 == 0:
+            assert old.query(), f"a passed event is not, with {number} behind it"
+    stream.synchronize()
+    assert old.query(), "a passed event is not, behind all others"
     for number in range(3 if case.quick else 10):
         with stream:
             x = _slow(px.zeros(_SIZE, dtype=px.float32))

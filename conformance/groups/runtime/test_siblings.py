@@ -170,6 +170,32 @@ def test_closing_one_leaves_the_other(case: Case, threads: int) -> None:
         stream.close()
 
 
+def test_a_copy_from_another_device_is_in_its_stream(case: Case) -> None:
+    """It comes behind what the stream was given before, and in front of what it is given then."""
+    for first, second in (_two(case), _two(case)[::-1]):
+        opened, there = first.ensure_open(), second.ensure_open()
+        if not opened.reaches(there):
+            pytest.skip("the device does not reach the other one")
+        count = 1 << 20
+        with px.device(second):
+            source = px.full(count, 7, dtype=px.int32)
+            px.synchronize(second)
+        with px.device(first), px.hazards("manual"):
+            target = px.zeros(count, dtype=px.int32)
+            stream = px.Stream(first)
+            stream.wait(first.default_stream.record())
+            with stream:
+                for _ in range(40):
+                    target += 1
+                to = Place(opened, target.buffer.handle, target.offset)
+                of = Place(there, source.buffer.handle, source.offset)
+                opened.copy(to, of, 4 * count, stream=stream)
+                result = target + 1
+            stream.synchronize()
+            assert (px.asnumpy(target) == 7).all(), "a copy was overtaken by what was there before"
+            assert (px.asnumpy(result) == 8).all(), "a copy was overtaken by what came behind it"
+
+
 def test_copies_between_both_at_once(case: Case) -> None:
     """Threads move arrays from each device to the other, and two of them the same way."""
     first, second = _two(case)

@@ -290,8 +290,8 @@ def test_stream_query_tells_the_truth(case: Case) -> None:
 
 
 def test_device_synchronize_waits(case: Case) -> None:
-    """``phalanx.synchronize`` waits for every stream."""
-    streams = [px.Stream(case.device) for _ in range(3)]
+    """``phalanx.synchronize`` waits for every stream, of whatever priority."""
+    streams = [px.Stream(case.device, priority=number) for number in (-1, 0, 1)]
     reader = px.Stream(case.device)
     arrays = []
     for stream in streams:
@@ -301,7 +301,7 @@ def test_device_synchronize_waits(case: Case) -> None:
     assert all(stream.query() for stream in streams)
     opened = case.device.ensure_open()
     if case.device.has_streams:  # the driver's own wait, too, for more than a word has bits
-        streams += [px.Stream(case.device) for _ in range(66)]
+        streams += [px.Stream(case.device, priority=number % 3 - 1) for number in range(66)]
         for stream in streams[-3:]:
             with stream:
                 _slow(px.zeros(_SIZE, dtype=px.float32))

@@ -102,6 +102,18 @@ def test_new_streams_begin_without_it(case: Case, priority: int) -> None:
     del taken
 
 
+def test_streams_begin_without_those_of_ended_ones(case: Case) -> None:
+    """A stream that is made when one with a failure has ended has nothing to tell."""
+    stream, taken = _failed(case)
+    del taken
+    with suppress(IndexError, px.PhalanxError):  # its end may tell
+        stream.close()
+    for _ in range(3):
+        fresh = px.Stream(case.device)
+        _computes(fresh)
+        fresh.close()
+
+
 @pytest.mark.parametrize("of_the_waiter", [True, False], ids=["where it waits", "elsewhere"])
 def test_streams_wait_all_the_same(case: Case, of_the_waiter: bool) -> None:
     """A stream waits for events behind its own wrong index, which stops nothing, or another's."""
