@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import numpy.typing as npt
 from phalanx._warm import Device
-from phalanx.driver import Place
+from phalanx.driver import Capability, OpenDevice, Place
 
+#: Seconds within which memory that was freed is told to be free.
+_SOON = 0.3
 Bytes = npt.NDArray[np.uint8]
 
 
@@ -22,6 +26,16 @@ def read_block(device: Device, handle: int, size: int, offset: int = 0) -> Bytes
     block = Place(device.ensure_open(), handle, offset)
     _copy(device, Place(None, found.ctypes.data), block, size)
     return found
+
+
+def free_memory(opened: OpenDevice, least: float) -> int:
+    """Return the free memory, once it is so much or memory that was freed would be free, too."""
+    if Capability.TRIM in opened.capabilities:
+        opened.trim()
+    end = time.monotonic() + _SOON
+    while (free := opened.memory_info()[0]) < least and time.monotonic() < end:
+        time.sleep(0.01)
+    return free
 
 
 def _copy(device: Device, dst: Place, src: Place, size: int) -> None:

@@ -243,6 +243,8 @@ class OpenDevice(ABC):
     def alloc(self, size: int) -> int:
         """Return the handle of ``size`` > 0 bytes, aligned to ``DeviceInfo.alignment``.
 
+        There is room for as many blocks as the memory holds.
+
         Raises:
             OutOfMemoryError: if the device has no such block; the core trims and tries again.
         """
@@ -383,7 +385,10 @@ class OpenDevice(ABC):
         return None
 
     def memory_info(self) -> tuple[int, int]:
-        """Return the free and the total bytes of device memory; (0, 0) if unknown."""
+        """Return the free and the total bytes of device memory; (0, 0) if unknown.
+
+        What was given back, and is not kept for ``trim``, is told to be free within 0.3 s.
+        """
         return (0, 0)
 
     def check_native_error(self, address: int, context: str) -> None:
@@ -399,7 +404,8 @@ class OpenDevice(ABC):
     def stream_create(self, priority: int) -> Any:
         """Return a handle for a new in-order stream; lower ``priority`` numbers are more urgent.
 
-        Any number of 32 bits: those beyond what the device has stand for its ends.
+        Any number of 32 bits: those beyond what the device has stand for its ends. There is room
+        for at least 128 streams at a time; a device with fewer queues lets some share one.
         """
         raise self._lacking("stream_create")
 
@@ -454,7 +460,7 @@ class OpenDevice(ABC):
     def event_synchronize(self, event: Any, timeout: float | None = None) -> None:
         """Wait for the event, not for work behind it; ``timeout`` in seconds, then TimeoutError.
 
-        Work before it that failed is raised here, or else by the next ``stream_synchronize``.
+        The failure of work before it is raised here, unless another wait has told it.
         """
         raise self._lacking("event_synchronize")
 

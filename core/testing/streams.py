@@ -48,7 +48,7 @@ def _detached(failure: BaseException | None) -> BaseException | None:
     try:
         detached = copy(failure)
     except Exception:  # noqa: BLE001 - whatever a vendor's exception does when it is copied
-        detached = LaunchError(str(failure))
+        detached = (IndexError if isinstance(failure, IndexError) else LaunchError)(str(failure))
     if detached is not None and hasattr(detached, "__notes__"):
         detached.__notes__ = list(detached.__notes__)
     return detached

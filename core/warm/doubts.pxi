@@ -61,6 +61,6 @@ cdef object again(object failure):
     try:
         same = copy(failure)
     except Exception:  # whatever a stranger's exception does when it is copied
-        same = errors.LaunchError(str(failure))
+        same = (IndexError if isinstance(failure, IndexError) else errors.LaunchError)(str(failure))
     same.__notes__ = []
     return same

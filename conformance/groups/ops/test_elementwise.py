@@ -70,7 +70,8 @@ def test_elementwise(case: Case, overload: Overload) -> None:
         public_function,
         numbers,
     )
-    chosen = list(range(len(arrangements)))
+    # what kernels keep of their first launches is met in any order
+    chosen = [0, *(1 + rng.permutation(len(arrangements) - 1)).tolist()]
     if case.quick:
         chosen = sorted(rng.choice(chosen, QUICK_ARRANGEMENTS, replace=False).tolist())
     for number in chosen:

@@ -9,13 +9,16 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import phalanx as px
 import pytest
 from phalanx.conformance.case import Case
+from phalanx.conformance.overloads import overloads
 from phalanx.driver import Feature, OpenDevice, Place
+from phalanx.optable import Structure
 
 #: Seconds for what takes milliseconds, after which it hangs.
 _PATIENCE = 20
@@ -246,12 +249,13 @@ def _rounded(case: Case) -> list[bytes]:
 
 def test_closed_and_opened_again(case: Case) -> None:
     """A device that was closed serves anew, on its default stream and on others."""
-    before = _rounded(case)
+    before, kernels = _rounded(case), _kernels(case)
     gc.collect()
     case.device.close()
     if case.device.is_open:
         pytest.skip("arrays lie on the device")
     values = np.arange(1000, dtype=np.float32)
+    assert _kernels(case) == kernels, "there are other kernels when the device is opened again"
     assert _rounded(case) == before, "sums have other bits when the device is opened again"
     for stream in _streams(case):
         with stream:
@@ -261,6 +265,33 @@ def test_closed_and_opened_again(case: Case) -> None:
         passed.synchronize()
         assert (px.asnumpy(first) == values + 1).all(), "the first launch gave something else"
         assert (px.asnumpy(second) == 2 * values + 2).all(), "the second gave something else"
+
+
+def _kernels(case: Case) -> list[bool]:
+    """Tell which overloads of the table the device has kernels for."""
+    opened = case.device.ensure_open()
+    asked = [(o.op, o.dtypes) for structure in Structure for o in overloads(structure)]
+    return [not isinstance(opened.kernel(*one, px.Layout.ANY), px.Refusal) for one in asked]
+
+
+def test_closing_ends_threads(case: Case) -> None:
+    """No thread is left of each time that a device was open."""
+    tasks = Path("/proc/self/task")
+    if not tasks.is_dir():
+        pytest.skip("the system does not tell which threads there are")
+    counts = []
+    for _ in range(8):
+        gc.collect()
+        case.device.close()
+        if case.device.is_open:
+            pytest.skip("arrays lie on the device")
+        x = px.zeros(10, dtype=px.int32) + 1
+        with px.Stream(case.device):
+            x = x + 1
+        assert px.asnumpy(x).tolist() == [2] * 10
+        del x
+        counts.append(len(list(tasks.iterdir())))
+    assert counts[-1] - counts[1] < len(counts) - 2, f"threads, one time after another: {counts}"
 
 
 def _take(case: Case, size: int) -> None:

@@ -50,11 +50,18 @@ def test_pages_keep_what_is_written(case: Case) -> None:
     memory.release(handle)
 
 
+def _reserved(memory: VirtualMemory, size: int, page: int) -> int:
+    try:
+        return memory.reserve(size, page)
+    except px.OutOfMemoryError:
+        pytest.skip("the device has no such addresses")
+
+
 def test_ranges_are_apart(case: Case) -> None:
     """What is written behind some addresses is not seen behind others, also of larger pages."""
     memory = _memory(case)
     pages = (memory.granularity, 2 * memory.granularity)
-    handles = [memory.reserve(4 * page, page) for page in pages]
+    handles = [_reserved(memory, 4 * page, page) for page in pages]
     for number, (handle, page) in enumerate(zip(handles, pages, strict=True)):
         memory.map(handle, page, 2 * page)
         write_block(case.device, handle, np.full(2 * page, number + 1, np.uint8), page)
@@ -75,7 +82,7 @@ def test_free_memory_follows_pages(case: Case) -> None:
     page, found = memory.granularity, []
     for attempt in range(6):  # others may use the memory, too: more pages outweigh them
         size = min(total // 16, (64 << 20) << attempt // 2) // page * page or page
-        handle = memory.reserve(size, page)
+        handle = _reserved(memory, size, page)
         before, _ = opened.memory_info()
         memory.map(handle, 0, size)
         held, _ = opened.memory_info()
@@ -93,10 +100,7 @@ def test_refused_pages_have_no_memory(case: Case) -> None:
     memory, opened = _memory(case), case.device.ensure_open()
     page = memory.granularity
     size = (max(opened.memory_info()[1], case.device.info.total_memory) // page + 2) * page
-    try:
-        handle = memory.reserve(size, page)
-    except px.OutOfMemoryError:
-        pytest.skip("the device has no such addresses")
+    handle = _reserved(memory, size, page)
     with pytest.raises(px.OutOfMemoryError):
         memory.map(handle, 0, size)
     for offset in (0, size // page // 2 * page, size - page):

@@ -10,7 +10,7 @@ import sys
 import pytest
 from phalanx.conformance.case import Case
 
-#: What a program ends with where the device is known to the process of the suite alone.
+#: What a program ends with where the device is for the process of the suite alone.
 _UNKNOWN, _WRONG, _RIGHT = 77, 5, 23
 #: Seconds: opening a device and compiling some kernels take some of them.
 _LIMIT = 100.0
@@ -24,7 +24,7 @@ if fault:
     register(fault)
 try:
     device = px.set_device(name)
-except px.DeviceNotFoundError:
+except (px.DeviceNotFoundError, px.DeviceError):
     sys.exit({_UNKNOWN})
 px.synchronize()
 stream = px.Stream(device)
@@ -87,7 +87,7 @@ def test_a_process_ends(case: Case, behind: str) -> None:
         pytest.skip("this system has no fork")
     status, said = _run(case, _BEGIN + _PROGRAMS[behind])
     if status == _UNKNOWN:
-        pytest.skip("the device is not there in a process of its own")
+        pytest.skip("another process cannot use the device beside this one")
     assert status != _WRONG, "the parent of a forked child computed something else"
     child = f", as its child did with code or signal {status - 100}" if status >= 100 else ""
     assert status == _RIGHT, f"the process ended with {status}{child}: {said[-2000:]}"

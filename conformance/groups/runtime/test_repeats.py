@@ -163,6 +163,8 @@ def test_other_offsets(case: Case) -> None:
 def test_far_offsets(case: Case) -> None:
     """Only the offset differs, beyond 16 MiB, in each of three operands."""
     _need(case, ("where", ("bool", _F32, _F32, _F32)))
+    if case.device.info.max_allocation < 32 << 20:
+        pytest.skip("no array of the device is so large")
     x = px.zeros((5 << 20) + 64, dtype=px.float32, device=case.device)
     mask = px.zeros((17 << 20) + 64, dtype=px.bool, device=case.device)
     places = (0, 13, (1 << 22) + 3, (5 << 20) + 11)

@@ -150,10 +150,14 @@ def test_failures_are_told_by_their_device(case: Case) -> None:
 @pytest.mark.parametrize("threads", [0, 1], ids=["this thread", "another thread"])
 def test_closing_one_leaves_the_other(case: Case, threads: int) -> None:
     """Streams of a device compute when any thread closed the other one, and it is open again."""
-    both = _two(case)
+    both, host = _two(case), np.arange(1 << 16, dtype=np.int32)
     for closed, other in (both, both[::-1]):
         gc.collect()
         stream = px.Stream(other)
+        with px.device(other), stream:
+            kept = queued = px.asarray(host)
+            for _ in range(40):
+                queued = queued + 1
         if threads:
             by_a_thread(closed.close)
         else:
@@ -166,7 +170,9 @@ def test_closing_one_leaves_the_other(case: Case, threads: int) -> None:
             stream.synchronize()
             assert (px.asnumpy(x) == 2).all(), f"{other} lost work when {closed} was closed"
             closed.ensure_open()
-        del x
+        assert (px.asnumpy(kept) == host).all(), f"{other} lost memory when {closed} was closed"
+        assert (px.asnumpy(queued) == host + 40).all(), f"{other} lost work that was queued"
+        del x, kept, queued
         stream.close()
 
 

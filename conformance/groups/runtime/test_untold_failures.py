@@ -114,6 +114,37 @@ def test_streams_begin_without_those_of_ended_ones(case: Case) -> None:
         fresh.close()
 
 
+def test_a_limit_that_ran_out_leaves_it(case: Case) -> None:
+    """Behind a failure goes on work that lasts: a wait that it outlasts leaves the failure."""
+    stream, taken = _failed(case)
+    opened = case.device.ensure_open()
+    long = busy(case, 0.2, asks=False).record()
+    opened.stream_wait_event(stream.handle, long.handle)
+    try:
+        opened.stream_synchronize(stream.handle, 0.02)
+        pytest.fail("a wait told nothing of a failure")
+    except TimeoutError:
+        with pytest.raises(IndexError):
+            opened.stream_synchronize(stream.handle, 60.0)
+    except IndexError:
+        opened.stream_synchronize(stream.handle, 60.0)
+    px.synchronize(case.device)
+    del taken
+
+
+def test_the_device_tells_that_of_its_default_stream_once(case: Case) -> None:
+    """A wait for the device takes the failure that it tells."""
+    opened = case.device.ensure_open()
+    taken = take_wrongly(case, case.device.default_stream)
+    if taken is None:
+        pytest.skip("a wrong index is told at the call")
+    with pytest.raises(IndexError):
+        opened.synchronize(60.0)
+    opened.synchronize(60.0)
+    px.synchronize(case.device)
+    del taken
+
+
 @pytest.mark.parametrize("of_the_waiter", [True, False], ids=["where it waits", "elsewhere"])
 def test_streams_wait_all_the_same(case: Case, of_the_waiter: bool) -> None:
     """A stream waits for events behind its own wrong index, which stops nothing, or another's."""

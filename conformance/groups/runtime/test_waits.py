@@ -238,6 +238,27 @@ def test_one_of_two_is_told(case: Case) -> None:
     assert isinstance(failures[0], IndexError)
 
 
+def test_a_wait_is_for_what_was_recorded(case: Case) -> None:
+    """To record an event anew makes no wait longer that has begun."""
+    _need_streams(case)
+    late = 0
+    for _ in range(_TRIES):
+        stream = busy(case, 0.2, asks=False)
+        event = stream.record()
+        with ThreadPoolExecutor(1) as threads:
+            waiting = threads.submit(event.synchronize, 60.0)
+            time.sleep(0.02)
+            long = busy(case, 0.4, behind=event, asks=False)
+            event.record(long)
+            waiting.result()
+            is_busy = not long.query()
+            px.synchronize(case.device)
+        if is_busy:
+            return
+        late += 1
+    _judge(late, "a wait for an event ended with what it was recorded behind meanwhile")
+
+
 @pytest.mark.parametrize("of", ["stream", "event", "device"])
 def test_a_wait_that_ran_out_takes_nothing(case: Case, of: str) -> None:
     """The stream is as busy as before, and tells later what fails on it."""
@@ -285,7 +306,7 @@ def test_total_memory_stays(case: Case) -> None:
     """The total does not follow what is allocated, nor who asks."""
     opened = case.device.ensure_open()
     total = opened.memory_info()[1]
-    block = opened.alloc(1 << 24)
+    block = opened.alloc(min(1 << 24, case.device.info.max_allocation))
     later = opened.memory_info()[1]
     with ThreadPoolExecutor(1) as threads:
         elsewhere = threads.submit(opened.memory_info).result()[1]

