@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from functools import partial
 
 import numpy as np
 import phalanx as px
@@ -75,11 +74,10 @@ def test_free_memory_follows(case: Case, other: bool) -> None:
     found = []
     for attempt in range(8):  # others may use the memory, too: a larger block outweighs them
         size = min(most, (64 << 20) << attempt // 2) >> 2 * (attempt % 2)
-        ask = opened.memory_info if attempt % 2 else partial(by_a_thread, opened.memory_info)
         before, _ = opened.memory_info()
         handle = opened.alloc(size)
         write_block(device, handle, np.full(size, 1, np.uint8))
-        held, _ = ask()  # a thread's current device may be another one
+        held, _ = by_a_thread(opened.memory_info)  # whose current device may be another one
         opened.free(handle)
         shrunk, grown = before - held, free_memory(opened, before - size / 4) - held
         if size / 2 <= shrunk <= 2 * size and size / 2 <= grown <= 2 * size:

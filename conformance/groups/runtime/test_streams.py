@@ -304,9 +304,9 @@ def test_device_synchronize_waits(case: Case) -> None:
         streams += [px.Stream(case.device, priority=number % 3 - 1) for number in range(66)]
         for stream in streams[-3:]:
             with stream:
-                _slow(px.zeros(_SIZE, dtype=px.float32))
-        opened.synchronize(60.0)
-        assert all(opened.stream_query(stream.handle) for stream in streams)
+                _slow(px.zeros(_SIZE, dtype=px.float32), 8 * _STEPS)
+            opened.synchronize(60.0)
+            assert all(opened.stream_query(stream.handle) for stream in streams)
     with px.hazards("manual"):
         with reader:
             copies = [x + 0.0 for x in arrays]
