@@ -21,6 +21,7 @@ from phalanx.conformance.layouts import HostArray
 from phalanx.conformance.outcome import Mistake
 from phalanx.conformance.overloads import Overload, overloads
 from phalanx.conformance.reference.formats import host_dtype
+from phalanx.dispatch.registry import Support, support
 from phalanx.driver import Capability, Feature
 from phalanx.namespace.public import public_function
 from phalanx.optable import Structure
@@ -29,6 +30,10 @@ Run = Callable[[], HostArray]
 #: How a run is made where something is so.
 Around = Callable[[Run], HostArray]
 _OTHERS = [structure for structure in Structure if structure is not Structure.ELEMENTWISE]
+_WITH_TABLES = (
+    *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "atan", "asin"),
+    *("tanh", "sinh", "cbrt", "erf", "lgamma", "sigmoid"),
+)
 #: Streams that there are at once, and the part of the memory that is left when there is little.
 _STREAMS, _LEFT = 9, 0.3
 
@@ -85,6 +90,34 @@ def test_queued_chains(case: Case, name: str) -> None:
             told = f"{g.__name__} straight behind {f.__name__}"
             case.mistake(Mistake(told, "", "", "other bits", "those of each op alone"))
     case.finish()
+
+
+@pytest.mark.parametrize("name", ["float32", "float64"])
+def test_two_devices(case: Case, name: str) -> None:
+    """Functions that need tables have the bits of one device on another one of the driver, too."""
+    others = [d for d in px.devices(case.device.driver.name) if d is not case.device]
+    if not others:
+        pytest.skip("the driver has one device")
+    rng, asked = case.rng(), {(o.op, o.dtypes) for o in overloads(Structure.ELEMENTWISE)}
+    classes = {(s.op, s.dtypes): s for s in support(others[0])}
+    for op in _WITH_TABLES:
+        key = op, (name, name)
+        if key not in asked or not all(_is_bitwise(s) for s in (case.served[key], classes[key])):
+            continue
+        host = rng.uniform(0.1, 20, 3001).astype(name)
+        found = [
+            px.asnumpy(public_function(op)(px.asarray(host, device=d)))
+            for d in (case.device, others[0])
+        ]
+        case.checks += 1
+        if found[0].tobytes() != found[1].tobytes():
+            told = f"{op} of {name} on {others[0]}"
+            case.mistake(Mistake(told, "", "", "other bits", f"those on {case.device}"))
+    case.finish()
+
+
+def _is_bitwise(served: Support) -> bool:
+    return served.how == "native" and served.determinism == PROMISES[0]
 
 
 def _chosen(structure: Structure, rng: np.random.Generator) -> list[Overload]:

@@ -250,12 +250,16 @@ def _rounded(case: Case) -> list[bytes]:
 def test_closed_and_opened_again(case: Case) -> None:
     """A device that was closed serves anew, on its default stream and on others."""
     before, kernels = _rounded(case), _kernels(case)
+    driver, index = case.device.driver, case.device.index
+    info = driver.device_info(index)
     gc.collect()
     case.device.close()
     if case.device.is_open:
         pytest.skip("arrays lie on the device")
     values = np.arange(1000, dtype=np.float32)
     assert _kernels(case) == kernels, "there are other kernels when the device is opened again"
+    told = driver.device_info(index)
+    assert told == info, f"opened again, the device is another one: {told}, it was {info}"
     assert _rounded(case) == before, "sums have other bits when the device is opened again"
     for stream in _streams(case):
         with stream:
