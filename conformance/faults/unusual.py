@@ -253,3 +253,16 @@ class FewestOps(SoundDriver):
 
     def __init__(self, cpu: Device) -> None:
         super().__init__(cpu, _with_few(Level.RUNTIME))
+
+
+@_unusual(Level.RUNTIME)
+class LittleMemory(SoundDriver):
+    """There are 32 MiB, of which a block has four at most: too few for the cases of ops."""
+
+    def __init__(self, cpu: Device) -> None:
+        super().__init__(cpu)
+        self.memory = 32 << 20
+
+    def device_info(self, index: int) -> DeviceInfo:
+        """Describe a device; the largest block is stated."""
+        return replace(super().device_info(index), max_allocation=4 << 20)
