@@ -5,12 +5,14 @@ from __future__ import annotations
 import gc
 import weakref
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import phalanx as px
 import pytest
 from phalanx import _warm
 from phalanx.testing import ReferenceDriver
+from phalanx.testing import device as reference
 
 Make = Callable[..., ReferenceDriver]
 
@@ -95,6 +97,34 @@ def test_a_wrong_index_spoils_nothing_else(driver: ReferenceDriver) -> None:
         px.asnumpy(taken)
     assert px.asnumpy(x).tolist() == list(range(10))
     assert px.asnumpy(other)[9] == 10
+
+
+class VendorIndexError(IndexError):
+    """With two arguments, so that ``copy.copy`` cannot make it anew."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(f"{message} [{status:#x}]")
+
+
+def test_a_wrong_index_of_a_vendor_stays_one(
+    driver: ReferenceDriver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An exception that cannot be copied is told by one of the same kind, with its words."""
+    x, places = ready(), px.asarray([3, 99], device="own:0")
+    right = reference.compute
+
+    def compute(*args: Any) -> None:
+        try:
+            right(*args)
+        except IndexError as error:
+            raise VendorIndexError(str(error), 0x2F) from None
+
+    monkeypatch.setattr(reference, "compute", compute)
+    taken = px.take(x, places)
+    for _ in range(2):
+        with pytest.raises(IndexError, match="0x2f"):
+            px.asnumpy(taken)
+    assert px.asnumpy(x + 1)[9] == 10
 
 
 def _add(total: px.Array, x: px.Array, times: int) -> px.Array:
