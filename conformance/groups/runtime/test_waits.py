@@ -238,30 +238,6 @@ def test_one_of_two_is_told(case: Case) -> None:
     assert isinstance(failures[0], IndexError)
 
 
-def test_a_wait_is_for_what_was_recorded(case: Case) -> None:
-    """To record an event anew makes no wait longer that has begun."""
-    _need_streams(case)
-    opened = case.device.ensure_open()
-    late = 0
-    for _ in range(_TRIES):
-        stream, event = busy(case, 0.5, asks=False), opened.event_create(timed=False)
-        opened.event_record(event, stream.handle)
-        long = busy(case, 0.3, behind=stream.record(), asks=False)
-        with ThreadPoolExecutor(1) as threads:
-            waiting = threads.submit(opened.event_synchronize, event, 60.0)
-            time.sleep(0.02)
-            was_busy = not opened.event_query(event)
-            opened.event_record(event, long.handle)
-            waiting.result()
-            is_busy = not long.query()
-            px.synchronize(case.device)
-        opened.event_destroy(event)
-        if is_busy:
-            return
-        late += was_busy
-    _judge(late, "a wait for an event ended with what it was recorded behind meanwhile")
-
-
 @pytest.mark.parametrize("of", ["stream", "event", "device"])
 def test_a_wait_that_ran_out_takes_nothing(case: Case, of: str) -> None:
     """The stream is as busy as before, and tells later what fails on it."""
