@@ -26,7 +26,8 @@ from phalanx.optable.structured import BLOCK, SCAN_BLOCK
 #: Rows within a block, of one, of one and an element, and of several with a short last one.
 _LENGTHS = {
     Structure.REDUCTION: (63, 129, BLOCK, BLOCK + 1, 3 * BLOCK - 7, 5 * BLOCK + 70, 70_001),
-    Structure.SCAN: (SCAN_BLOCK, SCAN_BLOCK + 1, 3 * SCAN_BLOCK - 7, SCAN_BLOCK**2 + 300),
+    # the last: several blocks behind the first block of blocks
+    Structure.SCAN: (SCAN_BLOCK, SCAN_BLOCK + 1, 3 * SCAN_BLOCK - 7, SCAN_BLOCK * (SCAN_BLOCK + 9)),
 }
 #: The most blocks of rows of chance lengths, and how many of these there are.
 _MOST_BLOCKS, _DRAWN = 250, 4

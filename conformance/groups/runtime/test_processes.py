@@ -24,9 +24,9 @@ if fault:
     register(fault)
 try:
     device = px.set_device(name)
+    px.synchronize()
 except (px.DeviceNotFoundError, px.DeviceError):
     sys.exit({_UNKNOWN})
-px.synchronize()
 stream = px.Stream(device)
 
 def queued():
