@@ -16,7 +16,7 @@ from phalanx._warm import Device
 from phalanx.conformance.calls import Call, calls
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.determinism.same import PROMISES, class_of, same
-from phalanx.conformance.groups.runtime.busy import busy, take_wrongly
+from phalanx.conformance.groups.runtime.busy import busy, take_wrongly, takes
 from phalanx.conformance.layouts import HostArray
 from phalanx.conformance.outcome import Mistake
 from phalanx.conformance.overloads import Overload, overloads
@@ -146,7 +146,8 @@ def circumstances(case: Case) -> Iterator[tuple[str, AbstractContextManager[Arou
     for priority in (-1, 1):
         yield f"on a stream of priority {priority}", _of_priority(case, priority)
     yield "beside other work", _beside_work(case)
-    yield "behind a failure", _behind_a_failure(case)
+    if takes(case):
+        yield "behind a failure", _behind_a_failure(case)
     others = [d for d in px.devices(case.device.driver.name) if d is not case.device]
     if others:
         yield "with another device opened, or closed, since", _opened_or_closed(others[0])
