@@ -243,10 +243,8 @@ class OpenDevice(ABC):
     def alloc(self, size: int) -> int:
         """Return the handle of ``size`` > 0 bytes, aligned to ``DeviceInfo.alignment``.
 
-        There is room for as many blocks as the memory holds.
-
         Raises:
-            OutOfMemoryError: if the device has no such block; the core trims and tries again.
+            OutOfMemoryError: for want of memory alone; the core trims and tries again.
         """
 
     @abstractmethod
@@ -287,8 +285,7 @@ class OpenDevice(ABC):
 
         ``kernel`` returns what serves where no mode is in force. Under
         ``use_deterministic_algorithms`` the core takes the first of just the mode's class, so have
-        one of a lower class only if it is faster; else the first that holds the mode. None, the
-        default.
+        one of a lower class only if it is faster; else the first that holds the mode.
         """
         del op, dtypes, layout
         return ()
@@ -385,10 +382,7 @@ class OpenDevice(ABC):
         return None
 
     def memory_info(self) -> tuple[int, int]:
-        """Return the free and the total bytes of device memory; (0, 0) if unknown.
-
-        What was given back, and is not kept for ``trim``, is told to be free within 0.3 s.
-        """
+        """Return the free bytes, freed 0.3 s before or earlier, and the total; (0, 0) if unknown."""
         return (0, 0)
 
     def check_native_error(self, address: int, context: str) -> None:
@@ -404,8 +398,7 @@ class OpenDevice(ABC):
     def stream_create(self, priority: int) -> Any:
         """Return a handle for a new in-order stream; lower ``priority`` numbers are more urgent.
 
-        Any number of 32 bits: those beyond what the device has stand for its ends. There is room
-        for at least 128 streams at a time; a device with fewer queues lets some share one.
+        Any 32 bits; numbers beyond the device's are its ends. At least 128 streams live at a time.
         """
         raise self._lacking("stream_create")
 
