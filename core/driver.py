@@ -382,7 +382,7 @@ class OpenDevice(ABC):
         return None
 
     def memory_info(self) -> tuple[int, int]:
-        """Return the free bytes, freed 0.3 s before or earlier, and the total; (0, 0) if unknown."""
+        """Return the free bytes, all that were freed 0.3 s ago, and the total; (0, 0): unknown."""
         return (0, 0)
 
     def check_native_error(self, address: int, context: str) -> None:
