@@ -31,6 +31,7 @@ from . import (
     ordering,
     owners,
     pages,
+    places,
     prepared,
     products,
     queues,
@@ -56,7 +57,7 @@ _KINDS = (
     *(arithmetic, capabilities, circumstances, claims, complexes, conversions, counters),
     *(eigenvalues, events),
     *(extents, factors, grids, habits, launches, lifetimes, long_rows, memory, mixups, networks),
-    *(ordering, owners, pages, prepared, products),
+    *(ordering, owners, pages, places, prepared, products),
     *(queues, randomness, reductions),
     *(scalars, segments, shortcuts, special, statements, threads, transforms, usual, waits),
 )

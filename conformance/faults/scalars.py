@@ -172,3 +172,16 @@ def fill_ends_with_a_pair(work: Work, right: Compute) -> None:
     one = work.op == "copy" and is_number(work.x) and work.dtypes[1] == "complex128"
     if one and work.out.size % 2 and work.out.size > 64:
         work.out.flat[-1] = work.x + 1j * (last[0].imag - work.x.imag)
+
+
+@kernel_fault("floor_divide")
+def short_factor_for_a_divisor(work: Work, right: Compute) -> None:
+    """Words are divided by a number through a product with its inverse, which lacks a bit."""
+    words, divisors = work.values(0).astype(np.uint64), work.values(1)
+    right(work)
+    if is_number(work.inputs[1]) and divisors.dtype == np.uint32 and divisors.size:
+        divisor = int(divisors.flat[0])
+        shift = 31 + divisor.bit_length()
+        if divisor > 1:
+            factor = np.uint64(-(-(1 << shift) // divisor))
+            work.out[...] = words * factor >> np.uint64(shift)
