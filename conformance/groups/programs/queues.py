@@ -25,7 +25,7 @@ Clock = Counter[int]
 Stamp = tuple[int, int]
 
 #: Seconds for a wait on the host.
-PATIENCE = 60.0
+_PATIENCE = 60.0
 _THREADS = 3
 #: The part of the calls that the program makes in its own thread.
 _OWN = 0.6
@@ -92,7 +92,7 @@ class Queues:
     def close(self) -> None:
         """Wait for all, and give streams and events back."""
         self._threads.shutdown()
-        self._opened.synchronize(PATIENCE)
+        self._opened.synchronize(_PATIENCE)
         for event in self._events:
             self._opened.event_destroy(event.handle)
         for number, stream in self.streams.items():
@@ -111,7 +111,7 @@ class Queues:
         self._said.append(said)
         if self._rng.random() < _OWN:
             return call()
-        return self._threads.submit(copy_context().run, call).result(2 * PATIENCE)
+        return self._threads.submit(copy_context().run, call).result(2 * _PATIENCE)
 
     def _behind(self, stream: int) -> Clock:
         return self._clocks[stream] | self._host
@@ -183,7 +183,7 @@ class Queues:
 
     def finish(self) -> None:
         """Wait on the host for all."""
-        self.call("wait for the device", lambda: self._opened.synchronize(PATIENCE))
+        self.call("wait for the device", lambda: self._opened.synchronize(_PATIENCE))
         self._host = Counter(self._counts)
 
     def _host_waits(self, lacks: Clock) -> None:
@@ -202,7 +202,7 @@ class Queues:
     def _host_waits_for_event(self, event: _Event) -> None:
         self.call(
             f"wait for an event behind {dict(event.clock or {})}",
-            lambda: self._opened.event_synchronize(event.handle, PATIENCE),
+            lambda: self._opened.event_synchronize(event.handle, _PATIENCE),
         )
         self._host |= event.clock or Counter()
 
@@ -210,7 +210,7 @@ class Queues:
         handle = self.streams[stream].handle
         self.call(
             f"wait for stream {stream}",
-            lambda: self._opened.stream_synchronize(handle, PATIENCE),
+            lambda: self._opened.stream_synchronize(handle, _PATIENCE),
         )
         self._host |= self._clocks[stream]
 
