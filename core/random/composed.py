@@ -125,8 +125,8 @@ class Composed:
 
         Examples:
             >>> x = px.random.Generator(7).standard_t(10, size=100_000)
-            >>> print(round(float(px.var(x)), 1))  # df / (df - 2)
-            1.2
+            >>> print(round(float(px.var(x)), 2))  # df / (df - 2)
+            1.25
         """
         freedom = positive(df, "df", "standard_t")
         shape, where_to = (
