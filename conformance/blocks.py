@@ -6,12 +6,17 @@ import time
 
 import numpy as np
 import numpy.typing as npt
-from phalanx._warm import Device
+from phalanx._warm import Array, Device
 from phalanx.driver import Capability, OpenDevice, Place
 
 #: Seconds within which memory that was freed is told to be free.
 _SOON = 0.3
 Bytes = npt.NDArray[np.uint8]
+
+
+def place_of(x: Array, offset: int = 0) -> Place:
+    """Return where a byte of an array lies, from its first element on."""
+    return Place(x.device.ensure_open(), x.buffer.handle, x.offset + offset)
 
 
 def write_block(device: Device, handle: int, data: Bytes, offset: int = 0) -> None:

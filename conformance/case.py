@@ -58,6 +58,13 @@ class Case:
         """Whether the run should be short: fewer values and layouts, not fewer ops."""
         return self.settings.quick
 
+    @property
+    def others(self) -> list[Device]:
+        """The other devices of the driver."""
+        from phalanx.discovery.devices import devices
+
+        return [d for d in devices(self.device.driver.name) if d is not self.device]
+
     def has(self, op: str, *dtypes: str) -> bool:
         """Tell whether the device serves an overload itself, by the dtypes of inputs and output."""
         return self.served[op, dtypes].how in ("native", "decomposed")

@@ -119,7 +119,7 @@ def check(
     try:
         verifier = Verifier(trusted_root=configuration.trusted_root)
         verifier.verify_artifact(certificate, Bundle.from_json(text), policy)
-    except Exception as error:  # whatever the parts of a stranger's file lead to
+    except Exception as error:  # whatever the parts of an unknown file lead to
         raise SigningError(f"{bundle} does not vouch for it: {_words(error)}") from error
 
 

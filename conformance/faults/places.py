@@ -97,24 +97,3 @@ class CopiesStopAtWrongIndices(SoundDevice):
                 task()
 
         super().submit(handle, copies, what)
-
-
-@driver_fault("runtime")
-class UrgentWorkIsNotAwaited(SoundDevice):
-    """A wait for the device is one for the streams of priority 0 and above."""
-
-    def __init__(self, driver: SoundDriver, index: int) -> None:
-        super().__init__(driver, index)
-        self._urgent: set[Worker] = set()
-
-    def stream_create(self, priority: int) -> Worker:
-        worker = super().stream_create(priority)
-        if priority < 0:
-            self._urgent.add(worker)
-        return worker
-
-    def synchronize(self, timeout: float | None = None) -> None:
-        self.check()
-        for worker in list(self.workers):
-            if worker not in self._urgent:
-                self.stream_synchronize(worker, timeout)

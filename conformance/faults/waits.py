@@ -80,9 +80,8 @@ class EventOvertakesTheDefaultStream(SoundDevice):
             event.marker, event.worker = before, self.stream(handle)
 
 
-@driver_fault("runtime")
-class UrgentStreamsDoNotWait(SoundDevice):
-    """Streams of a negative priority overtake what they were told to wait for."""
+class _WithUrgent(SoundDevice):
+    """A device that knows its streams of a negative priority."""
 
     def __init__(self, driver: SoundDriver, index: int) -> None:
         super().__init__(driver, index)
@@ -93,6 +92,11 @@ class UrgentStreamsDoNotWait(SoundDevice):
         if priority < 0:
             self._urgent.add(worker)
         return worker
+
+
+@driver_fault("runtime")
+class UrgentStreamsDoNotWait(_WithUrgent):
+    """Streams of a negative priority overtake what they were told to wait for."""
 
     def stream_wait_event(self, handle: Worker | None, event: EventHandle) -> None:
         if handle not in self._urgent:
@@ -261,3 +265,13 @@ class EachStreamHasTheWholeLimit(SoundDevice):
     def synchronize(self, timeout: float | None = None) -> None:
         for worker in list(self.workers):
             self.stream_synchronize(worker, timeout)
+
+
+@driver_fault("runtime")
+class UrgentWorkIsNotAwaited(_WithUrgent):
+    """A wait for the device is one for the streams of priority 0 and above."""
+
+    def synchronize(self, timeout: float | None = None) -> None:
+        for worker in list(self.workers):
+            if worker not in self._urgent:
+                self.stream_synchronize(worker, timeout)

@@ -60,7 +60,7 @@ cdef object again(object failure):
 
     try:
         same = copy(failure)
-    except Exception:  # whatever a stranger's exception does when it is copied
+    except Exception:  # whatever a vendor's exception does when it is copied
         same = (IndexError if isinstance(failure, IndexError) else errors.LaunchError)(str(failure))
     same.__notes__ = []
     return same

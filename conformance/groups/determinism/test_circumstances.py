@@ -95,11 +95,10 @@ def test_queued_chains(case: Case, name: str) -> None:
 @pytest.mark.parametrize("name", ["float32", "float64"])
 def test_two_devices(case: Case, name: str) -> None:
     """Functions that need tables have the bits of one device on another one of the driver, too."""
-    others = [d for d in px.devices(case.device.driver.name) if d is not case.device]
-    if not others:
+    if not case.others:
         pytest.skip("the driver has one device")
     rng, asked = case.rng(), {(o.op, o.dtypes) for o in overloads(Structure.ELEMENTWISE)}
-    classes = {(s.op, s.dtypes): s for s in support(others[0])}
+    classes = {(s.op, s.dtypes): s for s in support(case.others[0])}
     for op in _WITH_TABLES:
         key = op, (name, name)
         if key not in asked or not all(_is_bitwise(s) for s in (case.served[key], classes[key])):
@@ -107,11 +106,11 @@ def test_two_devices(case: Case, name: str) -> None:
         host = rng.uniform(0.1, 20, 3001).astype(name)
         found = [
             px.asnumpy(public_function(op)(px.asarray(host, device=d)))
-            for d in (case.device, others[0])
+            for d in (case.device, case.others[0])
         ]
         case.checks += 1
         if found[0].tobytes() != found[1].tobytes():
-            told = f"{op} of {name} on {others[0]}"
+            told = f"{op} of {name} on {case.others[0]}"
             case.mistake(Mistake(told, "", "", "other bits", f"those on {case.device}"))
     case.finish()
 
@@ -148,9 +147,8 @@ def circumstances(case: Case) -> Iterator[tuple[str, AbstractContextManager[Arou
     yield "beside other work", _beside_work(case)
     if takes(case):
         yield "behind a failure", _behind_a_failure(case)
-    others = [d for d in px.devices(case.device.driver.name) if d is not case.device]
-    if others:
-        yield "with another device opened, or closed, since", _opened_or_closed(others[0])
+    if case.others:
+        yield "with another device opened, or closed, since", _opened_or_closed(case.others[0])
     opened = case.device.ensure_open()
     if Feature.UNIFIED_MEMORY not in case.device.info.features and opened.memory_info()[1]:
         yield f"with {_LEFT:.0%} of the memory left", _little_memory(case)

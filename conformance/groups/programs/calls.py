@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import phalanx as px
 from phalanx._warm import Array, launch_elementwise
-from phalanx.conformance.blocks import read_block, write_block
+from phalanx.conformance.blocks import place_of, read_block, write_block
 from phalanx.conformance.case import Case
 from phalanx.driver import Capability, OpenDevice, Place
 
@@ -112,7 +112,7 @@ class DriverProgram:
             self._memories.append(
                 _Memory(
                     name=f"array {number}",
-                    place=self._places(array.buffer.handle, array.offset),
+                    place=partial(place_of, array),
                     model=np.zeros(size, np.uint8),
                     array=array,
                 )

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import phalanx as px
 import pytest
 from phalanx._warm import launch
+from phalanx.conformance.blocks import place_of
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.runtime.busy import busy, chain
 from phalanx.driver import Capability, Place
@@ -133,11 +134,10 @@ def test_inside_of_a_block(case: Case, span: tuple[int, int]) -> None:
 
 def test_from_another_device(case: Case) -> None:
     """Slices of some and of many bytes go from and to another device of the driver."""
-    others = [d for d in px.devices(case.device.driver.name) if d is not case.device]
-    if not others:
+    if not case.others:
         pytest.skip("the driver has one device")
     data = case.rng().integers(0, 256, (3 << 20) + 67, np.uint8)
-    for first, second in ((others[0], case.device), (case.device, others[0])):
+    for first, second in ((case.others[0], case.device), (case.device, case.others[0])):
         there = px.asarray(data, device=first)
         for part in (slice(None), slice(1001, None), slice(5, 70), slice(3, None, 7)):
             for stream in (second.default_stream, px.Stream(second)):
@@ -149,10 +149,9 @@ def test_from_another_device(case: Case) -> None:
 
 def test_from_another_device_behind_work(case: Case) -> None:
     """What comes from another device does not overwrite what queued work has still to read."""
-    others = [d for d in px.devices(case.device.driver.name) if d is not case.device]
-    if not others:
+    if not case.others:
         pytest.skip("the driver has one device")
-    for first, second in ((others[0], case.device), (case.device, others[0])):
+    for first, second in ((case.others[0], case.device), (case.device, case.others[0])):
         for size in (1 << 10, 1 << 18):
             there = px.ones(size, dtype=px.float32, device=first)
             with px.device(second):
@@ -228,7 +227,7 @@ def test_launches_behind_copies(case: Case, of_its_own: bool) -> None:
         x, y = px.asarray(host), px.zeros(count, dtype=px.float32)
         found = np.zeros(count, np.float32)
         px.synchronize(device)
-        to, source = (_block(case, a.buffer.handle, a.offset) for a in (y, x))
+        to, source = (place_of(a) for a in (y, x))
         opened.copy(to, source, 4 * count, stream=stream)
         with stream:
             z = y + 1.0
@@ -249,8 +248,8 @@ def test_many_copies_in_a_queue(case: Case, way: str) -> None:
     host = np.arange(count * size // 4, dtype=np.int32)
     source, target = host.copy(), np.zeros_like(host)
     x, y = px.asarray(host), px.zeros(host.size, dtype=px.int32)
-    of = _host(source.view(np.uint8)) if way == "to the device" else _inside(x)
-    to = _host(target.view(np.uint8)) if way == "to the host" else _inside(y)
+    of = _host(source.view(np.uint8)) if way == "to the device" else place_of(x)
+    to = _host(target.view(np.uint8)) if way == "to the host" else place_of(y)
     px.synchronize(device)
     stream = px.Stream(device)
     if device.has_streams:
@@ -268,10 +267,6 @@ def test_many_copies_in_a_queue(case: Case, way: str) -> None:
     _check(found.view(np.uint8), want.reshape(-1).view(np.uint8), f"{count} copies {way}")
 
 
-def _inside(x: px.Array) -> Place:
-    return Place(x.device.ensure_open(), x.buffer.handle, x.offset)
-
-
 def _behind(place: Place, more: int) -> Place:
     return place._replace(offset=place.offset + more)
 
@@ -286,7 +281,7 @@ def test_trim_leaves_what_is_queued(case: Case) -> None:
     px.synchronize(device)
     stream.wait(busy(case, 0.1, asks=False).record())
     for number, row in enumerate(host):
-        to = _block(case, y.buffer.handle, y.offset + size * number)
+        to = place_of(y, size * number)
         opened.copy(to, _host(row), size, stream=stream)
     opened.trim()
     stream.synchronize()
@@ -303,7 +298,7 @@ def test_neighbours_around_a_launch(case: Case) -> None:
     if device.has_streams:
         stream.wait(busy(case, 0.05, asks=False).record())
     for first in (0, half):
-        to, source = (_block(case, a.buffer.handle, a.offset + 4 * first) for a in (y, x))
+        to, source = (place_of(a, 4 * first) for a in (y, x))
         opened.copy(to, source, 4 * half, stream=stream)
         with stream:
             x += 7
@@ -336,7 +331,7 @@ def test_what_was_copied_may_change(case: Case, behind: str, by_kernel: bool) ->
         host = np.arange(count, dtype=np.int32)
         x, y = px.asarray(host), px.zeros(count, dtype=px.int32)
         px.synchronize(case.device)
-        source, to = (_block(case, a.buffer.handle, a.offset) for a in (x, y))
+        source, to = (place_of(a) for a in (x, y))
         size = 4 * count
         with stream:
             if by_kernel:
@@ -425,8 +420,8 @@ def test_a_copy_waits_for_events(case: Case, to_host: bool) -> None:
         event = opened.event_create(timed=False)
         opened.event_record(event, work.handle)
         opened.stream_wait_event(copies.handle, event)
-        source = _block(case, x.buffer.handle, x.offset)
-        inside = _block(case, target.buffer.handle, target.offset)
+        source = place_of(x)
+        inside = place_of(target)
         opened.copy(
             _host(found.view(np.uint8)) if to_host else inside, source, x.nbytes, stream=copies
         )

@@ -62,10 +62,9 @@ def test_free_memory_counts(case: Case) -> None:
 @pytest.mark.parametrize("other", [False, True], ids=["this device", "another one"])
 def test_free_memory_follows(case: Case, other: bool) -> None:
     """Free memory is less by a large block while that is held, and no longer, in its unit."""
-    others = [d for d in px.devices(case.device.driver.name) if d is not case.device]
-    if other and not others:
+    if other and not case.others:
         pytest.skip("the driver has one device")
-    device = others[0] if other else case.device
+    device = case.others[0] if other else case.device
     opened = device.ensure_open()
     total = opened.memory_info()[1]
     if total == 0:

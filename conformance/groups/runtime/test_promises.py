@@ -10,6 +10,7 @@ from contextlib import suppress
 import numpy as np
 import phalanx as px
 import pytest
+from phalanx.conformance.blocks import place_of
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.runtime.busy import busy, chain
 from phalanx.driver import Capability, Place
@@ -268,12 +269,7 @@ def test_device_copy_waits_for_kernels(case: Case) -> None:
         for length in (1, 50):
             source = chain(px.zeros(1 << 16, dtype=px.float32), length)
             begin_use(stream, source.buffer, target.buffer)
-            opened.copy(
-                Place(opened, target.buffer.handle, target.offset),
-                Place(opened, source.buffer.handle, source.offset),
-                source.nbytes,
-                stream=stream,
-            )
+            opened.copy(place_of(target), place_of(source), source.nbytes, stream=stream)
             found = px.asnumpy(target)
             assert (found == length).all(), f"not {length}, but {np.unique(found)}"
 

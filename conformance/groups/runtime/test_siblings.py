@@ -12,7 +12,7 @@ import numpy as np
 import phalanx as px
 import pytest
 from phalanx._warm import Device
-from phalanx.conformance.blocks import read_block, write_block
+from phalanx.conformance.blocks import place_of, read_block, write_block
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.runtime.busy import busy, by_a_thread, take_wrongly
 from phalanx.driver import Capability, DeviceKind, Feature, OpenDevice, Place
@@ -21,10 +21,9 @@ _SIZE = 1 << 12
 
 
 def _two(case: Case) -> tuple[Device, Device]:
-    others = [d for d in px.devices(case.device.driver.name) if d is not case.device]
-    if not others:
+    if not case.others:
         pytest.skip("the driver has one device")
-    return case.device, others[0]
+    return case.device, case.others[0]
 
 
 def _allocate(opened: OpenDevice, _: Device) -> None:
@@ -179,8 +178,8 @@ def test_closing_one_leaves_the_other(case: Case, threads: int) -> None:
 def test_a_copy_from_another_device_is_in_its_stream(case: Case) -> None:
     """It comes behind what the stream was given before, and in front of what it is given then."""
     for first, second in (_two(case), _two(case)[::-1]):
-        opened, there = first.ensure_open(), second.ensure_open()
-        if not opened.reaches(there):
+        opened = first.ensure_open()
+        if not opened.reaches(second.ensure_open()):
             pytest.skip("the device does not reach the other one")
         count = 1 << 20
         with px.device(second):
@@ -193,9 +192,7 @@ def test_a_copy_from_another_device_is_in_its_stream(case: Case) -> None:
             with stream:
                 for _ in range(40):
                     target += 1
-                to = Place(opened, target.buffer.handle, target.offset)
-                of = Place(there, source.buffer.handle, source.offset)
-                opened.copy(to, of, 4 * count, stream=stream)
+                opened.copy(place_of(target), place_of(source), 4 * count, stream=stream)
                 result = target + 1
             stream.synchronize()
             assert (px.asnumpy(target) == 7).all(), "a copy was overtaken by what was there before"
