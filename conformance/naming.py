@@ -23,7 +23,8 @@ def group_of(node: str) -> str:
 @cache
 def _group_of_file(path: str) -> str:
     folders = PurePosixPath(path.replace("\\", "/")).parts[:-1]
-    return folders[-1] if len(folders) > 1 and folders[-2] == "groups" else VENDOR
+    ours = folders[-3:-1] == ("conformance", "groups") or folders[:-1] == ("groups",)
+    return folders[-1] if ours else VENDOR
 
 
 def case_name(node: str) -> str:

@@ -7,6 +7,7 @@ travel as a property of each report.
 from __future__ import annotations
 
 import gc
+import inspect
 import json
 import shutil
 import subprocess
@@ -29,7 +30,7 @@ from .host_memory import keep_freed_pages
 from .naming import case_name, group_of, overload_of
 from .outcome import Outcome, Verdict
 from .overloads import Overload
-from .settings import GROUP_LEVELS, Level, Settings, unknown
+from .settings import GROUP_LEVELS, VENDOR, Level, Settings, unknown
 from .watch import Watch, how_it_ended
 
 _PROPERTY = "phalanx_outcome"
@@ -313,10 +314,11 @@ class Session:
             for key in ("worst", "bound", "checks", "waiver", "notes"):
                 setattr(outcome, key, findings[key])
         error = call.excinfo.value if call.excinfo else None
-        if report.skipped:
+        if report.skipped and (outcome.group == VENDOR or _left_out_by_the_suite(call)):
             outcome.verdict = Verdict.INAPPLICABLE
             outcome.reason = str(error)
-        elif report.failed:
+        elif not report.passed:
+            outcome.verdict = Verdict.FAILED
             notes = "".join(f"\n{note}" for note in getattr(error, "__notes__", ()))
             outcome.message = f"{type(error).__name__}: {error}{notes}"
             outcome.notes["traceback"] = report.longreprtext
@@ -395,6 +397,8 @@ class Session:
             observe(outcome)
 
 
+_GROUPS = Path(__file__).parent / "groups"
+_SKIPS = Path(inspect.getfile(pytest.importorskip))
 _CASE: pytest.StashKey[Case] = pytest.StashKey()
 _ENDED: pytest.StashKey[Outcome] = pytest.StashKey()
 
@@ -410,6 +414,13 @@ def _double(items: list[pytest.Item], names: list[str]) -> str:
             )
         where[name] = item.nodeid
     return ""
+
+
+def _left_out_by_the_suite(call: pytest.CallInfo[None]) -> bool:
+    """Tell whether a case left itself out; a driver that raises what pytest skips by must not."""
+    frames = [entry.path for entry in call.excinfo.traceback] if call.excinfo else []
+    where = next((Path(f) for f in reversed(frames) if Path(f) != _SKIPS), None)
+    return where is not None and where.is_relative_to(_GROUPS)
 
 
 def _exit_status(gateway: Any) -> int | None:

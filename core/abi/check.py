@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from phalanx.discovery.guard import Observer, ignore
-from phalanx.discovery.loading import refused_name
+from phalanx.discovery.loading import OURS, refused_name
+from phalanx.discovery.plugins import our_names
 from phalanx.driver import Layout, alignment_problem
 from phalanx.errors import DeviceError, PhalanxError, PluginLoadError
 from phalanx.optable import DTYPES
@@ -87,6 +88,9 @@ def _identity_problems(library: Library) -> list[Problem]:
     problems = []
     if why := refused_name(library.name):
         problems.append(Problem("phx_plugin_info.name", why))
+    elif library.name in our_names() and library.vendor.casefold() != OURS:
+        taken = f"{library.name!r} is the name of a driver of Phalanx, which keeps it"
+        problems.append(Problem("phx_plugin_info.name", taken))
     if not re.match(r"\d", library.version):
         wrong = f"{library.version!r} does not begin with a number"
         problems.append(Problem("phx_plugin_info.version", wrong))

@@ -178,7 +178,8 @@ def _from_report(label: str, result: dict[str, Any], level: str) -> Iterator[Che
     absent = [note for note in result["notes"] if note["status"] == "absent"]
     for plugin in result["plugins"]:
         if plugin["reason"]:
-            remedy = f"update or uninstall {plugin['origin'].partition(' ')[0]}"
+            distribution = plugin["origin"].partition(" ")[0]
+            remedy = plugin["remedy"] or f"update or uninstall {distribution}"
             yield Check(label, Verdict.WARNING, f"{plugin['origin']}: {plugin['reason']}", remedy)
         elif not absent:
             drivers = ", ".join(plugin["drivers"]) or "none"

@@ -14,7 +14,7 @@ from phalanx.driver import DeviceInfo, DeviceKind, Driver, Feature, alignment_pr
 from phalanx.errors import DeviceError, PluginConflictError, PluginError, PluginLoadError
 
 from . import requirements
-from .guard import Outcome, describe, guard
+from .guard import Outcome, describe, detail_and_remedy, guard
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 #: Names that stand for the best device of a kind and so cannot name a driver.
 RESERVED = ("gpu", "accelerator")
+#: The distribution whose drivers keep their names.
+OURS = "phalanx"
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _MOST_DEVICES = 4096
 #: The fields of a description by type.
@@ -71,6 +73,13 @@ class Plugin:
         if self.error is not None:
             return describe(self.error)
         return "; ".join(str(error) for error in self.refused)
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        """What to do about it, as far as the errors say."""
+        errors = self.refused if self.error is None else (self.error,)
+        found = (detail_and_remedy(error)[1] for error in errors)
+        return tuple(dict.fromkeys(filter(None, found)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,33 +224,52 @@ def settle(
     taken: Mapping[str, Driver],
     owners: Mapping[str, str],
 ) -> _Settled:
-    """Give each name to the one driver that claims it; a name that two claim goes to neither."""
+    """Give each name to the one driver that claims it; a name that two claim goes to neither.
+
+    A name that Phalanx itself claims stays its own: no other package can take its devices away.
+    """
     loaded = list(loaded)
     claims: dict[str, list[tuple[Plugin, Driver]]] = {}
     for plugin, drivers in loaded:
         for driver in drivers:
             claims.setdefault(driver.name, []).append((plugin, driver))
-    won: dict[str, Driver] = {}
+    won: dict[str, tuple[Plugin, Driver]] = {}
     conflicts: dict[str, PluginConflictError] = {}
+    refusals: dict[str, PluginConflictError] = {}
     for name, claimants in claims.items():
-        parties = [f"plugin {p.name!r} of {p.origin}" for p, _ in claimants]
-        if name in taken:
-            parties.insert(0, owners[name])
-        if len(parties) == 1:
-            won[name] = claimants[0][1]
-            continue
-        conflicts[name] = PluginConflictError(
-            f"two drivers are named {name!r}: {' and '.join(parties)}",
-            remedy="uninstall one, or name the plugins to load in PHALANX_PLUGINS: name, or "
-            "distribution:name",
-        )
+        ours = [c for c in claimants if c[0].distribution == OURS]
+        if len(ours) == 1 and name not in taken:
+            won[name] = ours[0]
+            refusals[name] = _reserved(name)
+        elif len(claimants) == 1 and name not in taken:
+            won[name] = claimants[0]
+        else:
+            parties = [f"plugin {p.name!r} of {p.origin}" for p, _ in claimants]
+            parties[:0] = [owners[name]] if name in taken else []
+            conflicts[name] = refusals[name] = _conflict(name, parties)
+    usable = {name: driver for name, (_, driver) in won.items()}
     plugins = []
     for plugin, drivers in loaded:
-        mine = tuple(d.name for d in drivers if won.get(d.name) is d)
-        lost = tuple(conflicts[d.name] for d in drivers if d.name in conflicts)
+        mine = tuple(d.name for d in drivers if usable.get(d.name) is d)
+        lost = tuple(refusals[d.name] for d in drivers if d.name not in mine)
         plugins.append(replace(plugin, drivers=mine, refused=plugin.refused + lost))
-    origins = {name: claims[name][0][0].origin for name in won}
-    return tuple(plugins), won, origins, conflicts
+    origins = {name: plugin.origin for name, (plugin, _) in won.items()}
+    return tuple(plugins), usable, origins, conflicts
+
+
+def _reserved(name: str) -> PluginConflictError:
+    return PluginConflictError(
+        f"a driver of the plugin is named {name!r}, as Phalanx's own is, which stays in use",
+        remedy="give the driver another name",
+    )
+
+
+def _conflict(name: str, parties: list[str]) -> PluginConflictError:
+    return PluginConflictError(
+        f"two drivers are named {name!r}: {' and '.join(parties)}",
+        remedy="uninstall one, or name the plugins to load in PHALANX_PLUGINS: name, or "
+        "distribution:name",
+    )
 
 
 def list_devices(driver: Driver) -> Listing:

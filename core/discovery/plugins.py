@@ -34,6 +34,11 @@ def entry_points(group: str = GROUP) -> tuple[EntryPoint, ...]:
     return tuple(sorted(metadata.entry_points(group=group), key=key))
 
 
+def our_names() -> frozenset[str]:
+    """Return the names of the drivers that come with Phalanx; imports none."""
+    return frozenset(e.name for e in entry_points() if e.dist and e.dist.name == loading.OURS)
+
+
 class PluginHost(DriverSet):
     """All plugins of a process, their drivers and devices; everything happens at first request.
 

@@ -116,6 +116,7 @@ def _plugins(observe: Observer, level: str) -> dict[str, Any]:
             "origin": plugin.origin,
             "state": plugin.state.value,
             "reason": plugin.reason,
+            "remedy": "; ".join(plugin.remedies),
             "drivers": list(plugin.drivers),
         }
         for plugin in host().plugins()

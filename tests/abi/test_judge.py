@@ -110,6 +110,7 @@ def test_a_call_that_crashes_or_hangs(
         ("FAULT_ERROR_CODE", "phx_error.code: device_info(4294967295) returns an error with 4711"),
         ("FAULT_NO_MESSAGE", "phx_error.message: device_info(4294967295) returns an error without"),
         ("FAULT_NAME", "phx_plugin_info.name: its name is 'Acme GPU'"),
+        ("FAULT_OUR_NAME", "phx_plugin_info.name: 'cpu' is the name of a driver of Phalanx"),
     ],
 )
 def test_a_fault_that_shows_without_a_run(judged: Judge, define: str, problem: str) -> None:

@@ -73,6 +73,8 @@ static phx_error *fail(int32_t code, int32_t vendor_code, const char *what, unsi
 static phx_error *plugin_info(phx_plugin_info *out) {
 #ifdef FAULT_NAME
     out->name = (phx_str)STR("Acme GPU");
+#elif defined(FAULT_OUR_NAME)
+    out->name = (phx_str)STR("cpu");
 #else
     out->name = (phx_str)STR("acme");
 #endif

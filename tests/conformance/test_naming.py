@@ -15,7 +15,8 @@ ADD = "elementwise[add(float32,float32)->float32]"
     ("node", "name"),
     [
         ("groups/runtime/test_copies.py::test_offsets", "runtime/offsets"),
-        (f"a/groups/ops/test_e.py::test_{ADD}", f"ops/{ADD}"),
+        (f"a/conformance/groups/ops/test_e.py::test_{ADD}", f"ops/{ADD}"),
+        (f"tests/groups/ops/test_e.py::test_{ADD}", f"vendor/e.{ADD}"),
         ("groups/ops/test_e.py::test_a[b::c/d]", "ops/a[b::c/d]"),
         ("tmp/acme_tests.py::test_mine", "vendor/acme_tests.mine"),
         ("acme/tests/test_more.py::test_mine[1]", "vendor/more.mine[1]"),

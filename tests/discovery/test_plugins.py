@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,21 +21,6 @@ from phalanx.errors import (
     SettingError,
 )
 from plugin_kit import FakeDriver, fresh_host, info, make_distribution, plugin_source, run_python
-
-
-@pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder of the import path; what is imported from it is forgotten afterwards."""
-    for name in [name for name in os.environ if name.startswith("PHALANX_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.syspath_prepend(tmp_path)
-    before = set(sys.modules)
-    yield tmp_path
-    for name in set(sys.modules) - before:
-        if getattr(sys.modules[name], "__file__", None) and str(tmp_path) in str(
-            sys.modules[name].__file__
-        ):
-            del sys.modules[name]
 
 
 def by_name(host: PluginHost) -> dict[str, Plugin]:
@@ -174,52 +157,6 @@ def test_keyboard_interrupt_goes_through_the_guard() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         guard(work, "a test")
-
-
-def test_two_drivers_of_one_name_are_both_out_of_use(site: Path) -> None:
-    entries = (
-        *make_distribution(
-            site, "first", "1.0", plugins={"a": "acme_a"}, modules={"acme_a": plugin_source("acme")}
-        ),
-        *make_distribution(
-            site,
-            "second",
-            "2.0",
-            plugins={"b": "acme_b"},
-            modules={"acme_b": plugin_source("acme")},
-        ),
-        *make_distribution(
-            site, "third", plugins={"c": "acme_c"}, modules={"acme_c": plugin_source("other")}
-        ),
-    )
-    with fresh_host(entries=entries) as host:
-        assert list(host.drivers()) == ["other"]
-        with pytest.raises(PluginConflictError, match=r"first 1\.0.*second 2\.0"):
-            find_device("acme:0")
-        assert "two drivers" in by_name(host)["a"].reason
-        assert "two drivers" in by_name(host)["b"].reason
-        assert by_name(host)["c"].reason == ""
-
-
-@pytest.mark.parametrize(
-    ("offer", "reason"),
-    [
-        ("(FakeDriver('Acme 1', []),)", "its name is 'Acme 1'"),
-        ("(FakeDriver('gpu', []),)", "alias"),
-        ("(FakeDriver('', []),)", "lower-case"),
-        ("(FakeDriver(3, []),)", "its name is 3"),
-        ("(object(),)", "not a phalanx.Driver"),
-        ("(FakeDriver,)", "return an instance"),
-    ],
-)
-def test_a_bad_offer_is_refused_and_the_good_one_kept(site: Path, offer: str, reason: str) -> None:
-    source = plugin_source("acme", drivers=f"(*{offer}, FakeDriver('acme', [info()]))")
-    entries = make_distribution(
-        site, "mixed", plugins={"mixed": "acme_mixed"}, modules={"acme_mixed": source}
-    )
-    with fresh_host(entries=entries) as host:
-        assert list(host.drivers()) == ["acme"]
-        assert reason in by_name(host)["mixed"].reason
 
 
 def test_the_allow_list_names_the_plugins_to_load(
