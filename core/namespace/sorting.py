@@ -2,23 +2,7 @@
 
 from __future__ import annotations
 
-from phalanx._warm import Array, along_axis, normal_axis
-from phalanx._warm import copy as copy_array
-from phalanx.arrays.checks import need_array
-from phalanx.arrays.data_types import int64
-
-
-def _checked(x: Array, axis: int, op: str) -> int:
-    need_array(x, op)
-    if x.dtype.kind == "c":
-        raise TypeError(
-            f"{op} is not defined for {x.dtype}: complex numbers have no order; use phalanx.abs(x) "
-            "or phalanx.real(x)"
-        )
-    if x.ndim == 0:
-        raise ValueError(f"{op} needs at least one axis, got a 0-d array")
-    place: int = normal_axis(axis, x, op)
-    return place
+from phalanx._warm import Array, sorted_along
 
 
 def sort(x: Array, /, axis: int = -1, *, descending: bool = False, stable: bool = True) -> Array:
@@ -36,10 +20,7 @@ def sort(x: Array, /, axis: int = -1, *, descending: bool = False, stable: bool 
         [ 1.  2. nan]
     """
     del stable  # a stable order is a legal unstable one
-    axis = _checked(x, axis, "sort")
-    if x.shape[axis] < 2:
-        return copy_array(x)
-    return along_axis("sort", x, axis, x.dtype, (int(descending),))
+    return sorted_along(x, axis, descending, False)
 
 
 def argsort(x: Array, /, axis: int = -1, *, descending: bool = False, stable: bool = True) -> Array:
@@ -52,4 +33,4 @@ def argsort(x: Array, /, axis: int = -1, *, descending: bool = False, stable: bo
         [0 2 1]
     """
     del stable
-    return along_axis("argsort", x, _checked(x, axis, "argsort"), int64, (int(descending),))
+    return sorted_along(x, axis, descending, True)

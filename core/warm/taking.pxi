@@ -234,9 +234,52 @@ cdef Array axis_behind(Array x, int axis):
     return view_of(x, n, dims, dims + MAX_NDIM, 0)
 
 
-def along_axis(str op not None, Array x not None, int axis, DType dtype not None, tuple params=()):
+def along_axis(str op not None, Array x not None, int axis, DType dtype not None, params=()):
     """Run an op of the last axis along any axis; the result has the shape of ``x``."""
-    cdef Array out = new_array(x.device, dtype, x.t.ndim, x.t.shape, current_stream_of(x.device))
-    if out.count:
-        launch(op, (axis_behind(x, axis),), (axis_behind(out, axis),), params)
+    cdef Stream s = current_stream_of(x.device)
+    cdef Array out = new_array(x.device, dtype, x.t.ndim, x.t.shape, s)
+    cdef Array source
+    cdef Array target
+    cdef Kernel kernel
+    cdef const DLTensor *tensors[2]
+    cdef void *arrays[2]
+    cdef int64_t native_params[1]
+    cdef int n = len(params)
+    if not out.count:
+        return out
+    source, target = axis_behind(x, axis), axis_behind(out, axis)
+    kernel = kernel_at(x.device, (op, x.dtype, dtype))
+    if kernel is None or kernel.run_fn == NULL or n > 1:
+        launch(op, (source,), (target,), params)
+        return out
+    if n:
+        native_params[0] = params[0]
+    tensors[0], tensors[1] = &source.t, &target.t
+    arrays[0], arrays[1] = <void *>source, <void *>target
+    launch_native(s, kernel, kernel.run_fn, kernel.native_row, tensors, arrays, 1, 1, native_params,
+                  n, 0, x.count + out.count)
     return out
+
+
+def sorted_along(x, axis, bint descending, bint places):
+    """Sort along an axis, or find the ``places`` that do; the errors are those of ``phalanx.sort``."""
+    cdef str op = "argsort" if places else "sort"
+    cdef Array source
+    cdef int i
+    if not isinstance(x, Array):
+        from .arrays.checks import need_array
+
+        need_array(x, op)
+    source = x
+    if is_complex(source.dtype):
+        raise TypeError(
+            f"{op} is not defined for {source.dtype}: complex numbers have no order; use "
+            "phalanx.abs(x) or phalanx.real(x)")
+    if source.t.ndim == 0:
+        raise ValueError(f"{op} needs at least one axis, got a 0-d array")
+    i = _normal_axis(axis, source, op)
+    if places:
+        return along_axis(op, source, i, <DType>_dtypes[INT64], (descending,))
+    if source.t.shape[i] < 2:
+        return copy(source)
+    return along_axis(op, source, i, source.dtype, (descending,))

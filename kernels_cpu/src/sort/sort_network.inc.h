@@ -84,6 +84,15 @@
         LANES##R(2, M2) LANES##R(1, M1) DOWN##R
 #endif
 
+/* The last half-cleaners of a bitonic block in memory order, along the rows. */
+#if SORT_LANES == 16
+#define ALONG LANES16(8, 0xFF00) LANES16(4, M4) LANES16(2, M2) LANES16(1, M1)
+#elif SORT_LANES == 4
+#define ALONG LANES16(2, 0xC) LANES16(1, 0xA)
+#else
+#define ALONG LANES16(4, 0xF0) LANES16(2, M2) LANES16(1, M1)
+#endif
+
 /* Interleave two registers: the row's bit becomes the lowest bit of the lane. */
 #define ZIP(a, b)                             \
     do {                                      \
@@ -157,9 +166,58 @@ static inline void SORT_NAME(leaf)(const SORT_KEY *src, SORT_KEY *dst, size_t n)
         SORT_NAME(network16)(src, dst, n);
 }
 
+/* Sort a block of 16 rows that is bitonic. */
+static __attribute__((noinline)) void SORT_NAME(bitonic)(SORT_KEY *keys) {
+    const SORT_KEY *src = keys;
+    SORT_KEY *dst = keys;
+    ROWS_16(VROW, VROW);
+    ROWS_16(FULL, FULL);
+    DOWN16 ALONG;
+    ROWS_16(FULL_OUT, FULL_OUT);
+}
+/* clang-format on */
+
+/* Bring the lesser of the keys of two rows into the first, each with its own in the other, or with its mirror image. */
+static inline void SORT_NAME(order_rows)(SORT_KEY *row, SORT_KEY *other, int mirrored) {
+    SORT_VEC a = V_BIAS(V_LOAD(row)), b = V_BIAS(V_LOAD(other));
+    if (mirrored) b = V_SWAP(b, SORT_LANES - 1);
+    V_ORDER(a, b);
+    V_STORE(row, V_BIAS(a));
+    V_STORE(other, V_BIAS(b));
+}
+
+/* Of two sorted halves, each of an even number of rows, make bitonic ones, the keys of the first not above those of the
+ * second, whose rows then stand in reverse. */
+static void SORT_NAME(part_halves)(SORT_KEY *keys, size_t rows) {
+    for (size_t r = 0; r < rows; r++) SORT_NAME(order_rows)(keys + r * SORT_LANES, keys + (2 * rows - 1 - r) * SORT_LANES, 1);
+}
+
+/* Of bitonic blocks as long as they are apart make two, the keys of the first not above those of the second. */
+static void SORT_NAME(part_blocks)(SORT_KEY *keys, size_t apart) {
+    for (size_t i = 0; i < apart; i += SORT_LANES) SORT_NAME(order_rows)(keys + i, keys + i + apart, 0);
+}
+
+/* Sort n <= SORT_MERGED keys, more than one block of them, from src to dst, which may be the same: blocks are sorted and
+ * merged bitonically, without a branch that depends on a key. */
+static void SORT_NAME(merged)(const SORT_KEY *src, SORT_KEY *dst, size_t n) {
+    SORT_KEY keys[SORT_MERGED];
+    size_t all = 2 * SORT_LEAF;
+    while (all < n) all *= 2;
+    for (size_t i = 0; i < n; i += SORT_LEAF)
+        SORT_NAME(leaf)(src + i, keys + i, n - i < SORT_LEAF ? n - i : SORT_LEAF);
+    memset(keys + n, 0xff, (all - n) * sizeof *keys);
+    for (size_t half = SORT_LEAF; half < all; half *= 2) {
+        for (size_t i = 0; i < all; i += 2 * half) SORT_NAME(part_halves)(keys + i, half / SORT_LANES);
+        for (size_t apart = half / 2; apart >= SORT_LEAF; apart /= 2)
+            for (size_t i = 0; i < all; i += 2 * apart) SORT_NAME(part_blocks)(keys + i, apart);
+        for (size_t i = 0; i < all; i += SORT_LEAF) SORT_NAME(bitonic)(keys + i);
+    }
+    memcpy(dst, keys, n * sizeof *keys);
+}
+
 #undef row_mask
 #undef M1
 #undef M2
 #undef M4
 #undef MERGE_ALL
-/* clang-format on */
+#undef ALONG

@@ -3,6 +3,7 @@
 
 #ifdef __AVX512F__
 #include <immintrin.h>
+#include <string.h>
 
 #define SORT_NAME(x) x##_32
 #define SORT_KEY uint32_t
@@ -10,6 +11,7 @@
 #define SORT_MASK __mmask16
 #define SORT_VEC __m512i
 #define SORT_SPLIT "sort/sort_split_compress.inc.h"
+#define SORT_BLOCKS 4
 #define SORT_RADIX phx_sort_radix_32
 #define V_LOAD(p) _mm512_loadu_si512(p)
 #define V_STORE(p, v) _mm512_storeu_si512(p, v)

@@ -4,9 +4,11 @@
  * A task has its keys in `data` and an equally long `spare`; one of the two is `dest`, where the
  * result goes. A partition streams the lesser keys to the front of dest and the others to the other array; one of
  * the two streams is in place, behind the reader. The l lesser of n keys leave a gap of l places there, which begins
- * at SPARE_AT(l, n), and the others begin at HIGH_AT(l). */
+ * at SPARE_AT(l, n), and the others begin at HIGH_AT(l). From SORT_BLOCKS blocks of 16 registers on, a power of two above
+ * one, a partition is faster than merges. */
 
 #define SORT_LEAF (16 * SORT_LANES)
+#define SORT_MERGED (SORT_BLOCKS * SORT_LEAF)
 
 #include "sort/sort_network.inc.h"
 
@@ -29,7 +31,7 @@ static SORT_KEY SORT_NAME(pivot)(const SORT_KEY *data, size_t n) {
 
 /* Sort n keys; see the head of the file. After `depth` bad pivots a radix sort takes over. */
 static void SORT_NAME(task)(SORT_KEY *data, SORT_KEY *spare, SORT_KEY *dest, size_t n, int depth) {
-    while (n > SORT_LEAF) {
+    while (n > SORT_MERGED) {
         SORT_KEY *src = data, *other = data == dest ? spare : data;
         if (depth-- == 0) {
             SORT_RADIX(data, spare, dest, n, 0);
@@ -51,7 +53,10 @@ static void SORT_NAME(task)(SORT_KEY *data, SORT_KEY *spare, SORT_KEY *dest, siz
         spare = dest;
         n -= l;
     }
-    SORT_NAME(leaf)(data, dest, n);
+    if (n <= SORT_LEAF)
+        SORT_NAME(leaf)(data, dest, n);
+    else
+        SORT_NAME(merged)(data, dest, n);
 }
 
 void SORT_NAME(phx_sort_quick)(SORT_KEY *data, SORT_KEY *spare, SORT_KEY *dest, size_t n) {
@@ -62,4 +67,5 @@ void SORT_NAME(phx_sort_quick)(SORT_KEY *data, SORT_KEY *spare, SORT_KEY *dest, 
 
 #undef HIGH_AT
 #undef SPARE_AT
+#undef SORT_MERGED
 #undef SORT_LEAF

@@ -90,6 +90,7 @@ static inline __m256i pick_64(__m256i a, __m256i b, __m256i mask) {
 #define SORT_MASK uint8_t
 #define SORT_VEC __m256i
 #define SORT_SPLIT "sort/sort_split_permute.inc.h"
+#define SORT_BLOCKS 8
 #define SORT_RADIX phx_sort_radix_32
 #define V_LOAD(p) _mm256_loadu_si256((const __m256i *)(p))
 #define V_STORE(p, v) _mm256_storeu_si256((__m256i *)(p), v)
@@ -118,6 +119,7 @@ static inline __m256i pick_64(__m256i a, __m256i b, __m256i mask) {
 #undef SORT_NAME
 #undef SORT_KEY
 #undef SORT_LANES
+#undef SORT_BLOCKS
 #undef SORT_RADIX
 #undef V_LOAD_OR_ONES
 #undef V_STORE_MASK
@@ -134,6 +136,7 @@ static inline __m256i pick_64(__m256i a, __m256i b, __m256i mask) {
 #define SORT_NAME(x) x##_64
 #define SORT_KEY uint64_t
 #define SORT_LANES 4
+#define SORT_BLOCKS 4
 #define SORT_RADIX phx_sort_radix_64
 #define V_LOAD_OR_ONES(k, p) load_or_ones(pairs[(k) & 15], p)
 #define V_STORE_MASK(p, k, v) store_lanes(p, pairs[(k) & 15], v)
