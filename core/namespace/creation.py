@@ -16,6 +16,7 @@ from phalanx._warm import (
     foreign_number,
     plain_array,
     plain_device,
+    plain_like,
     plain_range,
     ruled,
     view,
@@ -224,8 +225,11 @@ def empty_like(
         >>> y.shape, y.dtype
         ((2, 2), phalanx.float32)
     """
-    need_array(x, "empty_like")
-    return empty(x.shape, dtype=dtype or x.dtype, device=device or x.device)
+    made: Array | None = plain_like(x, None, dtype, device)
+    if made is None:
+        need_array(x, "empty_like")
+        made = empty(x.shape, dtype=dtype or x.dtype, device=device or x.device)
+    return made
 
 
 def full_like(
@@ -247,8 +251,11 @@ def full_like(
         >>> print(px.full_like(px.asarray([1, 2, 3]), 2.5, dtype=px.float32))
         [2.5 2.5 2.5]
     """
-    need_array(x, "full_like")
-    return full(x.shape, fill_value, dtype=dtype or x.dtype, device=device or x.device)
+    made: Array | None = plain_like(x, fill_value, dtype, device)
+    if made is None:
+        need_array(x, "full_like")
+        made = full(x.shape, fill_value, dtype=dtype or x.dtype, device=device or x.device)
+    return made
 
 
 def zeros_like(
@@ -265,8 +272,11 @@ def zeros_like(
         >>> px.zeros_like(px.asarray([1, 2], dtype=px.uint8)).dtype
         phalanx.uint8
     """
-    need_array(x, "zeros_like")
-    return full_like(x, 0, dtype=dtype, device=device)
+    made: Array | None = plain_like(x, 0, dtype, device)
+    if made is None:
+        need_array(x, "zeros_like")
+        made = full_like(x, 0, dtype=dtype, device=device)
+    return made
 
 
 def ones_like(
@@ -283,8 +293,11 @@ def ones_like(
         >>> print(px.ones_like(px.asarray([1.5, 2.5]), dtype=px.bool))
         [ True  True]
     """
-    need_array(x, "ones_like")
-    return full_like(x, 1, dtype=dtype, device=device)
+    made: Array | None = plain_like(x, 1, dtype, device)
+    if made is None:
+        need_array(x, "ones_like")
+        made = full_like(x, 1, dtype=dtype, device=device)
+    return made
 
 
 def arange(

@@ -101,7 +101,7 @@ class Worker:
                 try:
                     task()
                 except BaseException as error:  # noqa: BLE001 - it travels to whoever waits
-                    self.error = self.error or error
+                    self._keep(error)
 
         self.put(guarded)
 
@@ -125,10 +125,17 @@ class Worker:
 
         def wait() -> None:
             marker.wait(None, "an event")
-            if not isinstance(marker.failure, IndexError):
-                self.error = self.error or _detached(marker.failure)
+            if marker.failure is not None and not isinstance(marker.failure, IndexError):
+                self._keep(_detached(marker.failure))
 
         self.put(wait)
+
+    def _keep(self, error: BaseException | None) -> None:
+        """Keep the first failure; a wrong index, which stops nothing, gives way to one that does."""
+        if self.error is None or (
+            isinstance(self.error, IndexError) and not isinstance(error, IndexError)
+        ):
+            self.error = error
 
     def idle(self) -> bool:
         """Tell whether all tasks are done."""

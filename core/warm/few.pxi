@@ -25,6 +25,50 @@ cdef inline void move_element(char *to, const char *source, int size) noexcept:
         memcpy(to, source, size)
 
 
+cdef void gather_elements(char *to, const char *source, const int64_t *room, int64_t count,
+                          int size) noexcept:
+    """``to[i] = source[room[i]]``, in elements."""
+    cdef int64_t i
+    if size == 4:
+        for i in range(count):
+            (<uint32_t *>to)[i] = (<const uint32_t *>source)[room[i]]
+    elif size == 8:
+        for i in range(count):
+            (<uint64_t *>to)[i] = (<const uint64_t *>source)[room[i]]
+    else:
+        for i in range(count):
+            move_element(to + i * size, source + room[i] * size, size)
+
+
+cdef void scatter_elements(char *to, const int64_t *room, const char *source, int64_t count, int size,
+                           int step) noexcept:
+    """``to[room[i]] = source[i]``, in elements of ``size`` bytes; those of the source are ``step`` apart."""
+    cdef int64_t i
+    if size == 4 and step == 4:
+        for i in range(count):
+            (<uint32_t *>to)[room[i]] = (<const uint32_t *>source)[i]
+    elif size == 8 and step == 8:
+        for i in range(count):
+            (<uint64_t *>to)[room[i]] = (<const uint64_t *>source)[i]
+    else:
+        for i in range(count):
+            move_element(to + room[i] * size, source + i * step, size)
+
+
+cdef bint add_places(int64_t *room, const int64_t *places, int64_t count, int64_t extent, int64_t stride,
+                     bint is_first) noexcept:
+    """Add the offsets of places along an axis, which may count from its end, to what is there unless
+    it is the first. False if a place is wrong.
+    """
+    cdef int64_t i, at
+    cdef uint64_t wrong = 0
+    for i in range(count):
+        at = places[i] + (extent & (places[i] >> 63))
+        wrong |= <uint64_t>at >= <uint64_t>extent
+        room[i] = (0 if is_first else room[i]) + at * stride
+    return not wrong
+
+
 cdef bint few_places(Array x, object key, int64_t *room, int64_t *count) except -1:
     """Write the offsets, in elements, that a key names: int64 arrays of one shape, one for each axis,
     or a mask of the shape of a contiguous array. False for any other key, or a wrong index.
@@ -32,7 +76,7 @@ cdef bint few_places(Array x, object key, int64_t *room, int64_t *count) except 
     cdef tuple keys = <tuple>key if type(key) is tuple else (key,)
     cdef Array first = None
     cdef Array k
-    cdef int64_t i, at, extent
+    cdef int64_t i
     cdef int64_t *places
     cdef uint8_t *flags
     cdef int axis, n = len(keys)
@@ -57,12 +101,8 @@ cdef bint few_places(Array x, object key, int64_t *room, int64_t *count) except 
         if places == NULL:
             return False
         first = k
-        extent = x.t.shape[axis]
-        for i in range(k.count):
-            at = places[i] + (extent if places[i] < 0 else 0)
-            if not 0 <= at < extent:
-                return False
-            room[i] = (room[i] if axis else 0) + at * x.t.strides[axis]
+        if not add_places(room, places, k.count, x.t.shape[axis], x.t.strides[axis], axis == 0):
+            return False
     count[0] = first.count
     return True
 
@@ -70,7 +110,7 @@ cdef bint few_places(Array x, object key, int64_t *room, int64_t *count) except 
 cdef Array few_taken(Array x, object key):
     """``x[key]`` for few elements that `few_places` finds; None for all else."""
     cdef int64_t room[FEW]
-    cdef int64_t count, i
+    cdef int64_t count
     cdef int size = x.dtype.itemsize
     cdef char *source
     cdef char *to
@@ -85,8 +125,8 @@ cdef Array few_taken(Array x, object key):
     else:
         out = new_array(x.device, x.dtype, first.t.ndim, first.t.shape, current_stream_of(x.device))
     to = <char *>out.t.data + out.t.byte_offset
-    for i in range(count if source != NULL else 0):
-        move_element(to + i * size, source + room[i] * size, size)
+    if source != NULL:
+        gather_elements(to, source, room, count, size)
     return out if source != NULL or count == 0 else None
 
 
@@ -97,7 +137,7 @@ cdef bint few_put(Array x, object key, object value) except -1:
     """
     cdef int64_t room[FEW]
     cdef char number[16]
-    cdef int64_t count, i
+    cdef int64_t count
     cdef int size = x.dtype.itemsize
     cdef int step = 0
     cdef char *source = number
@@ -127,8 +167,7 @@ cdef bint few_put(Array x, object key, object value) except -1:
     to = host_place(x, count, True)
     if source == NULL or to == NULL:
         return count == 0
-    for i in range(count):
-        move_element(to + room[i] * size, source + i * step, size)
+    scatter_elements(to, room, source, count, size, step)
     return True
 
 
@@ -300,7 +339,6 @@ cdef bint few_along(Array x, Array index, int axis, int64_t *room) except -1:
 def taken_along(Array x not None, Array index not None, int axis):
     """The elements of x at the places of an axis, as `few_along` has them; None for all else."""
     cdef int64_t room[FEW]
-    cdef int64_t e
     cdef int size = x.dtype.itemsize
     cdef char *source
     cdef char *to
@@ -312,8 +350,7 @@ def taken_along(Array x not None, Array index not None, int axis):
         return None
     out = new_array(x.device, x.dtype, index.t.ndim, index.t.shape, current_stream_of(x.device))
     to = <char *>out.t.data + out.t.byte_offset
-    for e in range(index.count):
-        move_element(to + e * size, source + room[e] * size, size)
+    gather_elements(to, source, room, index.count, size)
     return out
 
 
@@ -323,7 +360,6 @@ def put_along(Array x not None, Array index not None, int axis, value):
     """
     cdef int64_t room[FEW]
     cdef char number[16]
-    cdef int64_t e
     cdef int size = x.dtype.itemsize
     cdef int step = 0
     cdef char *source = number
@@ -346,8 +382,7 @@ def put_along(Array x not None, Array index not None, int axis, value):
     to = NULL if source == NULL or index.count == 0 else host_place(x, 1, True)
     if to == NULL:
         return False
-    for e in range(index.count):
-        move_element(to + room[e] * size, source + e * step, size)
+    scatter_elements(to, room, source, index.count, size, step)
     return True
 
 

@@ -148,6 +148,16 @@ def plain_array(shape, object value, object dtype, object device):
     return out
 
 
+def plain_like(object x, object value, object dtype, object device):
+    """`plain_array` of the shape of an array, and its dtype and device unless given; None if it is none."""
+    cdef Array like
+    if type(x) is not Array:
+        return None
+    like = <Array>x
+    return plain_array(like.shape, value, like.dtype if dtype is None else dtype,
+                       like.device if device is None else device)
+
+
 def plain_data(object data, object device):
     """An array of a Python number, or of nested lists and tuples of them, with their own dtype.
 
