@@ -131,7 +131,7 @@ class Worker:
         self.put(wait)
 
     def _keep(self, error: BaseException | None) -> None:
-        """Keep the first failure; a wrong index, which stops nothing, gives way to one that does."""
+        """Keep the first failure; a wrong index, which stops nothing, gives way to another."""
         if self.error is None or (
             isinstance(self.error, IndexError) and not isinstance(error, IndexError)
         ):

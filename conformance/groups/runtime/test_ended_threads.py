@@ -13,7 +13,7 @@ import phalanx as px
 import pytest
 from phalanx.conformance.blocks import free_memory
 from phalanx.conformance.case import Case
-from phalanx.conformance.groups.runtime.busy import busy, by_a_thread
+from phalanx.conformance.groups.runtime.busy import busy, by_a_thread, takes
 from phalanx.driver import OpenDevice
 
 Made = TypeVar("Made")
@@ -88,6 +88,31 @@ def test_events_outlive_their_thread(case: Case) -> None:
     for one in (before, event, behind):
         opened.event_destroy(one)
     assert not any(early), "an event is passed though its stream works"
+
+
+def test_failures_outlive_their_thread(case: Case) -> None:
+    """What fails of a thread's work is told to who waits, also when the thread has ended."""
+    if not case.device.has_streams:
+        pytest.skip("the device has no streams of its own")
+    if not takes(case):
+        pytest.skip("the device takes nothing by an index")
+    x, bad = px.asarray(np.arange(10, dtype=np.float32)), px.asarray([0, 99], dtype=px.int64)
+    px.synchronize(case.device)
+    stream = busy(case, 0.1, asks=False)
+
+    def take() -> px.Array | None:
+        with stream:
+            try:
+                return px.take(x, bad)
+            except IndexError:
+                return None
+
+    taken = by_a_thread(take)
+    if taken is None:
+        pytest.skip("a wrong index is told at the call")
+    with pytest.raises(IndexError):
+        case.device.ensure_open().stream_synchronize(stream.handle, 60.0)
+    del taken
 
 
 def _allocate(opened: OpenDevice) -> list[int]:

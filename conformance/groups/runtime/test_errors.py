@@ -404,6 +404,7 @@ def test_a_told_failure_keeps_no_arrays(case: Case) -> None:
     gc.collect()
     before = px.memory_stats(case.device)["requested"]
     _tell_of_a_wrong_index(case)
+    _works(case)  # who keeps the last launch keeps a small one
     gc.collect()
     case.device.synchronize()
     kept = px.memory_stats(case.device)["requested"] - before
@@ -411,7 +412,8 @@ def test_a_told_failure_keeps_no_arrays(case: Case) -> None:
 
 
 def _tell_of_a_wrong_index(case: Case) -> None:
-    x, bad = px.ones(_LARGE, dtype=px.float32), px.asarray([0, -2 * _LARGE], dtype=px.int64)
+    x, bad = px.ones(_LARGE, dtype=px.float32), px.zeros(_LARGE, dtype=px.int64)
+    bad[1] = -2 * _LARGE
     first, second = px.Stream(case.device), px.Stream(case.device)
     for told_by in ("stream", "array"):
         with first:

@@ -245,7 +245,7 @@ def test_elapsed_time_of_a_closed_stream(case: Case) -> None:
 
 
 def test_times_stay(case: Case) -> None:
-    """The time between two events is the same when hundreds were recorded behind them."""
+    """The time between two events is the same when thousands were recorded behind them."""
     if Capability.EVENT_TIMING not in case.device.ensure_open().capabilities:
         pytest.skip("the device does not time events")
     with px.Stream(case.device) as stream:
@@ -254,7 +254,7 @@ def test_times_stay(case: Case) -> None:
         end = stream.record()
         end.synchronize()
         before = begin.elapsed_time(end)
-        others = [stream.record() for _ in range(300 if case.quick else 1100)]
+        others = [stream.record() for _ in range(1_100 if case.quick else 4_200)]
         others[-1].synchronize()
     after = begin.elapsed_time(end)
     assert abs(after - before) <= 1e-3, f"{before} s became {after} s"

@@ -52,13 +52,15 @@ def _computes(stream: px.Stream) -> None:
     assert px.asnumpy(x).tolist() == list(range(1, 11))
 
 
-@pytest.mark.parametrize("of", ["stream", "event"])
+@pytest.mark.parametrize("of", ["stream", "event", "passed event"])
 def test_a_wait_without_a_limit_tells_it(case: Case, of: str) -> None:
     """The driver's own waits tell a failure once, as those with a limit do."""
     stream, taken = _failed(case)
     opened = case.device.ensure_open()
     event = opened.event_create(timed=False)
     opened.event_record(event, stream.handle)
+    if of == "passed event":
+        _until(lambda: opened.event_query(event))
     wait: Callable[[Any], None] = opened.event_synchronize
     what: Any = event
     if of == "stream":

@@ -65,11 +65,15 @@ def _looks_until(case: Case, long: Any, end: Any, what: str) -> int:
     return looks
 
 
-@pytest.mark.parametrize("waited", [False, True], ids=["older", "behind what was waited for"])
-def test_waits_for_later_events_first(case: Case, waited: bool) -> None:
-    """A stream waits for an event though it waits for one that was recorded later, elsewhere.
+_OLDER, _BEHIND_A_WAIT, _BESIDE = "older", "behind what was waited for", "of one stream"
 
-    Or for one of a stream that itself waited for the first only behind it.
+
+@pytest.mark.parametrize("which", [_OLDER, _BEHIND_A_WAIT, _BESIDE])
+def test_waits_for_two_events(case: Case, which: str) -> None:
+    """A stream waits for the later one to pass of two events, whichever it was told of first.
+
+    The other one was recorded later, elsewhere; or earlier on a stream that itself waited for the
+    first behind it; or earlier on the first one's own stream.
     """
     _need_streams(case)
     opened = case.device.ensure_open()
@@ -77,15 +81,16 @@ def test_waits_for_later_events_first(case: Case, waited: bool) -> None:
     for _ in range(_TRIES):
         other, waiting = px.Stream(case.device), px.Stream(case.device)
         long, short, end = (opened.event_create(timed=False) for _ in range(3))
-        if waited:
+        if which != _OLDER:
             opened.event_record(short, other.handle)
-        opened.event_record(long, busy(case, 0.1, asks=False).handle)
-        if waited:
+        working = busy(case, 0.1, asks=False, stream=other if which == _BESIDE else None)
+        opened.event_record(long, working.handle)
+        if which == _BEHIND_A_WAIT:
             opened.stream_wait_event(other.handle, long)
-        else:
+        elif which == _OLDER:
             opened.event_record(short, other.handle)
-        opened.stream_wait_event(waiting.handle, short)
-        opened.stream_wait_event(waiting.handle, long)
+        for event in (long, short) if which == _BESIDE else (short, long):
+            opened.stream_wait_event(waiting.handle, event)
         opened.event_record(end, waiting.handle)
         was_busy += _looks_until(
             case, long, end, "a stream did not wait for the older of two events"
