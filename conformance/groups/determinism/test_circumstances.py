@@ -223,11 +223,13 @@ def _opened_or_closed(other: Device) -> Iterator[Around]:
         other.close()
     else:
         other.ensure_open()
-    yield lambda run: run()
-    if was_open:
-        other.ensure_open()
-    else:
-        other.close()
+    try:
+        yield lambda run: run()
+    finally:
+        if was_open:
+            other.ensure_open()
+        else:
+            other.close()
 
 
 @contextmanager

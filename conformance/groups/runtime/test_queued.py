@@ -18,7 +18,7 @@ from phalanx.optable import Structure
 from phalanx.vendor import Array
 
 #: More than rings of slots have.
-_MANY, _MANY_QUICK = 1100, 300
+_MANY, _MANY_QUICK = 4_200, 2_300
 _OPS = (
     *("abs", "negative", "positive", "square", "sign", "exp", "sqrt", "floor", "bitwise_invert"),
     *("add", "subtract", "multiply", "maximum", "minimum", "bitwise_and", "bitwise_or"),
@@ -45,7 +45,7 @@ def _offsets(x: Array, n: int, stride: int) -> Array:
 
 
 def test_queued_params(case: Case) -> None:
-    """Each of hundreds of queued launches has its own params."""
+    """Each of thousands of queued launches has its own params."""
     many = _MANY_QUICK if case.quick else _MANY
     host = np.array([-1, 0, -3, 2])
     x = px.asarray(host)
@@ -54,6 +54,24 @@ def test_queued_params(case: Case) -> None:
     for number, offsets in enumerate(found):
         want = host % (number + 4) * (number % 7 + 1)
         assert px.asnumpy(offsets).tolist() == want.tolist(), f"launch {number} had other params"
+
+
+def test_queued_numbers(case: Case) -> None:
+    """Each of thousands of queued launches has its own number, on two streams in turn."""
+    many = _MANY_QUICK if case.quick else _MANY
+    x = px.asarray(np.arange(3, dtype=np.float32))
+    other = px.Stream(case.device)
+    px.synchronize(case.device)
+    with _behind_work(case) as stream:
+        other.wait(stream.record())
+        found = []
+        for number in range(many):
+            with other if number % 2 else stream:
+                found.append(x + float(number))
+    other.synchronize()
+    for number, result in enumerate(found):
+        want = np.arange(number, number + 3, dtype=np.float32)
+        assert (px.asnumpy(result) == want).all(), f"launch {number} had another number"
 
 
 def test_params_of_64_bits(case: Case) -> None:
