@@ -457,7 +457,7 @@ def test_source_may_change(case: Case) -> None:
 
 def test_large_round_trip(case: Case) -> None:
     """Many mebibytes go to the device and back unchanged."""
-    size = min(case.device.info.max_allocation, (5 << 20) + 3 if case.quick else (37 << 20) + 3)
+    size = min(case.device.info.max_allocation, (5 << 20) + 3 if case.quick else (48 << 20) + 3)
     data = case.rng().integers(0, 256, size, np.uint8)
     _check(px.asnumpy(px.asarray(data)), data, f"{size} bytes there and back")
 

@@ -14,12 +14,14 @@ import pytest
 from phalanx.conformance.blocks import free_memory
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.runtime.busy import busy, by_a_thread, takes
-from phalanx.driver import OpenDevice
+from phalanx.driver import DeviceKind, Feature, OpenDevice
 
 Made = TypeVar("Made")
 #: How often a thread is tried that may have been late.
 _TRIES = 5
 _SIZE, _BLOCKS = 1 << 20, 8
+#: That come one after another: more than have a slot each.
+_THREADS = 300
 
 
 def _beside_a_wait(of: px.Stream | px.Event, work: Callable[[], Made]) -> Made:
@@ -143,6 +145,25 @@ def test_memory_comes_back_from_any_thread(case: Case, freed_by: str) -> None:
         if lost[-1] < _BLOCKS * _SIZE / 2:
             return
     pytest.fail(f"{min(lost)} bytes are not free again")
+
+
+def test_threads_leave_no_memory(case: Case) -> None:
+    """What hundreds of threads had of the driver for their copies goes with them."""
+    opened, info = case.device.ensure_open(), case.device.info
+    of_its_own = info.kind is not DeviceKind.CPU and Feature.UNIFIED_MEMORY not in info.features
+    host = np.arange(1024, dtype=np.float32)
+
+    def there_and_back() -> bool:
+        return bool((px.asnumpy(px.asarray(host)) == host).all())
+
+    lost = []
+    for _ in range(_TRIES):  # others may use the memory, too
+        before = opened.memory_info()[0]
+        assert all(by_a_thread(there_and_back) for _ in range(_THREADS))
+        lost.append(before - free_memory(opened, before))
+        if lost[-1] < _BLOCKS * _SIZE / 2 or not of_its_own:
+            return
+    pytest.fail(f"{min(lost)} bytes are gone with {_THREADS} threads that copied and ended")
 
 
 @pytest.mark.parametrize("waits", ["stream", "event"])

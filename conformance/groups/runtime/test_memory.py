@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 
 import numpy as np
 import phalanx as px
 import pytest
 from phalanx.conformance.blocks import free_memory, read_block, write_block
 from phalanx.conformance.case import Case
-from phalanx.conformance.groups.runtime.busy import by_a_thread
-from phalanx.driver import DeviceKind, Feature, OpenDevice
+from phalanx.conformance.groups.runtime.busy import busy, by_a_thread
+from phalanx.driver import DeviceKind, Feature
 
 _TRIES = 3
 _SIZES = (1, 2, 3, 63, 64, 65, 4095, 4096, 4097, 1 << 20, (1 << 20) + 1)
@@ -193,13 +194,34 @@ def test_too_large(case: Case) -> None:
     assert px.asnumpy(px.ones(3, dtype=px.int32)).tolist() == [1, 1, 1]
 
 
-def _take(opened: OpenDevice, size: int, total: int, handles: list[int]) -> None:
-    while len(handles) * size <= total:
-        handles.append(opened.alloc(size))
+_MARK = 4096
 
 
-def test_no_more_than_there_is(case: Case) -> None:
-    """Blocks are refused before they are more than the memory of the device, and come back."""
+def _take(case: Case, size: int, total: int, taken: dict[int, int], *, marked: bool) -> None:
+    """Take blocks until one is refused; each begins with marks of its own, if that is asked for.
+
+    ``taken`` has their sizes; when they are more than the total, no other is taken.
+    """
+    opened = case.device.ensure_open()
+    while sum(taken.values()) <= total:
+        handle = opened.alloc(size)
+        taken[handle] = size
+        if marked:
+            _raw_fill(case, handle, _MARK, len(taken) % 251)
+
+
+def _check_marks(case: Case, taken: dict[int, int]) -> None:
+    for number, handle in enumerate(taken, 1):
+        found = read_block(case.device, handle, _MARK)
+        assert (found == number % 251).all(), f"block {number} changed when the memory became full"
+
+
+@pytest.mark.parametrize("is_busy", [False, True], ids=["idle", "busy"])
+def test_no_more_than_there_is(case: Case, is_busy: bool) -> None:
+    """Blocks are refused before they are more than the memory of the device, and come back.
+
+    They keep what they have to the last, and are refused likewise while the device works.
+    """
     opened, device = case.device.ensure_open(), case.device
     shared = Feature.UNIFIED_MEMORY | Feature.HOST_ADDRESSABLE
     if device.info.kind is DeviceKind.CPU or device.info.features & shared:
@@ -207,16 +229,27 @@ def test_no_more_than_there_is(case: Case) -> None:
     total = opened.memory_info()[1]
     if total == 0:
         pytest.skip("the driver does not tell how much memory there is")
-    size = max(1, min(device.info.max_allocation, total // 6))
+    size = max(_MARK, min(device.info.max_allocation, total // 6))
+    x, many = px.arange(1 << 19, dtype=px.int64), 1 << 19
+    px.asnumpy(px.sum(x[:-1]))  # so that all is compiled
     lost = []
     for _ in range(_TRIES):  # others may use the memory, too
-        before, handles = opened.memory_info()[0], list[int]()
+        if is_busy:
+            busy(case, 0.1, asks=False)
+        before, taken = opened.memory_info()[0], dict[int, int]()
         try:
-            with pytest.raises(px.OutOfMemoryError):
-                _take(opened, size, total, handles)
+            for smaller in (1, 4, 16, 256):  # less and less is left
+                with pytest.raises(px.OutOfMemoryError):
+                    _take(case, max(_MARK, size // smaller), total, taken, marked=not is_busy)
+            if not is_busy:
+                _check_marks(case, taken)
+            with suppress(px.OutOfMemoryError):
+                found = int(px.asnumpy(px.sum(x)))
+                assert found == many * (many - 1) // 2, "a sum is wrong where memory is short"
         finally:
-            for handle in handles:
+            for handle in taken:
                 opened.free(handle)
+        device.synchronize()
         opened.free(opened.alloc(size))
         lost.append(before - free_memory(opened, before))
         if lost[-1] < size // 2:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import phalanx as px
 import pytest
+from phalanx.conformance.blocks import write_block
 from phalanx.conformance.case import Case
 
 #: Rounds on the same signature: the first, the one that is prepared, and some behind it.
@@ -97,6 +98,24 @@ def test_other_memory(case: Case, form: str) -> None:
         assert (px.asnumpy(result) == compute(*pair)).all(), (
             f"{form}: launch {number} of the same shapes computed something else"
         )
+
+
+@pytest.mark.parametrize("form", _FORMS)
+def test_other_contents(case: Case, form: str) -> None:
+    """What the host put into an operand's memory since the last launch counts, however little."""
+    compute, overload = _FORMS[form]
+    _need(case, overload)
+    for width in (_COUNT,) if form == "many axes" else (9, _COUNT):
+        hosts = [_numbers(case, k, 5, width) for k in (0, 1)]
+        arrays = [px.asarray(host, device=case.device) for host in hosts]
+        for number in range(_ROUNDS):
+            assert (px.asnumpy(compute(*arrays)) == compute(*hosts)).all(), (
+                f"{form}: launch {number} computed with what lay there before an upload"
+            )
+            turn = number % 2
+            hosts[turn] = _numbers(case, number + 2, 5, width)
+            raw = np.ascontiguousarray(hosts[turn]).view(np.uint8).ravel()
+            write_block(case.device, arrays[turn].buffer.handle, raw, arrays[turn].offset)
 
 
 @pytest.mark.parametrize("name", ["add", "multiply", "subtract"])
