@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import os
 import time
+import warnings
 import weakref
 from typing import Any
 
@@ -113,10 +115,15 @@ def test_pending_work_is_waited_for(case: Case) -> None:
     assert (_on_host(x) == 30.0).all()
 
 
+#: Of which the last one is borrowed: more than numbers of few bits tell apart.
+_STREAMS = 40
+
+
 def test_a_borrowed_stream_waits(case: Case) -> None:
     """A consumer's stream, which it names by its number, waits for the work on the array."""
     opened, device = case.device.ensure_open(), case.device
-    consumer = px.Stream(device)
+    streams = [px.Stream(device) for _ in range(_STREAMS)]
+    consumer = streams[-1]
     number = opened.stream_number(consumer.handle)
     if number is None:
         pytest.skip("streams of the device have no numbers")
@@ -187,12 +194,64 @@ def test_two_arrays_of_one_memory(case: Case) -> None:
         assert (px.asnumpy(gone + 1.0) == source[first] + 1).all()
         del gone
         gc.collect()
+        px.synchronize(case.device)  # whoever lets go of memory may do so behind the work on it
         source[7] = -3
         assert (px.asnumpy(kept + 1.0) == source[:2000] + 1).all(), "an array lost its memory"
 
 
-def test_memory_that_the_host_sees(case: Case) -> None:
-    """The address of a block for the host is aligned, and shows what is written later."""
+@pytest.mark.parametrize("count", [100, 5000, (1 << 18) + 5], ids=str)
+def test_memory_that_is_shared_again(case: Case, count: int) -> None:
+    """Memory of the host that was let go is seen as it is then, when it is shared anew."""
+    memory = np.zeros(count, dtype=np.float32)
+    for number in range(3):
+        memory[:] = np.arange(count, dtype=np.float32) + number
+        try:
+            x = px.from_dlpack(memory[:], device=case.device, copy=False)
+        except (BufferError, ValueError):
+            pytest.skip("the device does not use memory of the host")
+        assert (px.asnumpy(x + 1.0) == memory + 1).all(), f"time {number}: other contents"
+        del x
+        gc.collect()
+        px.synchronize(case.device)
+
+
+def test_memory_is_shared_behind_a_fork(case: Case) -> None:
+    """What the host writes to shared memory when a child was forked is still seen."""
+    if not hasattr(os, "fork"):
+        pytest.skip("this system has no fork")
+    source = np.arange(5000, dtype=np.float32)
+    try:
+        x = px.from_dlpack(source, device=case.device, copy=False)
+    except (BufferError, ValueError):
+        pytest.skip("the device does not use memory of the host")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads
+        child = os.fork()
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+    source[:] = 3
+    assert (px.asnumpy(x + 1.0) == 4).all(), "a child that was forked took the memory with it"
+
+
+@pytest.mark.parametrize("count", [1, 5000, (17 << 18) + 5], ids=str)
+def test_memory_that_the_host_sees(case: Case, count: int) -> None:
+    """The host sees what is written later on any stream, once that was waited for."""
+    x = px.asarray(np.zeros(count, dtype=np.float32))
+    px.synchronize(case.device)
+    try:
+        seen = px.from_dlpack(x, device="cpu:0", copy=False)
+    except (BufferError, ValueError, px.DeviceNotFoundError):
+        pytest.skip("the host does not see the device's memory")
+    for number, stream in enumerate((case.device.default_stream, px.Stream(case.device)), 1):
+        with stream:
+            x += 2.0
+        stream.synchronize()
+        assert (px.asnumpy(seen) == 2 * number).all(), "the host sees what was there before"
+
+
+def test_blocks_are_aligned_for_the_host(case: Case) -> None:
+    """The host's address of a block of any size is aligned as the device states."""
     opened = case.device.ensure_open()
     for size in (1, 100, 5000, 70_001):
         handle = opened.alloc(size)
@@ -201,12 +260,3 @@ def test_memory_that_the_host_sees(case: Case) -> None:
         if address is not None:
             wanted = case.device.info.alignment
             assert address % wanted == 0, f"a block of {size} bytes is not aligned to {wanted}"
-    x = px.asarray(np.arange(5000, dtype=np.float32))
-    px.synchronize(case.device)
-    try:
-        seen = px.from_dlpack(x, device="cpu:0", copy=False)
-    except (BufferError, ValueError, px.DeviceNotFoundError):
-        pytest.skip("the host does not see the device's memory")
-    x += 2.0
-    px.synchronize(case.device)
-    assert (px.asnumpy(seen) == px.asnumpy(x)).all(), "the host sees what was there before"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import phalanx as px
@@ -36,7 +38,7 @@ def _on_a_page(rng: np.random.Generator) -> Bytes:
     return data[-data.ctypes.data % 4096 :][:_ROOM]
 
 
-def _on_host(data: Bytes, offset: int = 0) -> Place:
+def _on_host(data: npt.NDArray[Any], offset: int = 0) -> Place:
     return Place(None, data.ctypes.data + offset)
 
 
@@ -113,3 +115,44 @@ def test_offsets_at_edges(case: Case) -> None:
         for part in (slice(None), slice(_SIDE, None)):
             assert (px.asnumpy(whole[part] + 1) == host[part] + 1).all(), f"a sum at 2**{power}"
             assert (px.asnumpy(whole[part]) == host[part]).all(), f"a copy at 2**{power} bytes"
+
+
+#: Bytes, words and more: what a fill does elements at a time has other ends in each.
+_FILLED = ("bool", "int8", "float16", "int32", "float32", "int64")
+
+
+@pytest.mark.parametrize("dtype", _FILLED)
+def test_large_fills(case: Case, dtype: str) -> None:
+    """A fill ends with the last element of many, and of each row though rows are far apart."""
+    most = case.device.info.max_allocation // np.dtype(dtype).itemsize
+    for count in ((1 << 16) + 1, (1 << 16) + 6, (1 << 20) + 1, (1 << 20) + 6):
+        if count > most:
+            break
+        found = px.asnumpy(px.full(count, 1, dtype=dtype))
+        assert (found == 1).all(), f"element {np.flatnonzero(found != 1)[0]} of {count} is unset"
+    for pitch in (1 << 16, (1 << 16) + 24, 1 << 18):
+        if 4 * pitch > most:
+            break
+        x = px.zeros((4, pitch), dtype=dtype)
+        x[:, 3:8] = 1
+        want = np.zeros(x.shape, np.bool)
+        want[:, 3:8] = True
+        wrong = np.argwhere((px.asnumpy(x) != 0) != want)
+        assert not wrong.size, f"row {wrong[0][0]}, element {wrong[0][1]} of rows of {pitch}"
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float32"])
+def test_narrow_rows(case: Case, dtype: str) -> None:
+    """Of rows that are narrower than a line each has all its elements, on either side."""
+    rng, width = case.rng(), 40
+    for rows in (1023, 1025) if case.quick else (255, 1023, 1024, 1025, 4097):
+        host = rng.integers(1, 100, (rows, width)).astype(dtype)
+        x = px.asarray(host)
+        for part in (slice(0, 1), slice(0, 3), slice(2, 9), slice(1, 14), slice(0, 31)):
+            dense = px.asnumpy(px.asarray(x[:, part], copy=True))
+            assert (dense == host[:, part]).all(), f"{rows} rows, {part}"
+            y = px.zeros(host.shape, dtype=dtype)
+            y[:, part] = x[:, part]
+            want = np.zeros_like(host)
+            want[:, part] = host[:, part]
+            assert (px.asnumpy(y) == want).all(), f"{rows} rows into rows, {part}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -21,6 +22,8 @@ _SPANS = (
     *((101, 70_001), (128, 67), (64, 4097), (4096, 8190), (16, 70_003)),
 )
 _ROOM = 150_000
+#: Bytes of copies that are done in pieces, if anywhere: beyond 1 and 16 MiB, and no whole pages.
+_LARGE, _LARGE_QUICK = (33 << 20) + 67, (17 << 20) + 67
 Bytes = npt.NDArray[np.uint8]
 
 
@@ -147,6 +150,34 @@ def test_from_another_device(case: Case) -> None:
                 _check(np.asarray(px.asnumpy(here)), data[part], f"{part} from {first}")
 
 
+def test_much_from_another_device(case: Case) -> None:
+    """More than windows onto another device's memory hold goes from and to it."""
+    if not case.others:
+        pytest.skip("the driver has one device")
+    size = min(case.device.info.max_allocation // 2, _LARGE_QUICK)
+    data = case.rng().integers(0, 256, size, np.uint8)
+    for first, second in ((case.others[0], case.device), (case.device, case.others[0])):
+        here = px.asarray(data, device=first)[5:].to_device(second)
+        _check(np.asarray(px.asnumpy(here)), data[5:], f"{size} bytes from {first}")
+
+
+def test_from_another_device_opened_again(case: Case) -> None:
+    """What comes from another device is what lies there, also when it was closed since."""
+    if not case.others:
+        pytest.skip("the driver has one device")
+    other, data = case.others[0], case.rng().integers(0, 256, 70_001, np.uint8)
+    for number in range(3):
+        there = px.asarray(data + np.uint8(number), device=other)
+        here = there.to_device(case.device)
+        _check(np.asarray(px.asnumpy(here)), data + np.uint8(number), f"{other}, time {number}")
+        back = here.to_device(other)
+        _check(np.asarray(px.asnumpy(back)), data + np.uint8(number), f"to it, time {number}")
+        del there, back
+        gc.collect()
+        other.close()
+        other.ensure_open()
+
+
 def test_from_another_device_behind_work(case: Case) -> None:
     """What comes from another device does not overwrite what queued work has still to read."""
     if not case.others:
@@ -161,10 +192,6 @@ def test_from_another_device_behind_work(case: Case) -> None:
                 here = there.to_device(second)
                 assert (px.asnumpy(result) == 45).all(), f"a copy from {first} came too early"
                 assert (px.asnumpy(here) == 1).all(), f"a copy from {first} was overwritten"
-
-
-#: Bytes of copies that are done in pieces, if anywhere: beyond 1 and 16 MiB, and no whole pages.
-_LARGE, _LARGE_QUICK = (33 << 20) + 67, (17 << 20) + 67
 
 
 @pytest.mark.parametrize("of_its_own", [False, True], ids=["default stream", "stream"])

@@ -12,7 +12,7 @@ import numpy as np
 import phalanx as px
 import pytest
 from phalanx._warm import Device
-from phalanx.conformance.blocks import place_of, read_block, write_block
+from phalanx.conformance.blocks import free_memory, place_of, read_block, write_block
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.runtime.busy import busy, by_a_thread, take_wrongly
 from phalanx.driver import Capability, DeviceKind, Feature, OpenDevice, Place
@@ -215,3 +215,26 @@ def test_copies_between_both_at_once(case: Case) -> None:
     with ThreadPoolExecutor(4) as threads:
         for done in [threads.submit(copy_context().run, move, number) for number in range(4)]:
             done.result()
+
+
+def test_opening_costs_no_memory(case: Case) -> None:
+    """A device that was closed and opened again many times has as much memory as before."""
+    _, other = _two(case)
+    info = other.info
+    if info.kind is DeviceKind.CPU or Feature.UNIFIED_MEMORY in info.features:
+        pytest.skip("the devices share the memory of the host")
+    if other.ensure_open().memory_info()[1] == 0:
+        pytest.skip("the driver does not tell how much memory is free")
+    lost = []
+    for _ in range(3):  # others may use the memory, too
+        gc.collect()
+        before = other.ensure_open().memory_info()[0]
+        for _ in range(10):
+            assert (px.asnumpy(px.ones(_SIZE, dtype=px.float32, device=other)) == 1).all()
+            gc.collect()
+            other.close()
+            other.ensure_open()
+        lost.append(before - free_memory(other.ensure_open(), before))
+        if lost[-1] < 1 << 23:
+            return
+    pytest.fail(f"{min(lost)} bytes are gone when a device was closed ten times")
