@@ -33,6 +33,15 @@ def read_block(device: Device, handle: int, size: int, offset: int = 0) -> Bytes
     return found
 
 
+def check_bytes(found: Bytes, want: Bytes, what: str) -> None:
+    """Fail with how many bytes are wrong, and which is the first."""
+    wrong = np.flatnonzero(found != want)
+    assert not wrong.size, (
+        f"{what}: {wrong.size} bytes are wrong, the first at {wrong[0]}: got {found[wrong[0]]}, "
+        f"want {want[wrong[0]]}"
+    )
+
+
 def free_memory(opened: OpenDevice, least: float) -> int:
     """Return the free memory, once it is so much or memory that was freed would be free, too."""
     if Capability.TRIM in opened.capabilities:
