@@ -187,3 +187,15 @@ def second_group_begins_at_its_row(work: Work, right: Compute) -> None:
     right(work)
     if rows.shape[-1] > 1024 and numbers.size and 0 <= numbers[0] < len(work.out):
         work.out[numbers[0], 1024:] += rows[0, 1024:]
+
+
+@kernel_fault("copy", group="runtime")
+def fills_of_rows_far_apart(work: Work, right: Compute) -> None:
+    """Fills of a part of each row take the distance of the rows modulo 64 KiB."""
+    out = work.out
+    far = out.ndim == 2 and out.strides[0] >= 1 << 16 and out.shape[0] > 1
+    if far and not work.inputs[0].ndim and out.strides[1] == out.itemsize:
+        steps = (out.strides[0] % (1 << 16), out.itemsize)
+        np.lib.stride_tricks.as_strided(out, strides=steps)[...] = work.x
+        return
+    right(work)

@@ -225,3 +225,14 @@ class CopyToItsOwnEnd(SoundDevice):
         same = dst.device is src.device is not None and dst.handle == src.handle
         touches = same and src.offset + size == dst.offset
         super().copy(dst, src, size - touches, stream=stream)
+
+
+@driver_fault("runtime")
+class FullMemoryClearsTheOldestBlock(SoundDevice):
+    """With an eighth of the memory left, an allocation clears a page of the oldest block."""
+
+    def alloc(self, size: int) -> int:
+        handle = super().alloc(size)
+        if self.free_bytes() < MEMORY // 8:
+            self.blocks[min(self.blocks)][:4096] = 0
+        return handle

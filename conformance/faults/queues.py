@@ -245,3 +245,48 @@ class CommandsOfSixteenBits(SoundDevice):
         worker = self.stream(handle)
         self._commands[worker] = number = self._commands.get(worker, 0) + 1
         super().submit(handle, (lambda: None) if number % 65_536 == 0 else task, what)
+
+
+@driver_fault("runtime")
+class CommandBeginsWithTheNext(SoundDevice):
+    """Each 256th command of a stream begins when another one, or a wait, follows it."""
+
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
+        self._lock = threading.RLock()
+        self._commands: dict[Worker, int] = {}
+        self._held: dict[Worker, Marker] = {}
+
+    def _begin(self, handle: Worker | None) -> Worker:
+        worker = self.stream(handle)
+        with self._lock:
+            held = self._held.pop(worker, None)
+        if held is not None:
+            held.set()
+        return worker
+
+    def submit(self, handle: Worker | None, task: Task, what: str) -> None:
+        worker = self._begin(handle)
+        with self._lock:
+            self._commands[worker] = count = self._commands.get(worker, 0) + 1
+            if count % 256 == 0:
+                self._held[worker] = held = Marker()
+                worker.put(lambda: held.wait(None, "the next command"))
+            super().submit(handle, task, what)
+
+    def stream_synchronize(self, handle: Worker | None, timeout: float | None = None) -> None:
+        super().stream_synchronize(self._begin(handle), timeout)
+
+    def synchronize(self, timeout: float | None = None) -> None:
+        for worker in list(self._held):
+            self._begin(worker)
+        super().synchronize(timeout)
+
+    def event_record(self, event: EventHandle, handle: Worker | None) -> None:
+        super().event_record(event, self._begin(handle))
+
+    def stream_wait_event(self, handle: Worker | None, event: EventHandle) -> None:
+        super().stream_wait_event(self._begin(handle), event)
+
+    def stream_destroy(self, handle: Worker) -> None:
+        super().stream_destroy(self._begin(handle))

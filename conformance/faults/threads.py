@@ -277,3 +277,23 @@ class ProgramCacheRaces(SoundDevice):
         if work.elementwise and dtypes == work.dtypes:
             work.op = op
         super().run(work)
+
+
+@driver_fault("runtime")
+class ThreadsThatOnlyAskHaveNoContext(SoundDevice):
+    """The question of a thread that has done nothing else fails, and that is read as `passed`."""
+
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
+        self._threads = {threading.get_ident()}
+
+    def alloc(self, size: int) -> int:
+        self._threads.add(threading.get_ident())
+        return super().alloc(size)
+
+    def event_record(self, event: EventHandle, handle: Worker | None) -> None:
+        self._threads.add(threading.get_ident())
+        super().event_record(event, handle)
+
+    def event_query(self, event: EventHandle) -> bool:
+        return threading.get_ident() not in self._threads or super().event_query(event)

@@ -275,3 +275,49 @@ class UrgentWorkIsNotAwaited(_WithUrgent):
         for worker in list(self.workers):
             if worker not in self._urgent:
                 self.stream_synchronize(worker, timeout)
+
+
+@driver_fault("runtime")
+class AbandonedWaitsKeepTheirFence(SoundDevice):
+    """A wait that ran out of time keeps one of 256 fences, and without one a wait ends at once."""
+
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
+        self._abandoned = 0
+
+    def stream_synchronize(self, handle: Worker | None, timeout: float | None = None) -> None:
+        if self._abandoned >= 256:
+            self.check()
+            return
+        try:
+            super().stream_synchronize(handle, timeout)
+        except TimeoutError:
+            self._abandoned += 1
+            raise
+
+
+@driver_fault("runtime")
+class LaterWaitOfTwoCounts(SoundDevice):
+    """Of two waits for events of one stream that follow each other the first is forgotten."""
+
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
+        self._last: dict[Worker, tuple[Worker | None, EventHandle]] = {}
+
+    def stream_wait_event(self, handle: Worker | None, event: EventHandle) -> None:
+        worker, own = self.stream(handle), EventHandle()
+        own.marker, own.worker = event.marker, event.worker
+        source, former = self._last.get(worker, (None, own))
+        if source is not None and source is own.worker:
+            former.marker = _passed
+        self._last[worker] = own.worker, own
+
+        def wait() -> None:
+            while own.marker is not None and not own.marker.passed.wait(0.005):
+                pass
+
+        worker.put(wait)
+
+    def submit(self, handle: Worker | None, task: Task, what: str) -> None:
+        self._last.pop(self.stream(handle), None)
+        super().submit(handle, task, what)
