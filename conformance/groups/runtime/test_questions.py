@@ -32,6 +32,7 @@ def _true_in_the_end(question: Callable[[], bool]) -> bool:
 
 def test_asking_is_enough(case: Case) -> None:
     """Each of hundreds of commands is done though nothing but a question follows it."""
+    _need_streams(case)
     opened, stream = case.device.ensure_open(), px.Stream(case.device)
     x = px.zeros(64, dtype=px.float32)
     px.synchronize(case.device)
