@@ -228,11 +228,12 @@ class CopyToItsOwnEnd(SoundDevice):
 
 
 @driver_fault("runtime")
-class FullMemoryClearsTheOldestBlock(SoundDevice):
-    """With an eighth of the memory left, an allocation clears a page of the oldest block."""
+class FullMemoryClearsTheLastBlock(SoundDevice):
+    """With an eighth of the memory left, an allocation clears a page of the block before it."""
 
     def alloc(self, size: int) -> int:
+        last = max(self.blocks, default=None)
         handle = super().alloc(size)
-        if self.free_bytes() < MEMORY // 8:
-            self.blocks[min(self.blocks)][:4096] = 0
+        if last is not None and self.free_bytes() < MEMORY // 8:
+            self.blocks[last][:4096] = 0
         return handle
