@@ -100,7 +100,8 @@ def test_memory_that_was_shared_is_forgotten(opened: Sharing) -> None:
     data = np.ones(8)
 
     def known() -> int:
-        return sum(isinstance(x, weakref.ref) for x in gc.get_objects())
+        # not isinstance: some objects of other libraries warn when they are asked for their class
+        return sum(issubclass(type(x), weakref.ref) for x in gc.get_objects())
 
     for _ in range(200):
         px.asarray(data, copy=False)
