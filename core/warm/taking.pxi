@@ -234,7 +234,7 @@ cdef Array axis_behind(Array x, int axis):
     return view_of(x, n, dims, dims + MAX_NDIM, 0)
 
 
-def along_axis(str op not None, Array x not None, int axis, DType dtype not None, params=()):
+def along_axis(str op not None, Array x not None, int axis, DType dtype not None, tuple params=()):
     """Run an op of the last axis along any axis; the result has the shape of ``x``."""
     cdef Stream s = current_stream_of(x.device)
     cdef Array out = new_array(x.device, dtype, x.t.ndim, x.t.shape, s)
@@ -266,6 +266,7 @@ def sorted_along(x, axis, bint descending, bint places):
     cdef str op = "argsort" if places else "sort"
     cdef Array source
     cdef int i
+    cdef tuple params = (1 if descending else 0,)
     if not isinstance(x, Array):
         from .arrays.checks import need_array
 
@@ -279,7 +280,7 @@ def sorted_along(x, axis, bint descending, bint places):
         raise ValueError(f"{op} needs at least one axis, got a 0-d array")
     i = _normal_axis(axis, source, op)
     if places:
-        return along_axis(op, source, i, <DType>_dtypes[INT64], (descending,))
+        return along_axis(op, source, i, <DType>_dtypes[INT64], params)
     if source.t.shape[i] < 2:
         return copy(source)
-    return along_axis(op, source, i, source.dtype, (descending,))
+    return along_axis(op, source, i, source.dtype, params)
