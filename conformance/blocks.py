@@ -7,7 +7,7 @@ import time
 import numpy as np
 import numpy.typing as npt
 from phalanx._warm import Array, Device
-from phalanx.driver import Capability, OpenDevice, Place
+from phalanx.driver import Capability, DeviceKind, Feature, OpenDevice, Place
 
 #: Seconds within which memory that was freed is told to be free.
 _SOON = 0.3
@@ -40,6 +40,12 @@ def check_bytes(found: Bytes, want: Bytes, what: str) -> None:
         f"{what}: {wrong.size} bytes are wrong, the first at {wrong[0]}: got {found[wrong[0]]}, "
         f"want {want[wrong[0]]}"
     )
+
+
+def has_own_memory(device: Device) -> bool:
+    """Tell whether a device has memory that is not the host's, of which others take any time."""
+    shared = Feature.UNIFIED_MEMORY | Feature.HOST_ADDRESSABLE
+    return device.info.kind is not DeviceKind.CPU and not device.info.features & shared
 
 
 def free_memory(opened: OpenDevice, least: float) -> int:

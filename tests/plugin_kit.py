@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from phalanx.abi.build import HEADER
-from phalanx.discovery.plugins import PluginHost, use_host
+from phalanx.discovery.plugins import Plugin, PluginHost, use_host
 from phalanx.driver import DeviceInfo, DeviceKind, Driver, Feature
 from phalanx.optable import OPS
 from phalanx.testing import ReferenceDriver
@@ -62,6 +62,11 @@ def fresh_host(*drivers: Driver, entries: Iterable[EntryPoint] = ()) -> Iterator
         yield host
     finally:
         use_host(before)
+
+
+def by_name(host: PluginHost) -> dict[str, Plugin]:
+    """Return a host's plugins by the names of their entry points."""
+    return {plugin.name: plugin for plugin in host.plugins()}
 
 
 def make_distribution(

@@ -18,6 +18,19 @@ _passed = Marker()
 _passed.set()
 
 
+def _wait_for_copy(worker: Worker, event: EventHandle) -> EventHandle:
+    """Let a stream wait for an event's place, which is returned: another marker ends the wait."""
+    own = EventHandle()
+    own.marker, own.worker = event.marker, event.worker
+
+    def wait() -> None:
+        while own.marker is not None and not own.marker.passed.wait(0.005):
+            pass
+
+    worker.put(wait)
+    return own
+
+
 @driver_fault("runtime")
 class StreamHoldsSixteenWaits(SoundDevice):
     """The seventeenth wait of a stream that is not over takes the place of the first."""
@@ -27,20 +40,13 @@ class StreamHoldsSixteenWaits(SoundDevice):
         self._held: dict[Worker, deque[EventHandle]] = {}
 
     def stream_wait_event(self, handle: Worker | None, event: EventHandle) -> None:
-        own = EventHandle()
-        own.marker, own.worker = event.marker, event.worker
-        held = self._held.setdefault(self.stream(handle), deque())
+        worker = self.stream(handle)
+        held = self._held.setdefault(worker, deque())
         while held and (held[0].marker is None or held[0].marker.passed.is_set()):
             held.popleft()
-        held.append(own)
+        held.append(_wait_for_copy(worker, event))
         if len(held) > 16:
             held.popleft().marker = _passed
-
-        def wait() -> None:
-            while own.marker is not None and not own.marker.passed.wait(0.005):
-                pass
-
-        self.stream(handle).put(wait)
 
 
 @driver_fault("runtime")
@@ -302,21 +308,14 @@ class LaterWaitOfTwoCounts(SoundDevice):
 
     def __init__(self, driver: SoundDriver, index: int) -> None:
         super().__init__(driver, index)
-        self._last: dict[Worker, tuple[Worker | None, EventHandle]] = {}
+        self._last: dict[Worker, EventHandle] = {}
 
     def stream_wait_event(self, handle: Worker | None, event: EventHandle) -> None:
-        worker, own = self.stream(handle), EventHandle()
-        own.marker, own.worker = event.marker, event.worker
-        source, former = self._last.get(worker, (None, own))
-        if source is not None and source is own.worker:
+        worker = self.stream(handle)
+        former = self._last.get(worker)
+        if former is not None and former.worker is event.worker:
             former.marker = _passed
-        self._last[worker] = own.worker, own
-
-        def wait() -> None:
-            while own.marker is not None and not own.marker.passed.wait(0.005):
-                pass
-
-        worker.put(wait)
+        self._last[worker] = _wait_for_copy(worker, event)
 
     def submit(self, handle: Worker | None, task: Task, what: str) -> None:
         self._last.pop(self.stream(handle), None)

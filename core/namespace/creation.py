@@ -232,6 +232,20 @@ def empty_like(
     return made
 
 
+def _filled_like(
+    x: Array,
+    value: Number | Array,
+    dtype: DType | str | None,
+    device: str | Device | None,
+    op: str,
+) -> Array:
+    made: Array | None = plain_like(x, value, dtype, device)
+    if made is None:
+        need_array(x, op)
+        made = full(x.shape, value, dtype=dtype or x.dtype, device=device or x.device)
+    return made
+
+
 def full_like(
     x: Array,
     /,
@@ -251,11 +265,7 @@ def full_like(
         >>> print(px.full_like(px.asarray([1, 2, 3]), 2.5, dtype=px.float32))
         [2.5 2.5 2.5]
     """
-    made: Array | None = plain_like(x, fill_value, dtype, device)
-    if made is None:
-        need_array(x, "full_like")
-        made = full(x.shape, fill_value, dtype=dtype or x.dtype, device=device or x.device)
-    return made
+    return _filled_like(x, fill_value, dtype, device, "full_like")
 
 
 def zeros_like(
@@ -272,11 +282,7 @@ def zeros_like(
         >>> px.zeros_like(px.asarray([1, 2], dtype=px.uint8)).dtype
         phalanx.uint8
     """
-    made: Array | None = plain_like(x, 0, dtype, device)
-    if made is None:
-        need_array(x, "zeros_like")
-        made = full_like(x, 0, dtype=dtype, device=device)
-    return made
+    return _filled_like(x, 0, dtype, device, "zeros_like")
 
 
 def ones_like(
@@ -293,11 +299,7 @@ def ones_like(
         >>> print(px.ones_like(px.asarray([1.5, 2.5]), dtype=px.bool))
         [ True  True]
     """
-    made: Array | None = plain_like(x, 1, dtype, device)
-    if made is None:
-        need_array(x, "ones_like")
-        made = full_like(x, 1, dtype=dtype, device=device)
-    return made
+    return _filled_like(x, 1, dtype, device, "ones_like")
 
 
 def arange(

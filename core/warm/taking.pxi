@@ -241,23 +241,14 @@ def along_axis(str op not None, Array x not None, int axis, DType dtype not None
     cdef Array source
     cdef Array target
     cdef Kernel kernel
-    cdef const DLTensor *tensors[2]
-    cdef void *arrays[2]
-    cdef int64_t native_params[1]
-    cdef int n = len(params)
     if not out.count:
         return out
     source, target = axis_behind(x, axis), axis_behind(out, axis)
     kernel = kernel_at(x.device, (op, x.dtype, dtype))
-    if kernel is None or kernel.run_fn == NULL or n > 1:
+    if kernel is None or kernel.run_fn == NULL:
         launch(op, (source,), (target,), params)
-        return out
-    if n:
-        native_params[0] = params[0]
-    tensors[0], tensors[1] = &source.t, &target.t
-    arrays[0], arrays[1] = <void *>source, <void *>target
-    launch_native(s, kernel, kernel.run_fn, kernel.native_row, tensors, arrays, 1, 1, native_params,
-                  n, 0, x.count + out.count)
+    else:
+        launch_natively(s, kernel, (source,), (target,), params)
     return out
 
 

@@ -6,13 +6,8 @@ from pathlib import Path
 
 import pytest
 from phalanx.discovery.devices import find_device
-from phalanx.discovery.plugins import Plugin, PluginHost
 from phalanx.errors import PluginConflictError
-from plugin_kit import fresh_host, make_distribution, plugin_source
-
-
-def by_name(host: PluginHost) -> dict[str, Plugin]:
-    return {plugin.name: plugin for plugin in host.plugins()}
+from plugin_kit import by_name, fresh_host, make_distribution, plugin_source
 
 
 def test_two_drivers_of_one_name_are_both_out_of_use(site: Path) -> None:

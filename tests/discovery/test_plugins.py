@@ -11,7 +11,6 @@ import pytest
 from phalanx.discovery.devices import devices, find_device
 from phalanx.discovery.guard import guard
 from phalanx.discovery.loading import PluginState
-from phalanx.discovery.plugins import Plugin, PluginHost
 from phalanx.errors import (
     DeviceError,
     DeviceNotFoundError,
@@ -20,11 +19,15 @@ from phalanx.errors import (
     PluginLoadError,
     SettingError,
 )
-from plugin_kit import FakeDriver, fresh_host, info, make_distribution, plugin_source, run_python
-
-
-def by_name(host: PluginHost) -> dict[str, Plugin]:
-    return {plugin.name: plugin for plugin in host.plugins()}
+from plugin_kit import (
+    FakeDriver,
+    by_name,
+    fresh_host,
+    info,
+    make_distribution,
+    plugin_source,
+    run_python,
+)
 
 
 def test_a_plugin_from_a_distribution_brings_its_devices(site: Path) -> None:

@@ -182,15 +182,19 @@ def test_owners_are_let_go(case: Case) -> None:
     assert owner() is None, "an array of the host is kept"
 
 
+def _in_place(case: Case, source: HostArray) -> px.Array:
+    """Return an array on memory of the host; skip where the device does not use that."""
+    try:
+        return px.from_dlpack(source, device=case.device, copy=False)
+    except (BufferError, ValueError):
+        pytest.skip("the device does not use memory of the host")
+
+
 def test_two_arrays_of_one_memory(case: Case) -> None:
     """Of two arrays that share memory of the host, each stays when the other one goes."""
     for first in (slice(None), slice(1000)):
         source = np.arange(5000, dtype=np.float32)
-        try:
-            gone = px.from_dlpack(source[first], device=case.device, copy=False)
-            kept = px.from_dlpack(source[:2000], device=case.device, copy=False)
-        except (BufferError, ValueError):
-            pytest.skip("the device does not use memory of the host")
+        gone, kept = _in_place(case, source[first]), _in_place(case, source[:2000])
         assert (px.asnumpy(gone + 1.0) == source[first] + 1).all()
         del gone
         gc.collect()
@@ -205,10 +209,7 @@ def test_memory_that_is_shared_again(case: Case, count: int) -> None:
     memory = np.zeros(count, dtype=np.float32)
     for number in range(3):
         memory[:] = np.arange(count, dtype=np.float32) + number
-        try:
-            x = px.from_dlpack(memory[:], device=case.device, copy=False)
-        except (BufferError, ValueError):
-            pytest.skip("the device does not use memory of the host")
+        x = _in_place(case, memory[:])
         assert (px.asnumpy(x + 1.0) == memory + 1).all(), f"time {number}: other contents"
         del x
         gc.collect()
@@ -220,10 +221,7 @@ def test_memory_is_shared_behind_a_fork(case: Case) -> None:
     if not hasattr(os, "fork"):
         pytest.skip("this system has no fork")
     source = np.arange(5000, dtype=np.float32)
-    try:
-        x = px.from_dlpack(source, device=case.device, copy=False)
-    except (BufferError, ValueError):
-        pytest.skip("the device does not use memory of the host")
+    x = _in_place(case, source)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads
         child = os.fork()

@@ -30,6 +30,12 @@ def chain(x: Array, length: int) -> Array:
     return x
 
 
+def need_streams(case: Case) -> None:
+    """Skip the case where all work is in one queue."""
+    if not case.device.has_streams:
+        pytest.skip("the device has no streams of its own")
+
+
 def takes(case: Case) -> bool:
     """Tell whether the device takes elements by an index, of which one may be wrong."""
     return case.has("gather", "float32", "int64", "float32")

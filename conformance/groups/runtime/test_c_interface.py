@@ -12,6 +12,7 @@ from phalanx.abi.build import SYMBOL
 from phalanx.abi.library import Library, load_table, take_error
 from phalanx.abi.structs import ABI_MAJOR, ABI_MINOR, ErrorCode, ffi
 from phalanx.conformance.case import Case
+from phalanx.conformance.groups.runtime.busy import need_streams
 from phalanx.device_plugins.native import NativeDriver
 
 _UNTOUCHED = 0xA5
@@ -78,8 +79,7 @@ def test_license(case: Case) -> None:
 def _busy(case: Case, stream: px.Stream) -> None:
     """Let a stream work for some hundredths of a second; skips if there are none."""
     _library(case)
-    if not case.device.has_streams:
-        pytest.skip("the device has no streams of its own")
+    need_streams(case)
     try:
         with stream:
             x = px.zeros(1 << 20, dtype=px.float32)

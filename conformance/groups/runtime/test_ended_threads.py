@@ -11,10 +11,10 @@ from typing import TypeVar
 import numpy as np
 import phalanx as px
 import pytest
-from phalanx.conformance.blocks import free_memory
+from phalanx.conformance.blocks import free_memory, has_own_memory
 from phalanx.conformance.case import Case
-from phalanx.conformance.groups.runtime.busy import busy, by_a_thread, takes
-from phalanx.driver import DeviceKind, Feature, OpenDevice
+from phalanx.conformance.groups.runtime.busy import busy, by_a_thread, need_streams, takes
+from phalanx.driver import OpenDevice
 
 Made = TypeVar("Made")
 #: How often a thread is tried that may have been late.
@@ -76,8 +76,7 @@ def test_streams_outlive_their_thread(case: Case) -> None:
 
 def test_events_outlive_their_thread(case: Case) -> None:
     """An event is not passed before the work in front of it because its thread has ended."""
-    if not case.device.has_streams:
-        pytest.skip("the device has no streams of its own")
+    need_streams(case)
     opened = case.device.ensure_open()
     stream, other = busy(case, 0.2), px.Stream(case.device)
     before, event, behind = (opened.event_create(timed=False) for _ in range(3))
@@ -94,8 +93,7 @@ def test_events_outlive_their_thread(case: Case) -> None:
 
 def test_failures_outlive_their_thread(case: Case) -> None:
     """What fails of a thread's work is told to who waits, also when the thread has ended."""
-    if not case.device.has_streams:
-        pytest.skip("the device has no streams of its own")
+    need_streams(case)
     if not takes(case):
         pytest.skip("the device takes nothing by an index")
     x, bad = px.asarray(np.arange(10, dtype=np.float32)), px.asarray([0, 99], dtype=px.int64)
@@ -149,8 +147,7 @@ def test_memory_comes_back_from_any_thread(case: Case, freed_by: str) -> None:
 
 def test_threads_leave_no_memory(case: Case) -> None:
     """What hundreds of threads had of the driver for their copies goes with them."""
-    opened, info = case.device.ensure_open(), case.device.info
-    of_its_own = info.kind is not DeviceKind.CPU and Feature.UNIFIED_MEMORY not in info.features
+    opened = case.device.ensure_open()
     host = np.arange(1024, dtype=np.float32)
 
     def there_and_back() -> bool:
@@ -161,7 +158,7 @@ def test_threads_leave_no_memory(case: Case) -> None:
         before = opened.memory_info()[0]
         assert all(by_a_thread(there_and_back) for _ in range(_THREADS))
         lost.append(before - free_memory(opened, before))
-        if lost[-1] < _BLOCKS * _SIZE / 2 or not of_its_own:
+        if lost[-1] < _BLOCKS * _SIZE / 2 or not has_own_memory(case.device):
             return
     pytest.fail(f"{min(lost)} bytes are gone with {_THREADS} threads that copied and ended")
 
@@ -169,8 +166,7 @@ def test_threads_leave_no_memory(case: Case) -> None:
 @pytest.mark.parametrize("waits", ["stream", "event"])
 def test_a_limit_counts_beside_other_waits(case: Case, waits: str) -> None:
     """A wait runs out of time though another thread waits for the same, and does so longer."""
-    if not case.device.has_streams:
-        pytest.skip("the device has no streams of its own")
+    need_streams(case)
     for _ in range(_TRIES):
         stream = busy(case, 0.4)
         of = stream if waits == "stream" else stream.record()
@@ -183,8 +179,7 @@ def test_a_limit_counts_beside_other_waits(case: Case, waits: str) -> None:
 
 def test_questions_are_answered_beside_waits(case: Case) -> None:
     """Who asks streams and events gets the answer while another thread waits."""
-    if not case.device.has_streams:
-        pytest.skip("the device has no streams of its own")
+    need_streams(case)
     for _ in range(_TRIES):
         stream, idle = busy(case, 0.3), px.Stream(case.device)
         event = stream.record()

@@ -11,7 +11,7 @@ import numpy as np
 import phalanx as px
 import pytest
 from phalanx.conformance.case import Case
-from phalanx.conformance.groups.runtime.busy import take_wrongly
+from phalanx.conformance.groups.runtime.busy import need_streams, take_wrongly
 
 
 def _works(case: Case) -> None:
@@ -177,8 +177,7 @@ def test_failure_is_told_once(case: Case) -> None:
 
 def test_the_first_failure_is_told(case: Case) -> None:
     """Of two wrong indices on a stream, the first is named."""
-    if not case.device.has_streams:
-        pytest.skip("the device has no streams of its own")
+    need_streams(case)
     x = px.asarray(np.arange(10, dtype=np.float32))
     indices = [px.asarray(places, dtype=px.int64) for places in ([0, 99], [77, 0], [55])]
     px.synchronize(case.device)

@@ -8,10 +8,10 @@ from contextlib import suppress
 import numpy as np
 import phalanx as px
 import pytest
-from phalanx.conformance.blocks import free_memory, read_block, write_block
+from phalanx.conformance.blocks import free_memory, has_own_memory, read_block, write_block
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.runtime.busy import busy, by_a_thread
-from phalanx.driver import DeviceKind, Feature
+from phalanx.driver import Feature
 
 _TRIES = 3
 _SIZES = (1, 2, 3, 63, 64, 65, 4095, 4096, 4097, 1 << 20, (1 << 20) + 1)
@@ -223,8 +223,7 @@ def test_no_more_than_there_is(case: Case, is_busy: bool) -> None:
     They keep what they have to the last, and are refused likewise while the device works.
     """
     opened, device = case.device.ensure_open(), case.device
-    shared = Feature.UNIFIED_MEMORY | Feature.HOST_ADDRESSABLE
-    if device.info.kind is DeviceKind.CPU or device.info.features & shared:
+    if not has_own_memory(device):
         pytest.skip("the device has the memory of the host")
     total = opened.memory_info()[1]
     if total == 0:

@@ -49,13 +49,12 @@ def test_from_another_device_opened_again(case: Case) -> None:
     _need_another(case)
     other, data = case.others[0], case.rng().integers(0, 256, 70_001, np.uint8)
     for number in range(3):
-        there = px.asarray(data + np.uint8(number), device=other)
+        want = data + np.uint8(number)
+        there = px.asarray(want, device=other)
         here = there.to_device(case.device)
-        check_bytes(
-            np.asarray(px.asnumpy(here)), data + np.uint8(number), f"{other}, time {number}"
-        )
+        check_bytes(np.asarray(px.asnumpy(here)), want, f"from {other}, time {number}")
         back = here.to_device(other)
-        check_bytes(np.asarray(px.asnumpy(back)), data + np.uint8(number), f"to it, time {number}")
+        check_bytes(np.asarray(px.asnumpy(back)), want, f"to {other}, time {number}")
         del there, back
         gc.collect()
         other.close()

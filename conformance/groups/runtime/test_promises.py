@@ -12,7 +12,7 @@ import phalanx as px
 import pytest
 from phalanx.conformance.blocks import place_of
 from phalanx.conformance.case import Case
-from phalanx.conformance.groups.runtime.busy import busy, chain
+from phalanx.conformance.groups.runtime.busy import busy, chain, need_streams
 from phalanx.driver import Capability, Place
 from phalanx.vendor import begin_use
 
@@ -54,8 +54,7 @@ def test_elapsed_time_is_not_too_short(case: Case, streams: int) -> None:
 @pytest.mark.parametrize("waits", ["stream", "event", "device"])
 def test_timeout_is_kept(case: Case, waits: str) -> None:
     """A wait of no time for a stream that has just said that it works raises TimeoutError."""
-    if not case.device.has_streams:
-        pytest.skip("the device has no streams of its own")
+    need_streams(case)
     was_busy = 0
     for length in (50, 100, 200, 400, 800, 1600):
         stream = px.Stream(case.device)
@@ -89,8 +88,7 @@ def _wait(case: Case, waits: str, stream: px.Stream, event: px.Event, limit: flo
 @pytest.mark.parametrize("default", ["neither", "the source", "the waiter"])
 def test_a_stream_waits_without_the_host(case: Case, default: str) -> None:
     """To let a stream wait for an event does not block until the event is passed."""
-    if not case.device.has_streams:
-        pytest.skip("the device has no streams of its own")
+    need_streams(case)
     opened = case.device.ensure_open()
     source = waiting = None
     if default == "the source":
@@ -127,8 +125,7 @@ def _short_wait(case: Case, waits: str, stream: px.Stream, event: px.Event, limi
 @pytest.mark.parametrize("waits", ["stream", "event", "device"])
 def test_timeout_is_in_seconds(case: Case, waits: str) -> None:
     """A wait of a minute does not give up early, one of a hundredth of a second not late."""
-    if not case.device.has_streams:
-        pytest.skip("the device has no streams of its own")
+    need_streams(case)
     took = []
     for _ in range(3):
         stream = busy(case, 0.5)
@@ -156,8 +153,7 @@ _LONG_LIMITS = (2.2, 4.4, 2.2e3, 4.4e3, 2.2e6, 4.4e6, 1e7, 1e9)
 @pytest.mark.parametrize("waits", ["stream", "event", "device"])
 def test_long_timeouts(case: Case, waits: str) -> None:
     """Waits with limits that leave a counter of 31 or 32 bits do not give up."""
-    if not case.device.has_streams:
-        pytest.skip("the device has no streams of its own")
+    need_streams(case)
     stream = busy(case, 0.1, asks=False)
     event = stream.record()
     with ThreadPoolExecutor(len(_LONG_LIMITS)) as threads:
@@ -176,8 +172,7 @@ _QUESTIONS, _ANSWER = 20, 0.015
 @pytest.mark.parametrize("asked", ["stream", "event"])
 def test_a_question_does_not_wait(case: Case, asked: str) -> None:
     """Asking a busy stream, or an event behind its work, says no at once."""
-    if not case.device.has_streams:
-        pytest.skip("the device has no streams of its own")
+    need_streams(case)
     opened = case.device.ensure_open()
     took = []
     for _ in range(3):

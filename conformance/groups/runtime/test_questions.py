@@ -9,17 +9,12 @@ import numpy as np
 import phalanx as px
 import pytest
 from phalanx.conformance.case import Case
-from phalanx.conformance.groups.runtime.busy import busy, by_a_thread
+from phalanx.conformance.groups.runtime.busy import busy, by_a_thread, need_streams
 
 #: More than rings of commands and tables of waits are known to have.
 _MANY = 300
 #: Seconds until somebody who only asks gives up.
 _PATIENCE = 30.0
-
-
-def _need_streams(case: Case) -> None:
-    if not case.device.has_streams:
-        pytest.skip("the device has no streams of its own")
 
 
 def _true_in_the_end(question: Callable[[], bool]) -> bool:
@@ -32,7 +27,7 @@ def _true_in_the_end(question: Callable[[], bool]) -> bool:
 
 def test_asking_is_enough(case: Case) -> None:
     """Each of hundreds of commands is done though nothing but a question follows it."""
-    _need_streams(case)
+    need_streams(case)
     opened, stream = case.device.ensure_open(), px.Stream(case.device)
     x = px.zeros(64, dtype=px.float32)
     px.synchronize(case.device)
@@ -47,7 +42,7 @@ def test_asking_is_enough(case: Case) -> None:
 @pytest.mark.parametrize("of", ["event", "stream"])
 def test_questions_of_a_new_thread(case: Case, of: str) -> None:
     """A thread that has done nothing but ask is told the truth, and sees the work's end."""
-    _need_streams(case)
+    need_streams(case)
     opened = case.device.ensure_open()
     stream = busy(case, 0.1, asks=False)
     event = opened.event_create(timed=False)
@@ -58,10 +53,9 @@ def test_questions_of_a_new_thread(case: Case, of: str) -> None:
             return opened.event_query(event)
         return opened.stream_query(stream.handle)
 
-    told = by_a_thread(question)
-    ended = by_a_thread(lambda: _true_in_the_end(question))
-    if told:  # then it is so for everybody, and was when this thread had not asked yet
+    if by_a_thread(question):  # then it is so for everybody
         assert question(), f"a new thread was told that the {of} is done, which it is not"
+    ended = by_a_thread(lambda: _true_in_the_end(question))
     assert ended, f"the {of} was not done within {_PATIENCE:g} s of another thread's questions"
     opened.event_destroy(event)
     stream.synchronize()
@@ -70,7 +64,7 @@ def test_questions_of_a_new_thread(case: Case, of: str) -> None:
 @pytest.mark.parametrize("of", ["stream", "event"])
 def test_hundreds_of_waits_run_out(case: Case, of: str) -> None:
     """Waits that ran out of time leave nothing: the next one waits, and ends with the work."""
-    _need_streams(case)
+    need_streams(case)
     opened = case.device.ensure_open()
     event = opened.event_create(timed=False)
 

@@ -12,10 +12,16 @@ import numpy as np
 import phalanx as px
 import pytest
 from phalanx._warm import Device
-from phalanx.conformance.blocks import free_memory, place_of, read_block, write_block
+from phalanx.conformance.blocks import (
+    free_memory,
+    has_own_memory,
+    place_of,
+    read_block,
+    write_block,
+)
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.runtime.busy import busy, by_a_thread, take_wrongly
-from phalanx.driver import Capability, DeviceKind, Feature, OpenDevice, Place
+from phalanx.driver import Capability, OpenDevice, Place
 
 _SIZE = 1 << 12
 
@@ -94,8 +100,7 @@ def test_each_default_stream_answers_for_itself(case: Case, threads: int) -> Non
 def test_memory_of_another_device_is_not_taken(case: Case) -> None:
     """What one device holds is not missing on another one."""
     first, second = _two(case)
-    shared = Feature.UNIFIED_MEMORY | Feature.HOST_ADDRESSABLE
-    if any(d.info.kind is DeviceKind.CPU or d.info.features & shared for d in (first, second)):
+    if not all(has_own_memory(d) for d in (first, second)):
         pytest.skip("the devices share the memory of the host")
     opened, other = first.ensure_open(), second.ensure_open()
     if opened.memory_info()[1] == 0:
@@ -220,8 +225,7 @@ def test_copies_between_both_at_once(case: Case) -> None:
 def test_opening_costs_no_memory(case: Case) -> None:
     """A device that was closed and opened again many times has as much memory as before."""
     _, other = _two(case)
-    info = other.info
-    if info.kind is DeviceKind.CPU or Feature.UNIFIED_MEMORY in info.features:
+    if not has_own_memory(other):
         pytest.skip("the devices share the memory of the host")
     if other.ensure_open().memory_info()[1] == 0:
         pytest.skip("the driver does not tell how much memory is free")

@@ -13,7 +13,7 @@ import numpy as np
 import phalanx as px
 import pytest
 from phalanx.conformance.case import Case
-from phalanx.conformance.groups.runtime.busy import busy, take_wrongly
+from phalanx.conformance.groups.runtime.busy import busy, need_streams, take_wrongly
 from phalanx.vendor import Array
 
 #: Seconds after which what was asked for is taken as it is.
@@ -33,8 +33,7 @@ def _until(is_so: Callable[[], bool]) -> None:
 
 def _failed(case: Case) -> tuple[px.Stream, Array]:
     """Return a stream whose failure has come to light, and what it took; skip if it was told."""
-    if not case.device.has_streams:
-        pytest.skip("the device has no streams of its own")
+    need_streams(case)
     stream = px.Stream(case.device)
     taken = take_wrongly(case, stream)
     if taken is None:
@@ -176,8 +175,7 @@ def test_streams_wait_all_the_same(case: Case, of_the_waiter: bool) -> None:
 @pytest.mark.parametrize("priority", [1, -1])
 def test_streams_of_one_priority_fail_apart(case: Case, priority: int) -> None:
     """A failure of one of them is not told by another one, which works on."""
-    if not case.device.has_streams:
-        pytest.skip("the device has no streams of its own")
+    need_streams(case)
     failing, other = (px.Stream(case.device, priority=priority) for _ in range(2))
     taken = take_wrongly(case, failing)
     if taken is None:

@@ -12,17 +12,12 @@ from typing import Any
 import phalanx as px
 import pytest
 from phalanx.conformance.case import Case
-from phalanx.conformance.groups.runtime.busy import busy
+from phalanx.conformance.groups.runtime.busy import busy, need_streams
 from phalanx.driver import Capability
 
 _TRIES = 3
 #: Streams behind the first, seconds of work of each, and the limit for all.
 _BEHIND, _EACH, _TOGETHER = 6, 0.1, 0.25
-
-
-def _need_streams(case: Case) -> None:
-    if not case.device.has_streams:
-        pytest.skip("the device has no streams of its own")
 
 
 def _judge(late: int, what: str) -> None:
@@ -34,7 +29,7 @@ def _judge(late: int, what: str) -> None:
 
 def test_a_wait_for_an_event_ends_with_it(case: Case) -> None:
     """Work behind an event is not waited for."""
-    _need_streams(case)
+    need_streams(case)
     opened = case.device.ensure_open()
     late = 0
     for _ in range(_TRIES):
@@ -75,7 +70,7 @@ def test_waits_for_two_events(case: Case, which: str) -> None:
     The other one was recorded later, elsewhere; or earlier on a stream that itself waited for the
     first behind it; or earlier on the first one's own stream.
     """
-    _need_streams(case)
+    need_streams(case)
     opened = case.device.ensure_open()
     was_busy = 0
     for _ in range(_TRIES):
@@ -103,7 +98,7 @@ def test_waits_for_two_events(case: Case, which: str) -> None:
 
 def test_crossed_waits(case: Case) -> None:
     """Two streams wait for each other's events, none of which is behind such a wait."""
-    _need_streams(case)
+    need_streams(case)
     opened = case.device.ensure_open()
     was_busy = 0
     for _ in range(_TRIES):
@@ -124,7 +119,7 @@ def test_crossed_waits(case: Case) -> None:
 
 def test_a_wait_for_a_stream_ends_with_its_work(case: Case) -> None:
     """What others put on a stream while somebody waits for it is not waited for."""
-    _need_streams(case)
+    need_streams(case)
     opened = case.device.ensure_open()
     late = 0
     for _ in range(_TRIES):
@@ -155,7 +150,7 @@ def test_a_wait_for_a_stream_ends_with_its_work(case: Case) -> None:
 
 def test_waits_without_a_limit(case: Case) -> None:
     """The driver's own waits for a stream, an event and the device have patience without end."""
-    _need_streams(case)
+    need_streams(case)
     opened = case.device.ensure_open()
     for _ in range(_TRIES):
         stream, event = px.Stream(case.device), opened.event_create(timed=False)
@@ -185,7 +180,7 @@ def test_waits_without_a_limit(case: Case) -> None:
 
 def test_destroying_an_event_does_not_wait(case: Case) -> None:
     """An event that is not passed is destroyed at once."""
-    _need_streams(case)
+    need_streams(case)
     opened = case.device.ensure_open()
     took = []
     for _ in range(_TRIES):
@@ -202,7 +197,7 @@ def test_destroying_an_event_does_not_wait(case: Case) -> None:
 
 def test_an_event_of_a_new_stream(case: Case) -> None:
     """An event on a stream that had no work yet is passed."""
-    _need_streams(case)
+    need_streams(case)
     opened = case.device.ensure_open()
     stream, event = px.Stream(case.device), opened.event_create(timed=False)
     opened.event_record(event, stream.handle)
@@ -230,7 +225,7 @@ def _failing(case: Case, stream: px.Stream) -> bool:
 
 def test_one_of_two_is_told(case: Case) -> None:
     """Of two threads that wait for a stream one is told what failed there."""
-    _need_streams(case)
+    need_streams(case)
     opened = case.device.ensure_open()
     stream = px.Stream(case.device)
     if not _failing(case, stream):
@@ -246,7 +241,7 @@ def test_one_of_two_is_told(case: Case) -> None:
 @pytest.mark.parametrize("of", ["stream", "event", "device"])
 def test_a_wait_that_ran_out_takes_nothing(case: Case, of: str) -> None:
     """The stream is as busy as before, and tells later what fails on it."""
-    _need_streams(case)
+    need_streams(case)
     opened = case.device.ensure_open()
     stream, event = px.Stream(case.device), opened.event_create(timed=False)
     if not _failing(case, stream):
@@ -271,7 +266,7 @@ def test_a_wait_that_ran_out_takes_nothing(case: Case, of: str) -> None:
 
 def test_trim_keeps_failures(case: Case) -> None:
     """To give memory back tells no failure, and takes none."""
-    _need_streams(case)
+    need_streams(case)
     opened = case.device.ensure_open()
     if Capability.TRIM not in opened.capabilities:
         pytest.skip("the driver keeps no memory")
@@ -320,7 +315,7 @@ def test_work_stays_on_its_device(case: Case) -> None:
 
 def test_a_limit_is_for_all_streams(case: Case) -> None:
     """A wait for the device has one limit, however many streams end one after another."""
-    _need_streams(case)
+    need_streams(case)
     late = 0
     for _ in range(_TRIES):
         stream = busy(case, _EACH, asks=False)
