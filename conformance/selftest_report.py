@@ -93,7 +93,8 @@ def to_dict(found: SelfTest) -> dict[str, Any]:
 def _show(found: SelfTest) -> None:
     out = console()
     rows = [_row(trial) for trial in found.trials]
-    out.print(table(("Fault", "Caught by", "Seconds"), rows, fold=1))
+    if rows:
+        out.print(table(("Fault", "Caught by", "Seconds"), rows, fold=1))
     for trial in found.survivors:
         out.print(
             f"\n[bold red]survived[/] {escape(trial.fault)}: {escape(trial.summary)}\n"
@@ -106,9 +107,14 @@ def _show(found: SelfTest) -> None:
             verdict = f"[bold red]fails[/] {escape(trial.case)}: {escape(trial.message)}"
         out.print(f"\n{escape(trial.summary)}: {verdict}", soft_wrap=True)
     colour = "green" if holds(found) else "bold red"
-    out.print(
+    rate = (
         f"kill rate: [{colour}]{100 * found.kill_rate:.1f} %[/] "
-        f"({found.killed} of {len(found.trials)} faults, {found.seconds:.0f} s; "
+        f"({found.killed} of {len(found.trials)} faults, "
+    )
+    passed = sum(not trial.killed for trial in found.sound)
+    sound = f"sound devices: [{colour}]{passed} of {len(found.sound)}[/] pass ("
+    out.print(
+        f"{rate if found.trials else sound}{found.seconds:.0f} s; "
         f"{'quick' if found.quick else 'full'} run, seed {found.seed})"
     )
 

@@ -142,12 +142,26 @@ def cast(a: HostArray, to: np.dtype[Any]) -> HostArray:
     if a.dtype == BFLOAT16 and to.kind != "V":
         a = a.astype(np.float32)
     if a.dtype.kind != "f" or to.kind not in "iu":
-        return a.astype(to)
+        return (_to_odd(a) if to == BFLOAT16 and a.dtype.kind in "iuf" else a).astype(to)
     low, high = int(np.iinfo(to).min), int(np.iinfo(to).max)
     wide = np.trunc(a.astype(np.float64))
     inside = (wide > low) & (wide < high)
     result = np.where(inside, wide, 0).astype(to)
     return np.where(wide >= high, to.type(high), np.where(wide <= low, to.type(low), result))
+
+
+def _to_odd(a: HostArray) -> HostArray:
+    """Numbers as float32 of which those between two have an odd last bit: rounded on, rounded once.
+
+    (Boldo & Melquiond, IEEE Trans. Computers 57, 2008.)
+    """
+    wide = a.astype(np.longdouble)  # which has all bits of 64-bit integers on x86 and AArch64 Linux
+    with np.errstate(over="ignore", under="ignore"):
+        near = wide.astype(np.float32)
+        lower = np.nextafter(near, np.float32(0))
+    inexact = np.isfinite(wide) & (near != wide)
+    below = np.where(inexact & (np.abs(near) > np.abs(wide)), lower, near)
+    return (below.view(np.uint32) | inexact).view(np.float32)
 
 
 # The other structures: the axis that they work along is the last

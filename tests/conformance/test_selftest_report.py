@@ -88,6 +88,16 @@ def test_the_sound_device_must_pass(
     assert "kill rate: 100.0 %" in out
 
 
+def test_devices_without_a_fault_have_no_kill_rate(
+    show: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert show(SelfTest(False, 20, [], [SOUND, SOUND], 60.0)) == 0
+    out = capsys.readouterr().out
+    assert "sound devices: 2 of 2 pass (60 s; full run, seed 20)" in out
+    assert "kill rate" not in out
+    assert "Caught by" not in out
+
+
 def test_json(show: Callable[..., int], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert show(found(40, 0), Path("-")) == 0
     data = json.loads(capsys.readouterr().out)
