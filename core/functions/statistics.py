@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from phalanx._warm import Array, DType, default_float, normal_axis, running_few, view
+from phalanx._warm import (
+    Array,
+    DType,
+    assign,
+    default_float,
+    launch_elementwise,
+    normal_axis,
+    running_few,
+    view,
+)
 from phalanx._warm import copy as copy_array
 from phalanx.arrays.checks import need_array, need_int, need_one_device
 from phalanx.arrays.data_types import as_dtype, astype, result_type
-from phalanx.namespace.elementwise import clip, conj, maximum, minimum, multiply, real, sqrt
+from phalanx.namespace.creation import empty_like
+from phalanx.namespace.elementwise import clip, conj, maximum, multiply, real, sqrt
 from phalanx.namespace.elementwise import imag as imaginary
 from phalanx.namespace.linear import matmul
 from phalanx.namespace.manipulation import broadcast_to, concat, matrix_transpose, reshape
@@ -246,7 +256,7 @@ def cumulative_max(x: Array, /, axis: int | None = None) -> Array:
         >>> print(px.cumulative_max(px.asarray([1, 3, 2, 5])))
         [1 3 3 5]
     """
-    return _running(x, axis, maximum, "cumulative_max")
+    return _running(x, axis, "maximum", "cumulative_max")
 
 
 def cumulative_min(x: Array, /, axis: int | None = None) -> Array:
@@ -256,26 +266,30 @@ def cumulative_min(x: Array, /, axis: int | None = None) -> Array:
         >>> print(px.cumulative_min(px.asarray([4, 3, 5, 1])))
         [4 3 3 1]
     """
-    return _running(x, axis, minimum, "cumulative_min")
+    return _running(x, axis, "minimum", "cumulative_min")
 
 
-def _running(x: Array, axis: int | None, function: Any, op: str) -> Array:
+def _running(x: Array, axis: int | None, function: str, op: str) -> Array:
     """Extremes of stretches that double in length: one pass for each doubling."""
     need_array(x, op)
     if x.dtype.kind not in "iuf":
         raise TypeError(f"{op} is not defined for {x.dtype}: it has no order")
     axis = running_axis(x, axis, op)
-    few: Array | None = running_few(x, axis, op == "cumulative_max")
+    few: Array | None = running_few(x, axis, function == "maximum")
     if few is not None:
         return few
     result: Array = copy_array(x)
+    lead, n, rest = x.shape[:axis], x.shape[axis], x.shape[axis + 1 :]
     reach = 1
-    while reach < x.shape[axis]:
-        shape = (*x.shape[:axis], x.shape[axis] - reach, *x.shape[axis + 1 :])
-        step = reach * result.strides[axis]
-        made = copy_array(result)
-        view(made, shape, made.strides, reach * made.strides[axis])[...] = function(
-            view(result, shape, result.strides, step), view(result, shape, result.strides)
-        )
+
+    def part(of: Array, begin: int, length: int) -> Array:
+        found: Array = view(of, (*lead, length, *rest), of.strides, begin * of.strides[axis])
+        return found
+
+    while reach < n:
+        made = empty_like(result)
+        assign(part(made, 0, reach), part(result, 0, reach))
+        later, earlier = part(result, reach, n - reach), part(result, 0, n - reach)
+        launch_elementwise(function, (later, earlier), part(made, reach, n - reach))
         result, reach = made, 2 * reach
     return result
