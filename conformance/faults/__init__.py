@@ -16,6 +16,7 @@ from . import (
     complexes,
     conversions,
     counters,
+    edges,
     eigenvalues,
     events,
     extents,
@@ -55,7 +56,7 @@ __all__ = ["FAULTS", "NONE", "UNUSUAL", "Fault", "SoundDriver", "Unusual", "regi
 #: The files whose import fills ``FAULTS``.
 _KINDS = (
     *(arithmetic, capabilities, circumstances, claims, complexes, conversions, counters),
-    *(eigenvalues, events),
+    *(edges, eigenvalues, events),
     *(extents, factors, grids, habits, launches, lifetimes, long_rows, memory, mixups, networks),
     *(ordering, owners, pages, places, prepared, products),
     *(queues, randomness, reductions),

@@ -169,6 +169,59 @@ def hard_quotients(dtype: str, count: int, rng: np.random.Generator) -> list[Hos
     return [c.astype(host_dtype(dtype)) for c in columns]
 
 
+def beside_middles() -> list[HostArray]:
+    """Return factors and addends (k,) of float16 that are right with two roundings alone.
+
+    The product is half a place of the addend but for 2**-20 to 2**-14 of it, which the sum loses
+    in float32, and then it is in the middle of two numbers of float16 (docs/ops.md: such a `fma`
+    is computed in float32).
+    """
+    steps, exponents = np.arange(1.0, 12.0), np.arange(-3.0, 4.0)
+    x, e, odd, sign = (
+        a.ravel() for a in np.meshgrid(steps, exponents, np.arange(1.0, 9.0), [-1.0, 1.0])
+    )
+    first, second = 1 + x * 2.0**-10, (1 - x * 2.0**-10) * 2.0 ** (e - 11)
+    addend = (1 + (97 * odd + x) * 2.0**-10) * 2.0**e
+    return [a.astype(np.float16) for a in (first, sign * second, addend)]
+
+
+#: Functions that are nearly exp(sign * x), or exp(sign * x**2) from there on, where that is small.
+_SMALL_AS_EXP = {"exp": 1, "exp2": 1, "sigmoid": 1, "silu": 1, "softplus": 1}
+_SMALL_AS_BELL = {"erfc": 1.0, "gelu": -np.sqrt(2.0)}
+
+
+def beside_underflow(op: str, dtype: str) -> HostArray:
+    """Return operands (k,) whose results are subnormal, or just not; k may be 0."""
+    digits, least, _ = FORMATS[dtype]
+    ends = np.log(2.0) * (least - digits - 1.0), np.log(2.0) * (least + 1.0)
+    if op in _SMALL_AS_EXP:
+        x = np.linspace(*ends, 61)
+        return np.asarray(x / np.log(2.0) if op == "exp2" else x, host_dtype(dtype))
+    if op in _SMALL_AS_BELL:
+        # less than the square of what exp(-x**2) / x is divided by
+        x = np.sqrt(np.linspace(-ends[1] - 6.0, -ends[0], 61))
+        return np.asarray(_SMALL_AS_BELL[op] * x, host_dtype(dtype))
+    return np.empty(0, host_dtype(dtype))
+
+
+def whole_results(op: str, dtype: str) -> HostArray:
+    """Return operands (k,) whose results are whole numbers, or powers of two; k may be 0."""
+    digits, least, greatest = FORMATS[dtype]
+    if op == "log10":
+        x = np.array([float(10**k) for k in range(23) if 10**k <= 2**greatest])
+        held = x.astype(host_dtype(dtype))
+        return np.asarray(held[held.astype(float) == x])
+    if op in ("log2", "exp2"):
+        exponents = np.linspace(least - digits + 1, greatest, 61).round()
+        x = np.ldexp(1.0, exponents.astype(int)) if op == "log2" else exponents
+        return x.astype(host_dtype(dtype))
+    if op in ("cbrt", "sqrt"):
+        roots = np.arange(1.0, 2.0 ** (digits // 3) if digits < 20 else 101.0)
+        x = roots ** (3 if op == "cbrt" else 2)
+        return np.concatenate([x, -x] if op == "cbrt" else [x]).astype(host_dtype(dtype))
+    return np.empty(0, host_dtype(dtype))
+
+
 def hard_roots(dtype: str, count: int, rng: np.random.Generator) -> HostArray:
     """Return numbers (count,) whose square roots are near a middle: the nearest of many squares."""
     digits = FORMATS[dtype][0]

@@ -161,7 +161,7 @@ def _to_odd(a: HostArray) -> HostArray:
         lower = np.nextafter(near, np.float32(0))
     inexact = np.isfinite(wide) & (near != wide)
     below = np.where(inexact & (np.abs(near) > np.abs(wide)), lower, near)
-    return (below.view(np.uint32) | inexact).view(np.float32)
+    return np.asarray((below.view(np.uint32) | inexact).view(np.float32))
 
 
 # The other structures: the axis that they work along is the last

@@ -22,6 +22,7 @@ from phalanx.conformance.layouts import HostArray
 from phalanx.conformance.overloads import Overload, overloads
 from phalanx.conformance.reference.formats import host_dtype
 from phalanx.conformance.reference.fourier import packed, scale_bits
+from phalanx.conformance.reference.hard import beside_underflow, whole_results
 from phalanx.conformance.reference.patterns import corners, pattern, plain, sized
 from phalanx.conformance.reference.random_flips import PARAMS, flips
 from phalanx.conformance.reference.rare import rare_operands
@@ -94,6 +95,11 @@ def _elementwise(overload: Overload, quick: bool) -> Calls:
         every = np.arange(1 << 16, dtype=np.uint16).view(host_dtype(overload.inputs[0]))
         yield Call(overload, (every,), every.shape)
         return
+    if len(overload.inputs) == 1 and overload.inputs[0] in FLOATING:
+        op, name = overload.op, overload.inputs[0]
+        ends = np.concatenate([beside_underflow(op, name), whole_results(op, name)])
+        if ends.size:
+            yield Call(overload, (ends,), ends.shape)
     few = _COUNT_COMPLEX if overload.inputs[0] in COMPLEX else _COUNT
     for first, count in ((0, few),) if quick else ((0, few), (16, _MORE * few)):
         operands = tuple(

@@ -108,6 +108,9 @@ def test_order_of_products(case: Case, overload: Overload) -> None:
     for k in _STEPS[:1] if case.quick else _STEPS:
         a, b = (_numbers(name, shape, rng) for shape in ((2, k), (k, 2)))
         _compare(case, overload, f"k = {k}", (a, b), product_in_stated_order(a, b))
+    for k in (BLOCK // 3, _STEPS[0]):
+        a, b = (_numbers(name, shape, rng) for shape in ((1, k), (k, 1)))
+        _compare(case, overload, f"one element, k = {k}", (a, b), product_in_stated_order(a, b))
     x = _numbers(name, (9, 21), rng)
     one = place(case.device, x, name, "contiguous").array
     for label, pair, (a, b) in (
@@ -150,7 +153,7 @@ def test_order_of_segments(case: Case, overload: Overload) -> None:
     _need_bitwise(case, overload)
     rng, name = case.rng(), overload.inputs[0]
     for m in _ROWS[:2] if case.quick else _ROWS:
-        rows, numbers = rng.standard_normal((m + 90, 2)).astype(name), np.ones(m + 90, np.int64)
+        rows, numbers = rng.standard_normal((m + 90, 9)).astype(name), np.ones(m + 90, np.int64)
         numbers[rng.permutation(m + 90)[:90]] = 0
         want = np.stack([runs_in_stated_order(rows[numbers == t]) for t in (0, 1)])
         _compare(case, overload, f"{m} rows", (rows, numbers), want)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from phalanx.conformance.overloads import Overload
@@ -11,10 +12,13 @@ from phalanx.conformance.reference import annex_g, complex_numbers, real
 from phalanx.conformance.reference.elementwise import Expected, expected
 from phalanx.conformance.reference.formats import FORMATS, PARTS, host_dtype
 from phalanx.conformance.reference.hard import (
+    beside_middles,
+    beside_underflow,
     hard_quotients,
     hard_roots,
     hardest_values,
     near_quarters,
+    whole_results,
 )
 from phalanx.conformance.reference.values import (
     HostArray,
@@ -63,6 +67,8 @@ _FEW = {
     "c": (0, complex(-0.0, 0.0), 2, 2 + 3j),
     "b": (False, True),
 }
+#: Beside both: whole numbers that float64 does not have.
+_WHOLE = {"int64": (2**53 + 1, -(2**62) - 1), "uint64": (2**53 + 1, 2**63 + 1025)}
 #: Ops whose divisors may be numbers.
 _DIVIDING = ("floor_divide", "remainder")
 #: So many values beside each of them.
@@ -117,14 +123,12 @@ def data_of(overload: Overload, rng: np.random.Generator, quick: bool, flush: bo
         sections.append(hard_quotients(overload.inputs[0], count, rng))
     if overload.inputs[0] in FORMATS and overload.op == "sqrt":
         sections.append([hard_roots(overload.inputs[0], 24 if quick else 200, rng)])
+    if overload.op == "fma" and overload.inputs[0] == "float16":
+        sections.append(beside_middles())
     if overload.op in _TURNS and overload.inputs[0] in FORMATS:
         sections.append([near_quarters(overload.inputs[0], count, rng)])
     if len(overload.inputs) == 1:
-        sections.append([hardest_values(overload.op, overload.inputs[0])])
-        if overload.inputs[0] in FORMATS and not real.is_rounded_once(overload.op):
-            sections.append([every_interval(overload.inputs[0], rng)])
-        if not quick and _is_small(overload.inputs[0]):
-            sections.append([every_value(overload.inputs[0])])
+        sections += _alone(overload, rng, quick)
     usual = []
     for numbers in _NUMBERS.get(overload.op, _NUMBERS_OF[len(overload.inputs)]):
         first = sum(section[0].size for section in sections)
@@ -165,7 +169,7 @@ def _usual(
     few = _USUAL if len(overload.inputs) == 2 else _FEW
     names = overload.inputs
     divides = overload.op in _DIVIDING and names[0] in INTEGER and numbers == (1,)
-    chosen = [np.array(few[kind_of(names[i])]).astype(host_dtype(names[i])) for i in numbers]
+    chosen = [_numbers(few, names[i]) for i in numbers]
     if divides:
         chosen = [np.concatenate([*chosen, _divisors(names[0])])]
     if len(names) == 1:
@@ -189,6 +193,14 @@ def _usual(
             beside.reshape(-1, _BESIDE)[:, 1:13] = _multiples(columns[1])
         made.append(beside)
     return made
+
+
+def _numbers(few: dict[str, tuple[Any, ...]], name: str) -> HostArray:
+    """Return the numbers of a table that a dtype has, and whole ones beyond float64."""
+    kind = host_dtype(name)
+    return np.concatenate(
+        [np.array(few[kind_of(name)]).astype(kind), np.array(_WHOLE.get(name, ()), kind)]
+    )
 
 
 def _divisors(name: str) -> HostArray:
@@ -232,6 +244,19 @@ def _corner_extents(overload: Overload) -> tuple[int, ...]:
 def _is_costly(overload: Overload) -> bool:
     """Tell whether mpmath gives the reference, of numbers of moderate size."""
     return overload.inputs[0] in PARTS and complex_numbers.is_analytic(overload.op)
+
+
+def _alone(overload: Overload, rng: np.random.Generator, quick: bool) -> list[list[HostArray]]:
+    """Return the operands that only functions of one have."""
+    op, name = overload.op, overload.inputs[0]
+    found = [hardest_values(op, name)]
+    if name in FORMATS:
+        found += [beside_underflow(op, name), whole_results(op, name)]
+    if name in FORMATS and not real.is_rounded_once(op):
+        found.append(every_interval(name, rng))
+    if not quick and _is_small(name):
+        found.append(every_value(name))
+    return [[x] for x in found]
 
 
 def _costly(overload: Overload, rng: np.random.Generator, quick: bool) -> list[list[HostArray]]:

@@ -50,6 +50,21 @@ def bad_pivots(name: str, n: int, lanes: int = 0) -> HostArray:
     return apart.astype(host_dtype(name))
 
 
+def bytes_that_vary_late(name: str, n: int, rng: np.random.Generator) -> HostArray:
+    """Return a row (bytes, n) for each byte of a key: it varies in the last eighth alone.
+
+    The other bytes are those of one number, so a sort that looks at samples, or at what the
+    first elements have in common, takes it for one that does not matter.
+    """
+    kind = host_dtype(name)
+    width = kind.itemsize
+    keys = np.tile(rng.integers(0, 256, width, np.uint8), (width, n, 1))
+    late = n - n // 8
+    for byte in range(width):
+        keys[byte, late:, byte] = rng.integers(0, 256, n - late, np.uint8)
+    return keys.view(kind)[..., 0]
+
+
 def _sampled(n: int) -> list[int]:
     """Return the places that are sampled of n elements."""
     step, jitter = n // _SAMPLE, n * _BEGIN & _WORD

@@ -70,8 +70,11 @@ def test_contraction(case: Case, overload: Overload) -> None:
     windows(check, rng)
     leading_extents(check, rng)
     twice(check, rng)
+    if check.name in PARTS:
+        parts_apart(check, rng)
     if check.name in FORMATS:
         specials(check, rng)
+        behind_rows(check, rng)
         cancelling(check)
     elif check.name not in PARTS:
         whole_numbers(check, rng)
@@ -115,6 +118,35 @@ def cancelling(check: Check) -> None:
     kind = host_dtype(check.name)
     a, b = np.array([[large, 1, -large]], kind), np.array([[large], [1], [large]], kind)
     check.run("terms that cancel", (a, b))
+
+
+def parts_apart(check: Check, rng: np.random.Generator) -> None:
+    """Real parts so much larger than imaginary ones that sums of both lose these."""
+    m, k, n = 65, 70, 66
+    kind = host_dtype(check.name)
+    large, small = rng.integers(1, 100, (2, m, k))
+    a = (large * 2.0**20 + 1j * small * 2.0**-40).astype(kind)
+    columns = rng.integers(0, k, n)
+    for factor in (1, 1j):
+        b = np.zeros((k, n), kind)
+        b[columns, np.arange(n)] = factor
+        product = a[:, columns] if factor == 1 else -a.imag[:, columns] + 1j * a.real[:, columns]
+        check.run(f"columns times {factor}", (a, b), want=Only(product.astype(kind)))
+
+
+def behind_rows(check: Check, rng: np.random.Generator) -> None:
+    """What is between the rows of either factor, NaN and infinities, is none of theirs."""
+    for k in (7, 33):
+        whole, other = _operand(check.name, (5, k + 3), rng), _operand(check.name, (k, 4), rng)
+        whole[:, k:] = np.nan, np.inf, -np.inf
+        x, y = (place(check.case.device, v, check.name, "contiguous").array for v in (whole, other))
+        rows = x[:, :k]
+        for label, arrays, args in (
+            ("first", [rows, y], (whole[:, :k], other)),
+            ("second", [y.T, rows.T], (other.T, whole[:, :k].T)),
+        ):
+            want = expected("matmul", args, check.to)
+            check.run_arrays(f"rows with gaps {label}", arrays, args, (), "contiguous", want)
 
 
 def whole_numbers(check: Check, rng: np.random.Generator) -> None:

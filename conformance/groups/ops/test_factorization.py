@@ -29,6 +29,10 @@ _LONG = {
     "schur": ((11, 11),),
 }
 
+_STACKS = (
+    *((3, 2, 2), (37, 2, 2), (0, 3, 3), (2, 0, 0), (1, 4, 0)),
+    *((5, 2, 1), (7, 1, 2), (258, 1, 1)),
+)
 #: Where infinities go is not stated, as `px.linalg` refuses them; nor the sign of zero in `schur`.
 _OPEN_FOR = ("householder", "jacobi", "eigh", "schur")
 #: Matrices in a stack: more than 16 bits count.
@@ -50,7 +54,7 @@ def test_factorization(case: Case, overload: Overload) -> None:
     for name in NAMES:
         args = factor_operands(overload, rng, (2, 5, 3))
         check.run(f"{name} (2, 5, 3)", args, params, (name,), name)
-    for shape in ((3, 2, 2), (0, 3, 3), (2, 0, 0), (1, 4, 0), (5, 2, 1), (7, 1, 2), (258, 1, 1)):
+    for shape in _STACKS:
         check.run(f"stack {shape}", factor_operands(overload, rng, shape), params, ("offset",))
     if not case.quick:
         check.run("many", factor_operands(overload, rng, (300, 2, 2)), params)
@@ -59,7 +63,8 @@ def test_factorization(case: Case, overload: Overload) -> None:
         want = of_rows(check.expected(few, params), places)
         check.run(f"{_MANY} in a stack", tuple(x[places] for x in few), params, want=want)
     if params:
-        check.run("unit", factor_operands(overload, rng, (2, 6, 4)), (1,))
+        for shape in ((2, 6, 4), (1, 3, 131)):
+            check.run(f"unit {shape}", factor_operands(overload, rng, shape), (1,))
     else:
         (x,) = factor_operands(overload, rng, (1, 4, 3))
         check.run_broadcast(x, (3, *x.shape[1:]), params)

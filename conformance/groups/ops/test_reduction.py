@@ -44,6 +44,7 @@ def test_reduction(case: Case, overload: Overload) -> None:
         blocks(check, along)
     if overload.op in ("max", "min", "argmax", "argmin"):
         far_extreme(check)
+        each_is_extreme(check)
     if overload.op in ("any", "all", "count_nonzero"):
         one_decides(check)
     two_apart(check, along)
@@ -53,12 +54,15 @@ def test_reduction(case: Case, overload: Overload) -> None:
         narrow_terms(check)
     if overload.op == "count_nonzero":
         ones = np.ones((3, _TALL), host_dtype(check.name))
-        check.run(f"three columns of {_TALL} that are not zero", (ones,), (), ("transposed",))
+        for layout in ("contiguous", "transposed"):
+            check.run(f"{_TALL} that are not zero, three times", (ones,), (), (layout,))
     case.finish()
 
 
 #: Rows of few columns: more of them than a byte counts in each lane of a vector.
 _TALL = 40_001
+#: One more than vectors, tiles and blocks have; one less; and neither.
+_ENDS = (17, 31, 33, 65, 100, 129, 255, 257, 1025)
 #: How many of the largest terms are beyond 32 bits, or beyond the whole numbers of float32.
 _TERMS = {
     "sum": {
@@ -97,6 +101,21 @@ def far_extreme(check: Check) -> None:
         x = np.full(2**24 + 3, others, np.uint8)
         x[-2] = extreme
         check.run("an extreme element far behind", (x,))
+
+
+def each_is_extreme(check: Check) -> None:
+    """One element is the extreme, or the zero that counts, or NaN: at each place near an end."""
+    least, name = check.overload.op.endswith("min"), check.name
+    pairs: list[tuple[float, float]] = [(1, 0) if least else (0, 1)]
+    if name in FORMATS:
+        pairs += [(0.0, -0.0) if least else (-0.0, 0.0), (np.inf if least else -np.inf, np.nan)]
+    for n in _ENDS[check.case.rng("ends").integers(3) :: 3] if check.case.quick else _ENDS:
+        for others, extreme in pairs:
+            places = [*range(min(n, 3)), n // 2, *range(max(0, n - 16), n)]
+            x = np.full((len(places), n), others, host_dtype(name))
+            x[np.arange(len(places)), places] = extreme
+            for layout in ("contiguous", "transposed"):
+                check.run(f"one {extreme} among {n} times {others}", (x,), (), (layout,))
 
 
 def one_decides(check: Check) -> None:

@@ -44,6 +44,11 @@ def test_scan(case: Case, overload: Overload) -> None:
         x = along.rows(2, 700)
         x[0, 100], x[1, 0] = 0, -0.0
         check.run("a zero early in a row", (np.sign(x),))
+    if name in INTEGER:
+        x = along.rows(3, 1100)
+        x[0, 5:9] = x[2, 600] = 0
+        x[1, :256] = 1 if op == "cumulative_prod" else 0  # a block that changes nothing
+        check.run("zeros early in a row, and a block of nothing", (x,))
     if (op, name) == ("cumulative_sum", "int8") and not case.quick:
         x = case.rng("far").integers(-128, 128, 2**24 + 3).astype(np.int8)
         check.run(f"a row of {x.size}", (x,))

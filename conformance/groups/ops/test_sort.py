@@ -6,14 +6,20 @@ import numpy as np
 import pytest
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.ops.along import Along
-from phalanx.conformance.groups.ops.sort_data import BAD, LONG, LONGEST, bad_pivots
+from phalanx.conformance.groups.ops.sort_data import (
+    BAD,
+    LONG,
+    LONGEST,
+    bad_pivots,
+    bytes_that_vary_late,
+)
 from phalanx.conformance.groups.ops.structured_check import NAMES, Check
 from phalanx.conformance.groups.ops.structured_data import rows
 from phalanx.conformance.overloads import Overload, overloads
 from phalanx.conformance.reference.formats import FORMATS, host_dtype
 from phalanx.conformance.reference.order import in_order
 from phalanx.conformance.reference.values import HostArray, not_numbers, special_values, wild_values
-from phalanx.optable import Structure
+from phalanx.optable import INTEGER, Structure
 
 _LARGE = {("sort", "float32"), ("sort", "int16"), ("argsort", "float64"), ("argsort", "uint8")}
 
@@ -72,6 +78,10 @@ def _hard(check: Check, rng: np.random.Generator) -> None:
     for number, n in enumerate(lengths or (_BEYOND,)):
         x = wild_values(check.name, n, rng)
         check.run(f"a row of {n}", (x,), (number % 2,))
+    if check.name in INTEGER:
+        for number, n in enumerate((300, 4500)):
+            late = bytes_that_vary_late(check.name, n, rng)
+            check.run(f"bytes that vary late in rows of {n}", (late,), (number,))
     width = host_dtype(check.name).itemsize
     if check.overload.op == "sort" and width < _CODE:
         # where codes would lie as far apart as the elements of the result do
