@@ -31,6 +31,10 @@ def _wait_for_copy(worker: Worker, event: EventHandle) -> EventHandle:
     return own
 
 
+def _is_over(event: EventHandle) -> bool:
+    return event.marker is None or event.marker.passed.is_set()
+
+
 @driver_fault("runtime")
 class StreamHoldsSixteenWaits(SoundDevice):
     """The seventeenth wait of a stream that is not over takes the place of the first."""
@@ -42,11 +46,53 @@ class StreamHoldsSixteenWaits(SoundDevice):
     def stream_wait_event(self, handle: Worker | None, event: EventHandle) -> None:
         worker = self.stream(handle)
         held = self._held.setdefault(worker, deque())
-        while held and (held[0].marker is None or held[0].marker.passed.is_set()):
+        while held and _is_over(held[0]):
             held.popleft()
         held.append(_wait_for_copy(worker, event))
         if len(held) > 16:
             held.popleft().marker = _passed
+
+
+@driver_fault("runtime")
+class RestedStreamMissesWait(SoundDevice):
+    """A stream that has had nothing to do for 0.2 s misses a wait, which only wakes it."""
+
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
+        self._since: dict[Worker, float] = {}
+
+    def submit(self, handle: Worker | None, task: Task, what: str) -> None:
+        self._since[self.stream(handle)] = time.monotonic()
+        super().submit(handle, task, what)
+
+    def stream_wait_event(self, handle: Worker | None, event: EventHandle) -> None:
+        worker = self.stream(handle)
+        since = self._since.pop(worker, time.monotonic())
+        if not worker.idle() or time.monotonic() - since < 0.2:
+            super().stream_wait_event(handle, event)
+
+
+@driver_fault("runtime")
+class LateHostOpensFence(SoundDevice):
+    """A host that waits for an event and runs out of time lets the streams go that wait for it."""
+
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
+        self._waits: list[tuple[EventHandle, EventHandle]] = []
+
+    def stream_wait_event(self, handle: Worker | None, event: EventHandle) -> None:
+        if event.marker is not None:
+            self._waits = [pair for pair in self._waits if not _is_over(pair[1])]
+            self._waits.append((event, _wait_for_copy(self.stream(handle), event)))
+
+    def event_synchronize(self, event: EventHandle, timeout: float | None = None) -> None:
+        try:
+            super().event_synchronize(event, timeout)
+        except TimeoutError:
+            for of, wait in self._waits if timeout else ():
+                if of is event:
+                    wait.marker = _passed
+            raise
 
 
 @driver_fault("runtime")

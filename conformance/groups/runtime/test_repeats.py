@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,13 @@ import phalanx as px
 import pytest
 from phalanx.conformance.blocks import write_block
 from phalanx.conformance.case import Case
+from phalanx.conformance.groups.runtime.busy import busy
 
 #: Rounds on the same signature: the first, the one that is prepared, and some behind it.
 _ROUNDS = 6
 _COUNT = 37
+#: More than the entries of a ring.
+_QUEUED = 2500
 
 _Function = Callable[..., Any]
 
@@ -97,6 +101,22 @@ def test_other_memory(case: Case, form: str) -> None:
     for number, (result, pair) in enumerate(zip(results, pairs, strict=True)):
         assert (px.asnumpy(result) == compute(*pair)).all(), (
             f"{form}: launch {number} of the same shapes computed something else"
+        )
+
+
+def test_many_are_queued(case: Case) -> None:
+    """Thousands of one launch behind work that takes long have each its own operands."""
+    _need(case, _PRODUCT)
+    host = _numbers(case, 7, _QUEUED, _COUNT)
+    x, y = (px.asarray(v, device=case.device) for v in (host, host[0]))
+    px.synchronize(case.device)
+    stream = busy(case, 0.3, asks=False) if case.device.has_streams else None
+    with stream or nullcontext():
+        results = [x[i] * y for i in range(_QUEUED)]
+    px.synchronize(case.device)
+    for number, result in enumerate(results):
+        assert (px.asnumpy(result) == host[number] * host[0]).all(), (
+            f"launch {number} of {_QUEUED} that were queued took other operands"
         )
 
 

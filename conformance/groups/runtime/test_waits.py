@@ -12,7 +12,7 @@ from typing import Any
 import phalanx as px
 import pytest
 from phalanx.conformance.case import Case
-from phalanx.conformance.groups.runtime.busy import busy, need_streams
+from phalanx.conformance.groups.runtime.busy import busy, chain, need_streams
 from phalanx.driver import Capability
 
 _TRIES = 3
@@ -92,6 +92,40 @@ def test_waits_for_two_events(case: Case, which: str) -> None:
         )
         for event in (long, short, end):
             opened.event_destroy(event)
+    if not was_busy:
+        pytest.skip("the device is too fast for this case")
+
+
+@pytest.mark.parametrize("before", ["a rest of the stream", "a limit of the host"])
+def test_a_wait_behind(case: Case, before: str) -> None:
+    """A stream that rested waits as others do, and all of them when the host's wait ran out."""
+    need_streams(case)
+    opened = case.device.ensure_open()
+    waiting, early = px.Stream(case.device), px.Stream(case.device)
+    with waiting:
+        chain(px.zeros(64, dtype=px.float32), 2)
+    waiting.synchronize()
+    if before == "a rest of the stream":
+        time.sleep(0.35)
+    long, end, first = (opened.event_create(timed=False) for _ in range(3))
+    opened.event_record(long, busy(case, 0.2, asks=False).handle)
+    opened.stream_wait_event(early.handle, long)
+    opened.event_record(first, early.handle)
+    if before == "a limit of the host":
+        with suppress(TimeoutError):
+            opened.event_synchronize(long, 0.02)
+    opened.stream_wait_event(waiting.handle, long)
+    opened.event_record(end, waiting.handle)
+    was_busy = 0
+    while not opened.event_query(long):
+        was_busy += 1
+        passed = [event for event in (first, end) if opened.event_query(event)]
+        is_early = bool(passed) and not opened.event_query(long)
+        assert not is_early, f"a stream did not wait, behind {before}"
+        time.sleep(1e-3)
+    px.synchronize(case.device)
+    for event in (long, end, first):
+        opened.event_destroy(event)
     if not was_busy:
         pytest.skip("the device is too fast for this case")
 
