@@ -171,7 +171,7 @@ def _usual(
     divides = overload.op in _DIVIDING and names[0] in INTEGER and numbers == (1,)
     chosen = [_numbers(few, names[i]) for i in numbers]
     if divides:
-        chosen = [np.concatenate([*chosen, _divisors(names[0])])]
+        chosen = [np.concatenate([*chosen, _divisors(names[0], rng)])]
     if len(names) == 1:
         chosen = [np.concatenate([*chosen, few_special_values(names[0])])]
     if overload.op == "pow" and names[0] in PARTS:  # of others Annex G says nothing
@@ -203,11 +203,12 @@ def _numbers(few: dict[str, tuple[Any, ...]], name: str) -> HostArray:
     )
 
 
-def _divisors(name: str) -> HostArray:
+def _divisors(name: str, rng: np.random.Generator) -> HostArray:
     """Return divisors for which compilers multiply by a number of more or of fewer bits."""
     most = int(np.iinfo(host_dtype(name)).max)
     signs = (1,) if name.startswith("u") else (1, -1)
     sizes = (5, 6, 9, 10, 11, 25, 60, 100, 125, 641, 1000, 10_007, 65_537, most // 3, most - 1)
+    sizes += tuple(rng.integers(3, min(most, 4000), 16).tolist())
     return np.array([s * d for d in sizes if d < most for s in signs], host_dtype(name))
 
 

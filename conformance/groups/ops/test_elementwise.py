@@ -87,6 +87,10 @@ def all_values(check: Check) -> None:
         inputs = check.all_operands(places, (layout,))
         check.run(f"{layout} {places.shape}", [p.array for p in inputs], places, layout)
         check.check_unchanged(layout, inputs, places)
+    first = check.data.table.size + check.data.equal.size  # each special value is once the last
+    for end in check.case.rng("ends").integers(first, first + 400, 8 if check.case.quick else 24):
+        places = check.places((int(end),))
+        check.run(f"the first {end}", check.arrays(places, ("offset",)), places, "contiguous")
 
 
 def layouts(check: Check, rng: np.random.Generator) -> None:
@@ -103,6 +107,10 @@ def layouts(check: Check, rng: np.random.Generator) -> None:
                 inputs = check.arrays(places, kinds)
                 label = f"{' and '.join(kinds)} to {name} {shape}"
                 check.run(label, inputs, places, name)
+    for rest in rng.permutation(16)[: 3 if check.case.quick else 16].tolist():
+        places = check.round((3, 32 + rest), rng, "padded")
+        inputs = check.arrays(places, ("padded",))
+        check.run(f"padded, {rest} behind vectors", inputs, places, "contiguous")
     for shape in ((), (0,), (3, 0, 2), (1, 1, 1), (1, 9, 1)):
         name = NAMES[int(rng.integers(len(NAMES)))]
         places = check.round(shape, rng, name)
@@ -350,9 +358,10 @@ def in_place(check: Check, rng: np.random.Generator) -> None:
             label = f"in place of operand {number}, {layout}"
             check.run_into(label, [p.array for p in inputs], inputs[number], places)
         places = check.round((9001,), rng)
-        inputs = check.all_operands(places, ("contiguous",))
-        label = f"in place of operand {number}, {places.shape}"
-        check.run_into(label, [p.array for p in inputs], inputs[number], places)
+        for layout in ("contiguous", "offset"):
+            inputs = check.all_operands(places, (layout,))
+            label = f"in place of operand {number}, {layout} {places.shape}"
+            check.run_into(label, [p.array for p in inputs], inputs[number], places)
         if check.case.quick:
             break
 
