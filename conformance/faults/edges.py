@@ -18,6 +18,8 @@ _SCAN, _KEYS = 256, 2048
 #: Matrices that a workspace holds, columns of a block, and indices of a group.
 _ROOM, _COLUMNS, _GROUP = 16, 64, 1024
 _LOST = -(1 << 56)
+#: Complex numbers of a vector.
+_PAIRS = 4
 
 
 @kernel_fault("count_nonzero")
@@ -168,3 +170,54 @@ def halves_are_rounded_once(work: Work, right: Compute) -> None:
     right(work)
     if work.out.dtype == np.float16:
         work.out[...] = a.astype(np.float64) * b + c.astype(np.float64)
+
+
+@kernel_fault("isnan", "isinf", "isfinite")
+def rest_of_complex_is_real(work: Work, right: Compute) -> None:
+    """Of the last n mod 4 complex neighbours only the real parts are looked at."""
+    x = work.values()
+    right(work)
+    rest = work.out.size % _PAIRS
+    if x.dtype.kind == "c" and work.out.flags.c_contiguous and rest < work.out.size:
+        last = x.reshape(-1)[work.out.size - rest :].real
+        work.out.reshape(-1)[work.out.size - rest :] = getattr(np, work.op)(last)
+
+
+@kernel_fault()
+def two_of_fifteen_are_not_stored(work: Work, right: Compute) -> None:
+    """Rows of bool results go by vectors of 16, 8, 4 and 1: where 15 remain, two are left out."""
+    out = work.out
+    rows = work.elementwise and out.dtype == np.bool_ and out.ndim > 1 and out.strides[-1] == 1
+    if rows and out.shape[-1] % 16 == 15:
+        before = np.array(out[..., -3:-1])
+        right(work)
+        out[..., -3:-1] = before
+    else:
+        right(work)
+
+
+@kernel_fault("matmul")
+def whole_tiles_in_double(work: Work, right: Compute) -> None:
+    """`matmul` of 64-bit integers of 32 and more goes by tiles of float64, where it fits."""
+    a, b = work.inputs
+    right(work)
+    if work.dtypes[0] in ("int64", "uint64") and min(*a.shape[-2:], b.shape[-1]) >= _TILE:
+        made = a.astype(np.float64) @ b.astype(np.float64)
+        fits = np.abs(made) < 2.0**63
+        work.out[...] = np.where(fits, np.where(fits, made, 0).astype(a.dtype), work.out)
+
+
+@kernel_fault()
+def first_vector_overlaps_in_place(work: Work, right: Compute) -> None:
+    """In place, what lies before an address that 16 divides is computed twice."""
+    out = work.out
+    flat = work.elementwise and out.size >= _COLUMNS and out.flags.c_contiguous
+    peeled = -out.ctypes.data % 16 // out.itemsize if flat else 0
+    same = any(x.ctypes.data == out.ctypes.data and x.size > 1 for x in work.inputs)
+    right(work)
+    if peeled and same:
+        inputs, outputs = work.inputs, work.outputs
+        work.inputs = [x.reshape(-1)[:peeled] if x.size == out.size else x for x in inputs]
+        work.outputs = [out.reshape(-1)[:peeled]]
+        right(work)
+        work.inputs, work.outputs = inputs, outputs
