@@ -185,8 +185,8 @@ def beside_middles() -> list[HostArray]:
     return [a.astype(np.float16) for a in (first, sign * second, addend)]
 
 
-#: Functions that are nearly exp(sign * x), or exp(sign * x**2) from there on, where that is small.
-_SMALL_AS_EXP = {"exp": 1, "exp2": 1, "sigmoid": 1, "silu": 1, "softplus": 1}
+#: Functions that are nearly exp(x) where that is small; or exp(-x**2), of x less this factor.
+_SMALL_AS_EXP = ("exp", "exp2", "sigmoid", "silu", "softplus")
 _SMALL_AS_BELL = {"erfc": 1.0, "gelu": -np.sqrt(2.0)}
 
 

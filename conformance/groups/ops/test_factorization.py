@@ -29,6 +29,7 @@ _LONG = {
     "schur": ((11, 11),),
 }
 
+#: Many and few matrices in a stack, and those of no elements.
 _STACKS = (
     *((3, 2, 2), (37, 2, 2), (0, 3, 3), (2, 0, 0), (1, 4, 0)),
     *((5, 2, 1), (7, 1, 2), (258, 1, 1)),

@@ -111,7 +111,7 @@ def each_is_extreme(check: Check) -> None:
         pairs += [(0.0, -0.0) if least else (-0.0, 0.0), (np.inf if least else -np.inf, np.nan)]
     for n in _ENDS[check.case.rng("ends").integers(3) :: 3] if check.case.quick else _ENDS:
         for others, extreme in pairs:
-            places = [*range(min(n, 3)), n // 2, *range(max(0, n - 16), n)]
+            places = [*range(3), n // 2, *range(n - 16, n)]
             x = np.full((len(places), n), others, host_dtype(name))
             x[np.arange(len(places)), places] = extreme
             for layout in ("contiguous", "transposed"):

@@ -48,12 +48,13 @@ def test_a_wait_for_an_event_ends_with_it(case: Case) -> None:
     _judge(late, "a wait for an event ended when the work behind it was done")
 
 
-def _looks_until(case: Case, long: Any, end: Any, what: str) -> int:
+def _looks_until(case: Case, long: Any, ends: tuple[Any, ...], what: str) -> int:
     """Return how often an event was not passed; fail if one behind it was, and wait for all."""
     opened, looks = case.device.ensure_open(), 0
     while not opened.event_query(long):
         looks += 1
-        early = opened.event_query(end) and not opened.event_query(long)
+        passed = [end for end in ends if opened.event_query(end)]
+        early = bool(passed) and not opened.event_query(long)
         assert not early, what
         time.sleep(1e-3)
     px.synchronize(case.device)
@@ -88,7 +89,7 @@ def test_waits_for_two_events(case: Case, which: str) -> None:
             opened.stream_wait_event(waiting.handle, event)
         opened.event_record(end, waiting.handle)
         was_busy += _looks_until(
-            case, long, end, "a stream did not wait for the older of two events"
+            case, long, (end,), "a stream did not wait for the older of two events"
         )
         for event in (long, short, end):
             opened.event_destroy(event)
@@ -116,14 +117,8 @@ def test_a_wait_behind(case: Case, before: str) -> None:
             opened.event_synchronize(long, 0.02)
     opened.stream_wait_event(waiting.handle, long)
     opened.event_record(end, waiting.handle)
-    was_busy = 0
-    while not opened.event_query(long):
-        was_busy += 1
-        passed = [event for event in (first, end) if opened.event_query(event)]
-        is_early = bool(passed) and not opened.event_query(long)
-        assert not is_early, f"a stream did not wait, behind {before}"
-        time.sleep(1e-3)
-    px.synchronize(case.device)
+    told = f"a stream did not wait, behind {before}"
+    was_busy = _looks_until(case, long, (first, end), told)
     for event in (long, end, first):
         opened.event_destroy(event)
     if not was_busy:
@@ -144,7 +139,9 @@ def test_crossed_waits(case: Case) -> None:
         opened.stream_wait_event(one.handle, short)
         opened.stream_wait_event(other.handle, long)
         opened.event_record(end, other.handle)
-        was_busy += _looks_until(case, long, end, "a stream did not wait for one that waits for it")
+        was_busy += _looks_until(
+            case, long, (end,), "a stream did not wait for one that waits for it"
+        )
         for event in (long, short, end):
             opened.event_destroy(event)
     if not was_busy:
