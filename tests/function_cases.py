@@ -232,13 +232,13 @@ CASES: dict[str, tuple[str, ...]] = {
     ),
     "tril_indices": tuple(
         f"xp.tril_indices({n}, {k}, {m})"
-        for n, m in ((4, None), (3, 6), (6, 3))
-        for k in range(-7, 8)
+        for n, m in ((4, None), (3, 6), (6, 3), (0, 2), (2, 0))
+        for k in (*range(-7, 8), -(10**15), 10**15)
     ),
     "triu_indices": tuple(
         f"xp.triu_indices({n}, {k}, {m})"
-        for n, m in ((4, None), (3, 6), (6, 3))
-        for k in range(-7, 8)
+        for n, m in ((4, None), (3, 6), (6, 3), (0, 2), (2, 0))
+        for k in (*range(-7, 8), -(10**15), 10**15)
     ),
     "vstack": ("number: xp.vstack([v, v])", "number: xp.vstack([m, m])"),
 }

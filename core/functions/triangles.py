@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from phalanx._warm import Array, Device, cast, normal_axis, put_along
+from phalanx._warm import Array, Device, cast, normal_axis, put_along, triangle_places
 from phalanx.arrays.checks import need_array, need_int
 from phalanx.arrays.data_types import int64
 from phalanx.arrays.indexing import setitem
@@ -72,10 +72,15 @@ def _indices(
     rows: int, cols: int, k: int, device: str | Device | None, *, lower: bool
 ) -> tuple[Array, Array]:
     """Row i has the columns up to i + k, or those from there on."""
-    edges = clip(arange(rows, device=device) + (k + int(lower)), 0, cols)
-    lengths = edges if lower else cols - edges
+    k = min(max(k, -rows - 1), cols)  # as good as any beyond
     below = _triangle(rows, cols, k + int(lower))
     total = below if lower else rows * cols - below
+    if max(rows, cols, total) < 2**62:
+        made: tuple[Array, Array] | None = triangle_places(rows, cols, k, lower, total, device)
+        if made is not None:
+            return made
+    edges = clip(arange(rows, device=device) + (k + int(lower)), 0, cols)
+    lengths = edges if lower else cols - edges
     places = arange(total, device=edges.device)
     if total == 0:
         return places, arange(0, device=edges.device)

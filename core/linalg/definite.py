@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from phalanx._warm import Array, assign, fill
+from phalanx._warm import Array, assign, factor, fill
 from phalanx.dispatch.registry import is_replaced
 from phalanx.namespace import elementwise, reductions
 from phalanx.namespace.diagonals import diagonal
 from phalanx.namespace.manipulation import reshape
 
-from .operands import adjoint, conjugate, factor, factored, stacked
+from .operands import adjoint, conjugate, factored, stacked
 from .triangles import BLOCK, first_part, minus_product, solve_lower
 
 

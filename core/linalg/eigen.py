@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phalanx._warm import Array, cast, rows_at
+from phalanx._warm import Array, cast, every, factor, rows_at, some
 from phalanx.arrays.data_types import result_type
 from phalanx.namespace import elementwise, reductions
 from phalanx.namespace.creation import empty, zeros
@@ -15,7 +15,7 @@ from phalanx.namespace.taking import take_along_axis
 from phalanx.optable.factors import SWEEPS_A_ROW
 
 from .norms import vector_norm
-from .operands import every, factor, factored, real_dtype, some, stacked
+from .operands import factored, real_dtype, stacked
 from .results import EighResult, EigResult
 from .rotations import turned_real
 

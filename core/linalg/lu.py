@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from phalanx._warm import Array, assign, cast, odd_few, rows_at
+from phalanx._warm import Array, assign, cast, factor, odd_few, rows_at, some
 from phalanx.arrays.data_types import int64
 from phalanx.namespace import elementwise, reductions
 from phalanx.namespace.creation import arange, zeros
 from phalanx.namespace.diagonals import diagonal, eye, triu
 from phalanx.namespace.manipulation import broadcast_to, concat, expand_dims, reshape
 
-from .operands import as_places, factor, factored, real_dtype, some, stacked
+from .operands import as_places, factored, real_dtype, stacked
 from .results import LUResult, SlogdetResult
 from .triangles import (
     BLOCK,

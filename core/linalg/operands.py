@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 
-from phalanx._warm import Array, DType, cast, empty, launch, rows_at
+from phalanx._warm import Array, DType, cast, rows_at
 from phalanx.arrays.checks import need_array
 from phalanx.arrays.data_types import int64
-from phalanx.namespace import reductions
 from phalanx.namespace.elementwise import conj
 from phalanx.namespace.manipulation import expand_dims, reshape
 
@@ -60,24 +59,6 @@ def adjoint(x: Array) -> Array:
 def conjugate(x: Array) -> Array:
     """Return the conjugates; the array itself where it is real."""
     return conj(x) if x.dtype.kind == "c" else x
-
-
-def factor(op: str, x: Array, rows: int, columns: int) -> Array:
-    """Return what an op of the table makes of a stack: (b, rows, columns)."""
-    out: Array = empty((x.shape[0], rows, columns), x.dtype, x.device)
-    if out.size:
-        launch(op, (x,), (out,))
-    return out
-
-
-def some(condition: Array) -> bool:
-    """Tell whether an element is true; waits."""
-    return bool(condition if condition.size == 1 else reductions.any(condition))
-
-
-def every(condition: Array) -> bool:
-    """Tell whether all elements are true; waits."""
-    return bool(condition if condition.size == 1 else reductions.all(condition))
 
 
 def columns_at(x: Array, order: Array) -> Array:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from phalanx._warm import Array, assign
+from phalanx._warm import Array, assign, factor
 from phalanx.namespace.creation import zeros
 from phalanx.namespace.diagonals import eye
 from phalanx.namespace.elementwise import where
 from phalanx.namespace.linear import matmul
 from phalanx.namespace.manipulation import broadcast_to, reshape
 
-from .operands import adjoint, factor, factored, stacked
+from .operands import adjoint, factored, stacked
 from .results import QRResult
 from .triangles import (
     BLOCK,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from phalanx._warm import Array
+from phalanx._warm import Array, every, factor, some
 from phalanx.namespace import elementwise, reductions
 from phalanx.namespace.taking import take_along_axis
 from phalanx.optable.factors import SWEEPS
 
-from .operands import conjugate, every, factor, some
+from .operands import conjugate
 
 
 def orthogonal_columns(a: Array, x: Array, op: str) -> tuple[Array, Array]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phalanx._warm import Array, cast, rows_at
+from phalanx._warm import Array, cast, factor, rows_at
 from phalanx.arrays.checks import need_array, need_one_device
 from phalanx.arrays.data_types import finfo, result_type
 from phalanx.namespace import elementwise, reductions
@@ -13,7 +13,7 @@ from phalanx.namespace.manipulation import broadcast_to, concat, expand_dims, re
 from phalanx.namespace.sorting import argsort
 from phalanx.namespace.taking import take_along_axis
 
-from .operands import adjoint, columns_at, factor, factored, real_dtype, stacked
+from .operands import adjoint, columns_at, factored, real_dtype, stacked
 from .orthogonal import decomposed, factors_of
 from .results import LstsqResult, SVDResult
 from .rotations import need_finite, orthogonal_columns, turned_real

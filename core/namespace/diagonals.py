@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phalanx._warm import Array, Device, DType, assign, diagonal_of, fill, triangle, view
+from phalanx._warm import Array, Device, DType, assign, diagonal_of, mark_diagonal, triangle, view
 from phalanx.arrays.checks import need_array, need_int
 
 from .creation import zeros
@@ -31,13 +31,10 @@ def eye(
         [[0 1 0]
          [0 0 1]]
     """
-    need_int(k, "eye: k")
+    k = need_int(k, "eye: k")
     cols = n_rows if n_cols is None else n_cols
     result = zeros((n_rows, cols), dtype=dtype, device=device)
-    first_row, first_col = max(0, -k), max(0, k)
-    length = min(n_rows - first_row, cols - first_col)
-    if length > 0:
-        fill(view(result, (length,), (cols + 1,), first_row * cols + first_col), 1)
+    mark_diagonal(result, max(-n_rows, min(k, cols)))
     return result
 
 

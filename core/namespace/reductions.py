@@ -9,6 +9,7 @@ from phalanx._warm import (
     DType,
     along_axis,
     cast,
+    counted,
     default_float,
     normal_axis,
     reduce,
@@ -379,7 +380,7 @@ def count_nonzero(x: Array, /, axis: Axis = None, *, keepdims: _bool = False) ->
         [1 2]
     """
     need_array(x, "count_nonzero")
-    result: Array = reduce("count_nonzero", x, axis, keepdims, int64)
+    result: Array = counted(x, axis, keepdims)
     return result
 
 

@@ -73,29 +73,21 @@ cdef bint few_places(Array x, object key, int64_t *room, int64_t *count) except 
     """Write the offsets, in elements, that a key names: int64 arrays of one shape, one for each axis,
     or a mask of the shape of a contiguous array. False for any other key, or a wrong index.
     """
-    cdef tuple keys = <tuple>key if type(key) is tuple else (key,)
+    cdef tuple keys
     cdef Array first = None
     cdef Array k
-    cdef int64_t i
     cdef int64_t *places
-    cdef uint8_t *flags
-    cdef int axis, n = len(keys)
-    if n == 0 or not x.device.host_addressable:
+    cdef int axis
+    if type(key) is Array and (<Array>key).dtype.code == BOOL:
+        return few_chosen(x, <Array>key, room, count)
+    keys = <tuple>key if type(key) is tuple else (key,)
+    if len(keys) != x.t.ndim or len(keys) == 0 or not x.device.host_addressable:
         return False
-    for axis in range(n):
+    for axis in range(x.t.ndim):
         if type(keys[axis]) is not Array:
             return False
         k = <Array>keys[axis]
-        if k.device is not x.device or not k.contiguous or k.count > FEW:
-            return False
-        if n == 1 and k.dtype.code == BOOL and x.contiguous and k.t.ndim and same_shape(k, x):
-            flags = <uint8_t *>host_place(k, k.count)
-            count[0] = 0
-            for i in range(k.count if flags != NULL else 0):
-                room[count[0]] = i
-                count[0] += flags[i] != 0
-            return flags != NULL
-        if n != x.t.ndim or k.dtype.code != INT64 or (first is not None and not same_shape(first, k)):
+        if not is_plain_index(x, k) or (first is not None and not same_shape(first, k)):
             return False
         places = <int64_t *>host_place(k, k.count)
         if places == NULL:
@@ -104,6 +96,57 @@ cdef bint few_places(Array x, object key, int64_t *room, int64_t *count) except 
         if not add_places(room, places, k.count, x.t.shape[axis], x.t.strides[axis], axis == 0):
             return False
     count[0] = first.count
+    return True
+
+
+cdef inline bint is_plain_index(Array x, Array k) noexcept:
+    """Whether an array may be an index as it lies: int64, contiguous, of the device."""
+    return k.dtype.code == INT64 and k.device is x.device and k.contiguous and k.count <= FEW
+
+
+cdef bint few_chosen(Array x, Array mask, int64_t *room, int64_t *count) except -1:
+    """`few_places` of a mask."""
+    cdef uint8_t *flags
+    cdef int64_t i, found = 0
+    if (mask.device is not x.device or not mask.contiguous or not x.contiguous or mask.count > FEW
+            or x.t.ndim == 0 or not same_shape(mask, x)):
+        return False
+    flags = <uint8_t *>host_place(mask, mask.count)
+    if flags == NULL:
+        return False
+    for i in range(mask.count):
+        room[found] = i
+        found += flags[i] != 0
+    count[0] = found
+    return True
+
+
+cdef Array few_at(Array x, Array places):
+    """The elements of a vector at a few places; None for other operands, or a wrong place."""
+    cdef char *source
+    cdef int64_t *at
+    cdef Array out
+    if x.t.ndim != 1 or not is_plain_index(x, places):
+        return None
+    source = host_place(x, places.count)
+    at = <int64_t *>host_place(places, places.count)
+    if source == NULL or at == NULL:
+        return None
+    out = new_array(x.device, x.dtype, places.t.ndim, places.t.shape, current_stream_of(x.device))
+    return out if gather_places(<char *>out.t.data + out.t.byte_offset, source, at, places.count,
+                                x.t.shape[0], x.t.strides[0], x.dtype.itemsize) else None
+
+
+cdef bint gather_places(char *to, const char *source, const int64_t *places, int64_t count,
+                        int64_t extent, int64_t stride, int size) noexcept:
+    """``to[i] = source[places[i]]``, of places that may count from the end; false if one is wrong."""
+    cdef int64_t i, at
+    for i in range(count):
+        at = places[i]
+        at += extent & (at >> 63)
+        if <uint64_t>at >= <uint64_t>extent:
+            return False
+        move_element(to + i * size, source + at * stride * size, size)
     return True
 
 
@@ -116,6 +159,8 @@ cdef Array few_taken(Array x, object key):
     cdef char *to
     cdef Array first
     cdef Array out
+    if type(key) is Array and (<Array>key).dtype.code == INT64:
+        return few_at(x, <Array>key)
     if not few_places(x, key, room, &count):
         return None
     source = host_place(x, count)

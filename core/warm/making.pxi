@@ -229,6 +229,46 @@ def plain_range(object start, object stop, object step, object dtype, object dev
                  <DType>_dtypes[INT64], where)
 
 
+cdef void write_triangle(int64_t *row, int64_t *column, int64_t rows, int64_t cols, int64_t k,
+                         bint lower) noexcept nogil:
+    """Rows and columns of the elements up to diagonal ``k`` of (rows, cols), or of those from it on.
+
+    Rows that have none are not looked at.
+    """
+    cdef int64_t i, j, edge, end
+    for i in range(max(-k, 0) if lower else 0, rows if lower else min(rows, cols - k)):
+        edge = max(min(i + k + lower, cols), 0)
+        end = edge if lower else cols
+        for j in range(0 if lower else edge, end):
+            row[0] = i
+            column[0] = j
+            row += 1
+            column += 1
+
+
+def triangle_places(int64_t rows, int64_t cols, int64_t k, bint lower, int64_t total, object device):
+    """The places of `write_triangle`, of which there are ``total``; None where the host cannot write."""
+    cdef Device where = plain_device(device)
+    cdef Stream s
+    cdef Array row
+    cdef Array column
+    if where is None or not where.host_addressable:
+        return None
+    if where.opened is None:
+        where.ensure_open()
+    s = current_stream_of(where)
+    if not s.timeline.is_inline:
+        return None
+    row = new_array(where, <DType>_dtypes[INT64], 1, &total, s)
+    column = new_array(where, <DType>_dtypes[INT64], 1, &total, s)
+    if total:
+        with nogil:
+            write_triangle(<int64_t *>(<char *>row.t.data + row.t.byte_offset),
+                           <int64_t *>(<char *>column.t.data + column.t.byte_offset),
+                           rows, cols, k, lower)
+    return row, column
+
+
 cdef bint plain_parts(object parts) except -1:
     """Whether this is a list or tuple of arrays of one device, one dtype and one number of axes."""
     cdef Array first

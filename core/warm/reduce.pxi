@@ -113,6 +113,53 @@ def reduce(str op not None, Array x not None, axis, bint keepdims, DType dtype n
     return out
 
 
+cdef int64_t count_words(const char *place, int64_t count, int size, uint64_t mask) noexcept:
+    """How many of ``count`` elements have a bit of the mask."""
+    cdef int64_t i, found = 0
+    if size == 1:
+        for i in range(count):
+            found += (<const uint8_t *>place)[i] != 0
+    elif size == 2:
+        for i in range(count):
+            found += ((<const uint16_t *>place)[i] & <uint16_t>mask) != 0
+    elif size == 4:
+        for i in range(count):
+            found += ((<const uint32_t *>place)[i] & <uint32_t>mask) != 0
+    elif size == 8:
+        for i in range(count):
+            found += ((<const uint64_t *>place)[i] & mask) != 0
+    else:
+        for i in range(count):
+            found += (((<const uint64_t *>place)[2 * i] | (<const uint64_t *>place)[2 * i + 1])
+                      & mask) != 0
+    return found
+
+
+cdef uint64_t bits_without_sign(DType dtype) noexcept:
+    """What is set somewhere in each element that is not zero, in the first 8 bytes."""
+    cdef uint64_t sign
+    if dtype.kind not in "fc":
+        return 0xFFFFFFFFFFFFFFFF
+    if dtype.code == COMPLEX64:
+        return 0x7FFFFFFF7FFFFFFF
+    sign = (<uint64_t>1) << (8 * min(dtype.itemsize, 8) - 1)
+    return ~sign
+
+
+def counted(Array x not None, object axis, bint keepdims):
+    """How many elements along axes are not zero (int64)."""
+    cdef char *place = NULL
+    cdef Array out
+    if axis is None and not keepdims and x.contiguous:
+        place = host_place(x, x.count)
+    if place == NULL:
+        return reduce("count_nonzero", x, axis, keepdims, <DType>_dtypes[INT64])
+    out = new_array(x.device, <DType>_dtypes[INT64], 0, NULL, current_stream_of(x.device))
+    (<int64_t *>(<char *>out.t.data + out.t.byte_offset))[0] = count_words(
+        place, x.count, x.dtype.itemsize, bits_without_sign(x.dtype))
+    return out
+
+
 cdef uint64_t lowest_bits(int n) noexcept:
     return 0xFFFFFFFFFFFFFFFF if n == 64 else ((<uint64_t>1) << n) - 1
 

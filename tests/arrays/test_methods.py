@@ -135,7 +135,7 @@ def test_views_share_memory(device: px.Device) -> None:
         (
             lambda x: x.reshape(6)[1:5].view("complex128"),
             ValueError,
-            "the first element, at byte 8 of the memory, is at no multiple of 16; write x.copy()",
+            r"at byte \d+ of the memory, is at no multiple of 16; write x.copy()",
         ),
         (lambda x: x[0, 0].view("float32"), ValueError, "without gaps"),
         (lambda x: round(x), TypeError, r"x.round\(decimals\)"),

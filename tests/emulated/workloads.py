@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import phalanx as px
-from phalanx.linalg.operands import factor
+from phalanx._warm import factor
 from phalanx.optable.structured import BLOCK
 
 Make = Callable[[Any], px.Array]

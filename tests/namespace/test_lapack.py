@@ -11,9 +11,9 @@ import phalanx as px
 import pytest
 from array_kit import LAYOUTS, generator
 from phalanx import linalg
+from phalanx._warm import factor
 from phalanx.conformance.reference.values import HostArray
 from phalanx.kernels_cpu import lapack
-from phalanx.linalg.operands import factor
 
 pytestmark = pytest.mark.needs_cpu
 DTYPES = ("float32", "float64", "complex64", "complex128")

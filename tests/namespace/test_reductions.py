@@ -238,6 +238,17 @@ def test_nan_in_reductions(name: str, device: px.Device) -> None:
     assert px.count_nonzero(px.asarray([math.nan, 0.0, -0.0, 1.0], dtype=name)).item() == 2
 
 
+@pytest.mark.parametrize("name", ALL)
+def test_each_value_counts_unless_it_is_zero(name: str, device: px.Device) -> None:
+    values = special_values(name)
+    for n in (1, 7, 1024, 1025):  # the host counts a few itself
+        for value in values:
+            x = np.zeros(n, dtype=values.dtype)
+            x[-1] = value
+            got = px.count_nonzero(px.asarray(x, dtype=name, device=device)).item()
+            assert got == int(x[-1] != 0), f"{value!r} of {name}, the last of {n}"
+
+
 @pytest.mark.needs_cpu
 @pytest.mark.parametrize("name", FLOATING)
 def test_signed_zeros(name: str, cpu: px.Device) -> None:
