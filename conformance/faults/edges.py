@@ -221,3 +221,68 @@ def first_vector_overlaps_in_place(work: Work, right: Compute) -> None:
         work.outputs = [out.reshape(-1)[:peeled]]
         right(work)
         work.inputs, work.outputs = inputs, outputs
+
+
+@kernel_fault("multiply")
+def peeled_elements_are_missing(work: Work, right: Compute) -> None:
+    """`multiply` of float16 begins where 32 divides the address, and ends as much too early."""
+    out, x = work.out, work.x
+    peeled = -x.ctypes.data % 32 // 2
+    flat = out.flags.c_contiguous and x.size == out.size > 1000
+    if work.dtypes[-1] == "float16" and flat and peeled:
+        last = out.reshape(-1)[-peeled:]
+        before = last.copy()
+        right(work)
+        last[...] = before
+    else:
+        right(work)
+
+
+@kernel_fault("copy")
+def backward_fills_miss_an_end(work: Work, right: Compute) -> None:
+    """`copy` of one element to rows that run backwards does not reach their last place."""
+    out, x = work.out, work.x
+    if out.ndim and out.strides[-1] < 0 and (x.size == 1 or x.strides[-1] == 0):
+        before = out[..., -1].copy()
+        right(work)
+        out[..., -1] = before
+    else:
+        right(work)
+
+
+@kernel_fault("argmax")
+def columns_take_the_last_tie(work: Work, right: Compute) -> None:
+    """`argmax` of columns joins blocks so that the later of two equal maxima counts."""
+    right(work)
+    x, block = work.x, 4096
+    if x.strides[-1] == x.itemsize or x.shape[-1] <= block:
+        return
+    top = np.take_along_axis(x, work.out[..., None], -1)
+    for begin in range(block, x.shape[-1], block):
+        equal = x[..., begin : begin + block] == top
+        work.out[...] = np.where(equal.any(-1), begin + equal.argmax(-1), work.out)
+
+
+@kernel_fault("matmul")
+def tiles_are_rounded_halfway(work: Work, right: Compute) -> None:
+    """`matmul` of float16 in whole tiles of 16 keeps its sums in float16 each 1024 steps."""
+    right(work)
+    a, b = work.inputs
+    whole = not (a.shape[-2] % 16 or a.shape[-1] % 16 or b.shape[-1] % 16)
+    if work.dtypes[0] == "float16" and whole and a.shape[-1] > _GROUP:
+        total = np.zeros(work.out.shape, np.float16)
+        for k in range(0, a.shape[-1], _GROUP):
+            part = a[..., k : k + _GROUP].astype(np.float32) @ b[..., k : k + _GROUP, :]
+            total = (total + part).astype(np.float16)
+        work.out[...] = total
+
+
+@kernel_fault("divide")
+def number_is_turned_first(work: Work, right: Compute) -> None:
+    """`divide` of bfloat16 by one number multiplies by its reciprocal, which may be infinite."""
+    number = work.inputs[1]
+    if work.dtypes[0] == "bfloat16" and number.ndim == 0:
+        turned = np.float32(1) / np.float32(number)
+        work.out[...] = (work.values(0).astype(np.float32) * turned).astype(work.out.dtype)
+    else:
+        right(work)

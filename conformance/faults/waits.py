@@ -366,3 +366,36 @@ class LaterWaitOfTwoCounts(SoundDevice):
     def submit(self, handle: Worker | None, task: Task, what: str) -> None:
         self._last.pop(self.stream(handle), None)
         super().submit(handle, task, what)
+
+
+@driver_fault("runtime")
+class EarlierEventClearsFailure(SoundDevice):
+    """A wait for an event ahead of the work that failed takes the failure away untold."""
+
+    def event_synchronize(self, event: EventHandle, timeout: float | None = None) -> None:
+        if event.marker is not None and event.worker is not None:
+            event.marker.wait(timeout, "an event")
+            if event.marker.failure is None:
+                event.worker.error = None
+                return
+        super().event_synchronize(event, timeout)
+
+
+@driver_fault("runtime")
+class RecordingsAreCountedInBytes(SoundDevice):
+    """The 256th recording of an event has the number 0, as one that was never recorded has."""
+
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
+        self._counts: dict[int, int] = {}
+
+    def event_create(self, timed: bool) -> EventHandle:
+        event = super().event_create(timed=timed)
+        self._counts[id(event)] = 0
+        return event
+
+    def event_record(self, event: EventHandle, handle: Worker | None) -> None:
+        super().event_record(event, handle)
+        self._counts[id(event)] = (self._counts.get(id(event), 0) + 1) % 256
+        if self._counts[id(event)] == 0:
+            event.marker = event.worker = None

@@ -190,16 +190,16 @@ _SMALL_AS_EXP = ("exp", "exp2", "sigmoid", "silu", "softplus")
 _SMALL_AS_BELL = {"erfc": 1.0, "gelu": -np.sqrt(2.0)}
 
 
-def beside_underflow(op: str, dtype: str) -> HostArray:
-    """Return operands (k,) whose results are subnormal, or just not; k may be 0."""
+def beside_underflow(op: str, dtype: str, count: int = 61) -> HostArray:
+    """Return operands (count,) whose results are subnormal, or just not; of most ops none."""
     digits, least, _ = FORMATS[dtype]
     ends = np.log(2.0) * (least - digits - 1.0), np.log(2.0) * (least + 1.0)
     if op in _SMALL_AS_EXP:
-        x = np.linspace(*ends, 61)
+        x = np.linspace(*ends, count)
         return np.asarray(x / np.log(2.0) if op == "exp2" else x, host_dtype(dtype))
     if op in _SMALL_AS_BELL:
         # less than the square of what exp(-x**2) / x is divided by
-        x = np.sqrt(np.linspace(-ends[1] - 6.0, -ends[0], 61))
+        x = np.sqrt(np.linspace(-ends[1] - 6.0, -ends[0], count))
         return np.asarray(_SMALL_AS_BELL[op] * x, host_dtype(dtype))
     return np.empty(0, host_dtype(dtype))
 

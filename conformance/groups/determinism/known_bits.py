@@ -100,6 +100,9 @@ def _elementwise(overload: Overload, quick: bool) -> Calls:
         ends = np.concatenate([beside_underflow(op, name), whole_results(op, name)])
         if ends.size:
             yield Call(overload, (ends,), ends.shape)
+        many = beside_underflow(op, name, 1009)
+        if many.size:
+            yield Call(overload, (many,), many.shape)
     few = _COUNT_COMPLEX if overload.inputs[0] in COMPLEX else _COUNT
     for first, count in ((0, few),) if quick else ((0, few), (16, _MORE * few)):
         operands = tuple(
@@ -164,7 +167,8 @@ def _fourier(overload: Overload, quick: bool) -> Calls:
         x = plain(name, 7 * (m + back), 0, 4).reshape(7, m + back)
         scale = () if back else (scale_bits(0.5, name),)
         roots = _roots(list(range(m + 1)), 2 * m, name)
-        yield Call(overload, (x, roots), (7, m + 1 - back), scale, anywhere=False)
+        for rows in (x, _near_overflow(x)):
+            yield Call(overload, (rows, roots), (7, m + 1 - back), scale, anywhere=False)
         return
     for radices in ((2,), (3,), (4,), (5,), (7,), (8,), (11,), (3, 4), (7, 5), (127,), (251,)):
         n = int(np.prod(radices))
@@ -175,6 +179,14 @@ def _fourier(overload: Overload, quick: bool) -> Calls:
         table = _roots(turns, of, name) if turns else np.zeros(1, name)
         params = (0, scale_bits(1.0, name), *packed(radices))
         yield Call(overload, (x, table), (37, n), params, anywhere=False)
+
+
+def _near_overflow(x: HostArray) -> HostArray:
+    """Return the numbers times a power of two, so large that sums of two of them overflow."""
+    parts = x.view(x.real.dtype)
+    _, most = np.frexp(np.abs(parts).max())
+    with np.errstate(over="ignore"):
+        return np.asarray(np.ldexp(parts, np.finfo(parts.dtype).maxexp - most)).view(x.dtype)
 
 
 #: Parameters of random numbers that are for all elements, by op.

@@ -24,6 +24,8 @@ from phalanx.namespace.public import public_function
 _FIRST = -1
 #: Rounds begin at a chance multiple of as many elements as keep what is aligned so.
 _ALIGNED, _BEGINNINGS = 64, 512
+#: Elements of the widest vectors, or of a group, and of many of them.
+_VECTOR, _WHOLE = 64, 33 * 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -244,6 +246,42 @@ class Check:
             run = self._run(number, count)
             there = self._runs_there[number] = px.asarray(run, device=self.case.device)
         return there
+
+    def run_rests(self) -> None:
+        """Launch on whole vectors with a rest behind them, between chance places of two blocks.
+
+        The results lie in one block, which is compared as a whole.
+        """
+        rng = self.case.rng("rests")
+        width = _WHOLE + 2 * _VECTOR
+        shifts = [3 * i for i in range(len(self.overload.inputs))]  # of operands against others
+        rows = [
+            px.asarray(np.concatenate([run[:s], run[:width]]), device=self.case.device)
+            for run, s in ((self._run(i, width), s) for i, s in enumerate(shifts))
+        ]
+        firsts, tos = rng.integers(_VECTOR, size=(2, _VECTOR)).tolist()
+        spans = [(n, slice(to, to + _WHOLE + n)) for n, to in enumerate(tos)]
+        run = self._run(_FIRST, width)
+        want = np.zeros((_VECTOR, width), self._to_host)
+        for n, span in spans:
+            want[n, span] = run[firsts[n] :][: _WHOLE + n]
+        before = (want.view(np.uint8) ^ 1).view(want.dtype)  # nothing is as it will be
+        block = px.asarray(before, device=self.case.device)
+        for n, span in spans:
+            inputs = [x[firsts[n] + s :][: _WHOLE + n] for x, s in zip(rows, shifts, strict=True)]
+            launch_elementwise(self.overload.op, tuple(inputs), block[n, span])
+        after = before.copy()
+        for n, span in spans:
+            after[n, span] = want[n, span]
+        got = np.asarray(px.asnumpy(block))
+        if same_bytes(got, after):
+            return
+        for n, span in spans:
+            places = self.places((_WHOLE + n,), firsts[n])
+            self.judge(f"{_WHOLE + n} elements from {firsts[n]} on", got[n, span], places)
+            after[n, span] = got[n, span]
+        if not same_bytes(got, after):
+            self._note("rests of vectors", "elements outside of the result changed", "they stay")
 
     def check_runs(self) -> None:
         """Compare the runs on the device, of which operands were parts, with what they were."""

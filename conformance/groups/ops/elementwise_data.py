@@ -196,11 +196,13 @@ def _usual(
 
 
 def _numbers(few: dict[str, tuple[Any, ...]], name: str) -> HostArray:
-    """Return the numbers of a table that a dtype has, and whole ones beyond float64."""
+    """Return the numbers of a table that a dtype has, whole ones beyond float64, the smallest."""
     kind = host_dtype(name)
-    return np.concatenate(
-        [np.array(few[kind_of(name)]).astype(kind), np.array(_WHOLE.get(name, ()), kind)]
-    )
+    found = [np.array(few[kind_of(name)]).astype(kind), np.array(_WHOLE.get(name, ()), kind)]
+    if name in FORMATS:  # whose reciprocal may be infinite
+        digits, least, _ = FORMATS[name]
+        found.append(np.array([2.0 ** (least - digits + 1)]).astype(kind))
+    return np.concatenate(found)
 
 
 def _divisors(name: str, rng: np.random.Generator) -> HostArray:

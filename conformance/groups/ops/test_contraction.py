@@ -107,9 +107,21 @@ def sizes(check: Check, rng: np.random.Generator) -> None:
         _run(check, (), m, k, n, rng)
     for m, k, n in ((16, 16, 16), *whole):
         _run(check, (), m, k, n, rng, "offset")
+    if check.name in FORMATS and _is_native(check):
+        whole_and_deep(check, rng)
     for m, k, n in _THIN:
         for name in ("contiguous", "transposed"):
             _run(check, (), m, k, n, rng, name)
+
+
+def whole_and_deep(check: Check, rng: np.random.Generator) -> None:
+    """Whole tiles of 16, whose sums are halfway no numbers of few digits."""
+    m, k, n = 32, 2064, 16
+    a, b = rng.integers(1, 64, (m, k)), np.ones((k, n))
+    b[k // 2 :] = -1
+    want = _exactly(check.name, a @ b)
+    args = tuple(x.astype(host_dtype(check.name)) for x in (a, b))
+    check.run(f"sums that turn, {m}, {k}, {n}", args, want=want)
 
 
 def cancelling(check: Check) -> None:
@@ -347,6 +359,10 @@ def specials(check: Check, rng: np.random.Generator) -> None:
     b[1, 2], b[4, 0] = np.inf, np.nan
     check.run("nothing but zeros beside infinity and NaN", (a, b))
     check.run("infinity and NaN beside nothing but zeros", (b.T.copy(), a.T.copy()))
+    a, b = _operand(check.name, (5, 21), rng), _operand(check.name, (21, 1), rng)
+    a[1, 3], a[2, 9], b[3], b[9] = np.inf, np.nan, 0.0, 0.0
+    check.run("a column with zeros behind infinity and NaN", (a, b))
+    check.run("a row with zeros before infinity and NaN", (b.T.copy(), a.T.copy()))
     a, b = np.array([[0.0], [-0.0], [1.0]], a.dtype), np.array([[-1.0, 1.0, -0.0]], a.dtype)
     check.run("zeros of both signs", (a, b), want=_exactly(check.name, _wide(a) @ _wide(b)))
     digits, low, _ = FORMATS[check.name]

@@ -7,7 +7,7 @@ import pytest
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.ops.structured_check import NAMES, Check
 from phalanx.conformance.overloads import Overload, overloads
-from phalanx.conformance.reference.formats import host_dtype
+from phalanx.conformance.reference.formats import FORMATS, host_dtype
 from phalanx.conformance.reference.structured import expected
 from phalanx.conformance.reference.values import HostArray, any_bits, ordinary_values
 from phalanx.optable import INTEGER, Structure
@@ -38,6 +38,12 @@ def test_generation(case: Case, overload: Overload) -> None:
         for _ in range(3):
             wild = any_bits(check.name, 2, rng)
             _run(check, (wild[:1].reshape(()), wild[1:].reshape(())), 300, "contiguous")
+    if (
+        check.name in FORMATS and host_dtype(check.name).itemsize == 2
+    ):  # beyond the whole numbers of the dtype
+        _run(
+            check, tuple(np.array(v, host_dtype(check.name)) for v in (3, 0.5)), 4133, "contiguous"
+        )
     if check.name in _LARGE:
         _run(check, _ends(check.name, rng), check.large // 4, "contiguous")
     if check.name == "float64" and not case.quick:  # more than float32 has whole numbers

@@ -96,7 +96,8 @@ def far_extreme(check: Check) -> None:
     check.run("an extreme element at the end", (x,))
     x[...] = others
     x[:, 4095::4095] = extreme  # the later, the lower in a block of a power of two
-    check.run("equal extremes in many blocks", (x,))
+    for layout in ("contiguous", "transposed"):
+        check.run(f"equal extremes in many blocks, {layout}", (x,), (), (layout,))
     if check.name == "uint8" and not check.case.quick:  # behind more than float32 counts
         x = np.full(2**24 + 3, others, np.uint8)
         x[-2] = extreme

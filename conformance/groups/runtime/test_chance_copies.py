@@ -76,7 +76,7 @@ def test_chance_copies(case: Case, way: str) -> None:
 
 
 #: Elements on both sides of an edge, and the last offsets that are tried, as powers of two.
-_SIDE, _FARTHEST, _FARTHEST_QUICK = 500, 32, 28
+_SIDE, _FARTHEST, _FARTHEST_QUICK = 1500, 32, 28
 
 
 def _large_array(case: Case) -> px.Array:

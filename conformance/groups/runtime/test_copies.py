@@ -286,9 +286,9 @@ def test_uploads_of_like_bytes(case: Case, size: int) -> None:
 @pytest.mark.parametrize("by_kernel", [False, True], ids=["copy", "kernel"])
 @pytest.mark.parametrize("behind", ["fill", "upload"])
 def test_what_was_copied_may_change(case: Case, behind: str, by_kernel: bool) -> None:
-    """The source of a copy is filled, or uploaded to, behind it: the copy has what it was."""
+    """The source of a copy, or its end, is filled or uploaded to behind it: the copy stays."""
     opened, stream = case.device.ensure_open(), px.Stream(case.device)
-    for count in (100, 1 << 16):
+    for count, last in ((100, 100), (1 << 16, 1 << 16), (1 << 20, 16)):
         host = np.arange(count, dtype=np.int32)
         x, y = px.asarray(host), px.zeros(count, dtype=px.int32)
         px.synchronize(case.device)
@@ -300,13 +300,14 @@ def test_what_was_copied_may_change(case: Case, behind: str, by_kernel: bool) ->
             else:
                 opened.copy(to, source, size, stream=stream)
             if behind == "fill":
-                x[...] = 0x05050505
+                x[-last:] = 0x05050505
             else:
-                new = np.full(count, 0x05050505, np.int32).view(np.uint8)
-                opened.copy(source, _host(new), size, stream=stream)
+                new = np.full(last, 0x05050505, np.int32).view(np.uint8)
+                opened.copy(place_of(x[-last:]), _host(new), new.size, stream=stream)
         stream.synchronize()
         check_bytes(px.asnumpy(y).view(np.uint8), host.view(np.uint8), f"a copy before a {behind}")
-        check_bytes(px.asnumpy(x).view(np.uint8), np.full(size, 5, np.uint8), behind)
+        host[-last:] = 0x05050505
+        check_bytes(px.asnumpy(x).view(np.uint8), host.view(np.uint8), behind)
 
 
 #: Mebibytes of copies that are whole chunks, whatever those are: powers of two, and three of them.

@@ -9,6 +9,7 @@ import time
 import numpy as np
 import phalanx as px
 import pytest
+from phalanx._warm import launch_elementwise
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.runtime.busy import busy, need_streams
 from phalanx.driver import Capability
@@ -87,6 +88,28 @@ def test_recorded_again(case: Case) -> None:
         event.synchronize()
         seen = _seen_from_outside(x, reader)
         assert seen == {number * _STEPS}, f"recording {number} of one event: {seen}"
+
+
+def test_recorded_behind_each_launch(case: Case) -> None:
+    """One event is recorded behind thousands of launches: if it is passed, its stream is idle."""
+    need_streams(case)
+    opened, stream = case.device.ensure_open(), px.Stream(case.device)
+    event = opened.event_create(timed=False)
+    x, y = px.ones(1 << 15, dtype=px.float32), px.zeros(1 << 15, dtype=px.float32)
+    px.synchronize(case.device)
+    early = None
+    with stream:
+        for number in range(1, 1000 if case.quick else 66_000):
+            launch_elementwise("add", (x, x), y)
+            opened.event_record(event, stream.handle)
+            if opened.event_query(event) and not opened.stream_query(stream.handle):
+                early = number
+                break
+            if number % 1000 == 0:
+                stream.synchronize()
+    stream.synchronize()
+    opened.event_destroy(event)
+    assert early is None, f"the event of launch {early} is passed before its work is done"
 
 
 def test_never_recorded(case: Case) -> None:

@@ -50,6 +50,24 @@ def test_pages_keep_what_is_written(case: Case) -> None:
     memory.release(handle)
 
 
+def test_many_pages_come_again(case: Case) -> None:
+    """Of many pages that went and came in one call each, each has what is written to it then."""
+    memory, rng = _memory(case), case.rng()
+    page, device = memory.granularity, case.device
+    count = 40 if page <= 1 << 20 else 20
+    handle, some = _reserved(memory, count * page, page), min(page, 4096)
+    for _ in range(3):
+        data = rng.integers(0, 256, (count, some), np.uint8)
+        memory.map(handle, 0, count * page)
+        for number in rng.permutation(count).tolist():
+            write_block(device, handle, data[number], number * page)
+        for number, want in enumerate(data):
+            found = read_block(device, handle, some, number * page)
+            assert np.array_equal(found, want), f"page {number} of {count}"
+        memory.unmap(handle, 0, count * page)
+    memory.release(handle)
+
+
 def _reserved(memory: VirtualMemory, size: int, page: int) -> int:
     try:
         return memory.reserve(size, page)

@@ -31,10 +31,10 @@ def _until(is_so: Callable[[], bool]) -> None:
         time.sleep(1e-3)
 
 
-def _failed(case: Case) -> tuple[px.Stream, Array]:
+def _failed(case: Case, stream: px.Stream | None = None) -> tuple[px.Stream, Array]:
     """Return a stream whose failure has come to light, and what it took; skip if it was told."""
     need_streams(case)
-    stream = px.Stream(case.device)
+    stream = stream or px.Stream(case.device)
     taken = take_wrongly(case, stream)
     if taken is None:
         pytest.skip("a wrong index is told at the call")
@@ -68,6 +68,27 @@ def test_a_wait_without_a_limit_tells_it(case: Case, of: str) -> None:
         wait(what)
     opened.stream_synchronize(stream.handle)
     opened.event_destroy(event)
+    del taken
+
+
+def test_a_wait_for_an_earlier_event_keeps_it(case: Case) -> None:
+    """An event ahead of the failing work tells the failure, or leaves it to its stream."""
+    need_streams(case)
+    opened, early = case.device.ensure_open(), px.Stream(case.device)
+    event = opened.event_create(timed=False)
+    with early:
+        px.ones(1000, dtype=px.float32)
+    opened.event_record(event, early.handle)
+    stream, taken = _failed(case, early)
+    told = 0
+    ahead: Callable[[], None] = partial(opened.event_synchronize, event, 60.0)
+    for wait in (ahead, stream.synchronize, stream.synchronize):
+        try:
+            wait()
+        except IndexError:
+            told += 1
+    opened.event_destroy(event)
+    assert told == 1, f"a failure was told {told} times by an earlier event and two waits"
     del taken
 
 
