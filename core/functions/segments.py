@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from phalanx._warm import Array, cast, counted_few, default_float, empty, launch
+from phalanx._warm import Array, cast, counted_on_host, default_float, empty, launch
 from phalanx._warm import normal_axis as axis_of
 from phalanx.arrays.checks import need_array, need_int, need_one_device
 from phalanx.arrays.data_types import astype, int64
@@ -232,9 +232,9 @@ def bincount(
     weights = None if weights is None else _weights(x, weights)
     ids = cast(x, int64)
     if weights is None and length is None:
-        few: Array | None = counted_few(ids, minlength)
-        if few is not None:
-            return few
+        found: Array | None = counted_on_host(ids, minlength)
+        if found is not None:
+            return found
     if length is not None:
         count = need_int(length, "bincount: length")
         if count < 0:

@@ -11,7 +11,7 @@ from phalanx._warm import (
     default_float,
     launch_elementwise,
     normal_axis,
-    running_few,
+    running_on_host,
     view,
 )
 from phalanx._warm import copy as copy_array
@@ -275,9 +275,9 @@ def _running(x: Array, axis: int | None, function: str, op: str) -> Array:
     if x.dtype.kind not in "iuf":
         raise TypeError(f"{op} is not defined for {x.dtype}: it has no order")
     axis = running_axis(x, axis, op)
-    few: Array | None = running_few(x, axis, function == "maximum")
-    if few is not None:
-        return few
+    ran: Array | None = running_on_host(x, axis, function == "maximum")
+    if ran is not None:
+        return ran
     result: Array = copy_array(x)
     lead, n, rest = x.shape[:axis], x.shape[axis], x.shape[axis + 1 :]
     reach = 1

@@ -431,27 +431,31 @@ def put_along(Array x not None, Array index not None, int axis, value):
     return True
 
 
-def counted_few(Array ids not None, object least):
-    """How often each number is among a few int64 ones, for the numbers below ``least`` at least.
+cdef enum:
+    COUNTED = 1 << 16  # numbers that the host counts faster than launches do
+
+
+def counted_on_host(Array ids not None, object least):
+    """How often each number is among int64 ones, for the numbers below ``least`` at least.
 
     None for many, and if one is negative or not small.
     """
     cdef int64_t *place
     cdef int64_t *found
-    cdef int64_t i, count
+    cdef int64_t i, count, seen = 0, highest = -1
     cdef Array out
-    if ids.dtype.code != INT64 or not ids.contiguous or least > FEW:
+    if ids.dtype.code != INT64 or not ids.contiguous or ids.count > COUNTED or least > COUNTED:
         return None
     count = least
-    place = <int64_t *>host_place(ids, ids.count)
+    place = <int64_t *>host_place(ids, 1)
     if place == NULL:
         return None
     for i in range(ids.count):
-        if not 0 <= place[i] < FEW:
-            return None
-        count = max(count, place[i] + 1)
-    if count > FEW:
+        seen |= place[i]
+        highest = max(highest, place[i])
+    if seen < 0 or highest >= COUNTED:
         return None
+    count = max(count, highest + 1)
     out = new_array(ids.device, <DType>_dtypes[INT64], 1, &count, current_stream_of(ids.device))
     found = <int64_t *>(<char *>out.t.data + out.t.byte_offset)
     memset(found, 0, count * sizeof(int64_t))
