@@ -27,7 +27,7 @@ cdef inline word ranked(word key, word infinite, word last) noexcept nogil:
     return key ^ ((key >> (8 * sizeof(word) - 1)) & magnitude)
 
 
-cdef inline word further(word a, word b, bint largest) noexcept nogil:
+cdef inline word beyond(word a, word b, bint largest) noexcept nogil:
     return (b if b > a else a) if largest else (b if b < a else a)
 
 
@@ -39,12 +39,12 @@ cdef inline void run_row(const word *source, word *to, int64_t n, bint largest, 
     to[0] = source[0]
     if infinite == 0:
         for i in range(1, n):
-            best = further(best, source[i], largest)
+            best = beyond(best, source[i], largest)
             to[i] = best
         return
     best = rank_of(best, infinite, last)
     for i in range(1, n):
-        best = further(best, rank_of(source[i], infinite, last), largest)
+        best = beyond(best, rank_of(source[i], infinite, last), largest)
         to[i] = ranked(best, infinite, last)
 
 
@@ -56,9 +56,9 @@ cdef inline void run_rows(const word *source, word *to, int64_t n, int64_t inner
     memcpy(to, source, inner * sizeof(word))
     for i in range(inner, n * inner):
         if infinite == 0:
-            to[i] = further(to[i - inner], source[i], largest)
+            to[i] = beyond(to[i - inner], source[i], largest)
         else:
-            best = further(rank_of(to[i - inner], infinite, last), rank_of(source[i], infinite, last), largest)
+            best = beyond(rank_of(to[i - inner], infinite, last), rank_of(source[i], infinite, last), largest)
             to[i] = ranked(best, infinite, last)
 
 
