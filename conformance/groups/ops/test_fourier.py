@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from phalanx._warm import view
+from phalanx._warm import Array, view
 from phalanx.conformance.calls import complex_rows
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.ops.structured_check import NAMES, Check
@@ -17,6 +17,7 @@ from phalanx.conformance.layouts import broadcast, place
 from phalanx.conformance.overloads import Overload, overloads
 from phalanx.conformance.reference.fourier import packed, scale_bits, table, unit_roots
 from phalanx.conformance.reference.structured import expected
+from phalanx.conformance.reference.values import HostArray
 from phalanx.optable import Structure
 from phalanx.optable.fourier import radices as radices_of
 
@@ -89,28 +90,37 @@ def test_transform(case: Case, overload: Overload) -> None:
         _run(check, rng, (5, 8), 40, 0, (3, 2), (name, "contiguous"))
         _run(check, rng, (11,), 11, 1, (3, 2), ("contiguous", name))
         _run(check, rng, (2, 8), 11, 1, (17,), (name, name))
-    args, params = _operands(check, rng, (8, 8), 64, 0, (3, 300))
-    for axes in ((0, 2, 1), (1, 2, 0)):  # columns between planes, and planes between columns
-        whole = place(case.device, args[0].transpose(axes).copy(), check.name, "contiguous").array
-        strides = [1, 1, 1]
-        for number, axis in enumerate(axes):
-            strides[axis] = int(np.prod([args[0].shape[a] for a in axes[number + 1 :]]))
-        between = view(whole, args[0].shape, tuple(strides), 0)
-        roots = place(case.device, args[1], check.overload.inputs[1], "contiguous").array
-        want = expected("fft", args, check.to, params)
-        check.run_arrays(f"columns {axes}", [between, roots], args, params, "contiguous", want)
+    views(check, rng)
     for radices, shorter in (((8, 8), 10), ((4, 8, 8), 3), ((5, 3), 2)):  # mostly zeros
         _run(check, rng, radices, shorter, 0, (3, 2))
-    args, params = _operands(check, rng, (4, 4), 16, 0, (3, 1))
-    equal = np.broadcast_to(args[0][..., :1], (*args[0].shape[:-1], 16))
-    row = broadcast(case.device, args[0][..., :1], equal.shape, check.name)
-    arrays = [row, place(case.device, args[1], check.overload.inputs[1], "contiguous").array]
-    args = (equal.copy(), args[1])
-    want = expected("fft", args, check.to, params)
-    check.run_arrays("equal elements by a stride of 0", arrays, args, params, "contiguous", want)
     _run(check, rng, (4, 4), 0, 0)
     _run(check, rng, (3,), 0, 1, (0,))
     case.finish()
+
+
+def views(check: Check, rng: np.random.Generator) -> None:
+    """Columns between planes, planes between columns, moving windows, equal elements."""
+    device, name = check.case.device, check.name
+
+    def run(label: str, x: Array, value: HostArray, radices: Radices) -> None:
+        _, params = _operands(check, rng, radices, 0, 0, ())
+        roots = table(radices, name)
+        there = place(device, roots, check.overload.inputs[1], "contiguous").array
+        want = expected("fft", (value, roots), check.to, params)
+        check.run_arrays(label, [x, there], (value, roots), params, "contiguous", want)
+
+    x = complex_rows(rng, (3, 300, 64), name)
+    for axes in ((0, 2, 1), (1, 2, 0)):
+        whole = place(device, x.transpose(axes).copy(), name, "contiguous").array
+        run(f"columns {axes}", whole.transpose(*np.argsort(axes).tolist()), x, (8, 8))
+    line = complex_rows(rng, (20,), name)
+    windows = np.lib.stride_tricks.sliding_window_view(line, 12).copy()
+    seen = view(place(device, line, name, "offset").array, windows.shape, (1, 1))
+    run("moving windows", seen, windows, (4, 3))
+    one = complex_rows(rng, (3, 1, 1), name)
+    equal = np.broadcast_to(one, (3, 1, 16)).copy()
+    row = broadcast(device, one, equal.shape, name)
+    run("equal elements by a stride of 0", row, equal, (4, 4))
 
 
 def _chains(case: Case, rng: np.random.Generator) -> list[Radices]:

@@ -98,6 +98,11 @@ def far_extreme(check: Check) -> None:
     x[:, 4095::4095] = extreme  # the later, the lower in a block of a power of two
     for layout in ("contiguous", "transposed"):
         check.run(f"equal extremes in many blocks, {layout}", (x,), (), (layout,))
+    if check.name in FORMATS:  # zeros, of which each sign is once the first
+        x = np.full((2, _ODD_BLOCKS[0]), others - extreme, host_dtype(check.name))
+        x[:, 100], x[:, 9000:9002] = (-0.0, 0.0), ((0.0, -0.0), (-0.0, 0.0))
+        for layout in ("contiguous", "transposed"):
+            check.run(f"zeros of both signs in many blocks, {layout}", (x,), (), (layout,))
     if check.name == "uint8" and not check.case.quick:  # behind more than float32 counts
         x = np.full(2**24 + 3, others, np.uint8)
         x[-2] = extreme

@@ -63,8 +63,10 @@ def test_sort(case: Case, overload: Overload) -> None:
         for params in ((0,), (1,)):
             check.run("few values, each thousands of times", (many[None],), params)
     if host_dtype(check.name).itemsize == 1:  # where elements are counted
-        same = np.full((2, _EQUAL), corners[-1])
+        same = np.full((3, _EQUAL), corners[-1])
         same[1, 77 :: _EQUAL // 5] = corners[0]
+        same[2] = corners[0]
+        same[2, 77 :: _EQUAL // 5] = corners[-1]
         for params in ((0,), (1,)):
             check.run("more equal elements than 16 bits count", (same,), params)
     _hard(check, rng)
