@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+import time
+import weakref
 from dataclasses import replace
+from typing import Any
 
 from phalanx.errors import OutOfMemoryError
 from phalanx.testing import Tensor
@@ -237,3 +241,34 @@ class FullMemoryClearsTheLastBlock(SoundDevice):
         if last is not None and self.free_bytes() < MEMORY // 8:
             self.blocks[last][:4096] = 0
         return handle
+
+
+@driver_fault("runtime")
+class LateCleaning(SoundDevice):
+    """A freed block is cleaned a while later, though one of its size lies there again."""
+
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
+        self._freed: dict[int, float] = {}
+
+    def alloc(self, size: int) -> int:
+        handle = super().alloc(size)
+        since = self._freed.pop(size, None)
+        if size >= 1 << 20 and since is not None and time.monotonic() - since < 0.02:
+            block = weakref.ref(self.blocks[handle])
+            timer = threading.Timer(0.01, _clean, (block,))
+            timer.daemon = True
+            timer.start()
+        return handle
+
+    def free(self, handle: int) -> None:
+        block = self.blocks.get(handle)
+        if block is not None:
+            self._freed[block.size] = time.monotonic()
+        super().free(handle)
+
+
+def _clean(of: weakref.ref[Any]) -> None:
+    block = of()
+    if block is not None:
+        block[-4096:] = 0

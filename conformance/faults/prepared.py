@@ -172,3 +172,27 @@ class ParamsKeptByKernel(_Keeping):
         if kernel.op in ("layer_norm", "sort", "argsort"):
             params = self._kept.setdefault((kernel.op, kernel.dtypes), params)
         super().enqueue(kernel, operands, n, params, stream)
+
+
+@driver_fault("runtime")
+class PreparedInPlaceForEver(SoundDevice):
+    """A launch like one that went into its first input goes into its own first input, too."""
+
+    def prepare(
+        self,
+        kernel: Kernel,
+        inputs: Sequence[Any],
+        outputs: Sequence[Array],
+        params: tuple[int, ...],
+        *,
+        stream: Stream,
+    ) -> PreparedLaunch:
+        right = super().prepare(kernel, inputs, outputs, params, stream=stream)
+        x, out = inputs[0] if inputs else None, outputs[0]
+        if not isinstance(x, Array) or (x.buffer, x.offset) != (out.buffer, out.offset):
+            return right
+
+        def launch(places: bytes, stream: Stream) -> None:
+            right(bytes(places[:-16]) + bytes(places[:16]), stream)
+
+        return launch

@@ -297,3 +297,25 @@ class ThreadsThatOnlyAskHaveNoContext(SoundDevice):
 
     def event_query(self, event: EventHandle) -> bool:
         return threading.get_ident() not in self._threads or super().event_query(event)
+
+
+@driver_fault("runtime")
+class UploadsStagedInThirtyTwoSlots(SoundDevice):
+    """Small uploads go through a slot of their thread's number, of which there are thirty-two."""
+
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
+        self._slots = [np.zeros(4096, np.uint8) for _ in range(32)]
+        self._numbers: dict[int, int] = {}
+
+    def copy(self, dst: Place, src: Place, size: int, *, stream: Stream) -> None:
+        if not src.on_host or size > 4096:
+            super().copy(dst, src, size, stream=stream)
+            return
+        with self.driver.lock:
+            number = self._numbers.setdefault(threading.get_ident(), len(self._numbers))
+        slot = self._slots[number % len(self._slots)]
+        slot[:size] = self.bytes_at(src.handle, src.offset, size, host=True)
+        time.sleep(_WINDOW)
+        super().copy(dst, Place(None, slot.ctypes.data), size, stream=stream)
+        self.stream_synchronize(stream.handle)

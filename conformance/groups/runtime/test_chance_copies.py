@@ -75,6 +75,35 @@ def test_chance_copies(case: Case, way: str) -> None:
             opened.free(block)
 
 
+def test_neighbours_at_once(case: Case) -> None:
+    """Two streams copy side by side into one block, whose halves meet at any byte."""
+    device, opened, rng = case.device, case.device.ensure_open(), case.rng()
+    data, half = rng.integers(0, 256, 1 << 14, np.uint8), 1 << 13
+    blocks = [opened.alloc(data.size) for _ in range(2)]
+    streams = [px.Stream(device) for _ in range(2)]
+    source, target = (Place(opened, block) for block in blocks)
+    opened.copy(source, _on_host(data), data.size, stream=device.default_stream)
+    device.synchronize()
+    try:
+        for number in range(16):
+            edge = half // 2 - 8 + number
+            spans = ((0, edge), (edge, half))
+            for stream, (begin, end) in zip(streams, spans[:: 1 - number % 2 * 2], strict=True):
+                of, to = Place(opened, blocks[0], begin + number), Place(opened, blocks[1], begin)
+                opened.copy(to, of, end - begin, stream=stream)
+            for stream in streams:
+                opened.stream_synchronize(stream.handle, 60.0)
+            found = np.zeros(half, np.uint8)
+            opened.copy(_on_host(found), target, half, stream=device.default_stream)
+            device.synchronize()
+            wrong = np.flatnonzero(found != data[number : half + number])
+            assert not wrong.size, f"copies that meet at {edge}: byte {wrong[0]} is wrong"
+    finally:
+        device.synchronize()
+        for block in blocks:
+            opened.free(block)
+
+
 #: Elements on both sides of an edge, and the last offsets that are tried, as powers of two.
 _SIDE, _FARTHEST, _FARTHEST_QUICK = 1500, 32, 28
 

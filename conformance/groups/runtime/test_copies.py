@@ -371,14 +371,15 @@ def test_a_copy_waits_for_events(case: Case, to_host: bool) -> None:
     if not device.has_streams:
         pytest.skip("the device has no streams of its own")
     work, copies = px.Stream(device), px.Stream(device)
-    for _ in range(4):
-        found = np.zeros(1 << 16, np.float32)
-        target = px.zeros(1 << 16, dtype=px.float32)
+    for count in (1 << 16, 3, 1 << 16, 1):
+        found = np.zeros(count, np.float32)
+        target = px.zeros(count, dtype=px.float32)
         with work:
-            x = px.zeros(1 << 16, dtype=px.float32)
+            whole = px.zeros(1 << 16, dtype=px.float32)
             px.synchronize(device)
             for _ in range(60):
-                x += 1.0
+                whole += 1.0
+        x = whole[-count:]
         event = opened.event_create(timed=False)
         opened.event_record(event, work.handle)
         opened.stream_wait_event(copies.handle, event)

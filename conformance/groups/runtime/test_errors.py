@@ -118,14 +118,15 @@ def test_a_wrong_index_is_told_at_each_read(case: Case) -> None:
     _works(case)
 
 
-def test_each_stream_tells_its_own_failure(case: Case) -> None:
+@pytest.mark.parametrize("count", [3, 40])
+def test_each_stream_tells_its_own_failure(case: Case, count: int) -> None:
     """Of streams that failed before any was waited for, each tells its wrong index."""
     device = case.device
     if not device.has_streams:
         pytest.skip("the device has no streams of its own")
     opened = device.ensure_open()
     x = px.asarray(np.arange(10, dtype=np.float32))
-    wrong = {px.Stream(device): number for number in (97, 98, 99)}
+    wrong = {px.Stream(device): number for number in range(97, 97 + count)}
     indices = {number: px.asarray([0, number], dtype=px.int64) for number in wrong.values()}
     px.synchronize(device)
     taken = []

@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import phalanx as px
 import pytest
+from phalanx.conformance.blocks import read_block, write_block
 from phalanx.conformance.case import Case
-from phalanx.conformance.groups.runtime.busy import need_streams
+from phalanx.conformance.groups.runtime.busy import busy, chain, need_streams
 from phalanx.conformance.overloads import overloads
 from phalanx.driver import Feature, OpenDevice, Place
 from phalanx.optable import Structure
@@ -163,17 +164,33 @@ def test_fork(case: Case) -> None:
     opened, device = case.device.ensure_open(), case.device
     block = opened.alloc(4096)
     queue = opened.stream_create(0) if device.has_streams else None
-    x = px.asarray(np.arange(5, dtype=np.int32))
+    x, data = px.asarray(np.arange(5, dtype=np.int32)), np.arange(4096, dtype=np.uint8)
     with px.Stream(device) as stream:
         y = x + x
+    write_block(device, block, data)
     px.synchronize(device)
     status = _in_child(lambda: _use_and_let_go(x, opened, block, queue))
     assert status == 0, f"a forked child {_CHILD.get(status, f'ends with {status}')}"
     with stream:
         assert px.asnumpy(y + x).tolist() == [0, 3, 6, 9, 12], "the parent, after a fork"
+    found = read_block(device, block, data.size)
+    assert (found == data).all(), "a block that a forked child gave back is none of the parent's"
     if queue is not None:
         opened.stream_destroy(queue)
     opened.free(block)
+
+
+def test_work_goes_on_beside_a_fork(case: Case) -> None:
+    """What is queued when the process forks is done, though the child does nothing with it."""
+    if not hasattr(os, "fork"):
+        pytest.skip("this system has no fork")
+    need_streams(case)
+    stream = busy(case, 0.05, asks=False)
+    with stream:
+        x = chain(px.zeros(5, dtype=px.float32), 60)
+    assert _in_child(lambda: 0) == 0
+    stream.synchronize()
+    assert px.asnumpy(x).tolist() == [60] * 5, "work that was queued before a fork is not done"
 
 
 class _Caller(logging.Handler):

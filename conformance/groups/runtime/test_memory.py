@@ -50,6 +50,26 @@ def test_reuse(case: Case) -> None:
         opened.free(opened.alloc(size))
 
 
+def test_a_block_in_place_of_another_is_left_alone(case: Case) -> None:
+    """What is written to a block right when one of its size was freed is there a while later."""
+    opened = case.device.ensure_open()
+    most, blocks = case.device.info.max_allocation // 8, []
+    try:
+        for size in (4096, 1 << 20, 8 << 20):
+            if size > most:
+                break
+            opened.free(opened.alloc(size))
+            blocks.append((opened.alloc(size), size))
+            _raw_fill(case, *blocks[-1], 0xA5)
+        time.sleep(0.05)
+        for handle, size in blocks:
+            wrong = np.flatnonzero(read_block(case.device, handle, size) != 0xA5)
+            assert not wrong.size, f"byte {wrong[0]} of {size} has changed"
+    finally:
+        for handle, _ in blocks:
+            opened.free(handle)
+
+
 def test_free_memory_counts(case: Case) -> None:
     """Free memory shrinks while a large block is held, where the driver tells it."""
     opened = case.device.ensure_open()

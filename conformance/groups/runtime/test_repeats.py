@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import phalanx as px
 import pytest
+from phalanx._warm import launch_elementwise
 from phalanx.conformance.blocks import write_block
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.runtime.busy import busy
@@ -156,6 +157,23 @@ def test_in_place_behind_others(case: Case, name: str) -> None:
     for _ in range(3):
         want = getattr(np, name)(want, hosts[1])
     assert (px.asnumpy(x) == want).all(), f"{name} in place read what it was before other work"
+
+
+@pytest.mark.parametrize("into", [0, 1])
+def test_in_place_before_others(case: Case, into: int) -> None:
+    """That a result went into an operand is no property of the shapes: the next goes elsewhere."""
+    _need(case, _PRODUCT)
+    hosts = [_numbers(case, i, 61 + into) for i in range(2)]
+    arrays = [px.asarray(host, device=case.device) for host in hosts]
+    for _ in range(_ROUNDS):
+        launch_elementwise("multiply", tuple(arrays), arrays[into])
+        hosts[into] = hosts[0] * hosts[1]
+        again = px.asnumpy(arrays[into])
+        assert (again == hosts[into]).all(), f"a product in place of operand {into}"
+    found = [px.asnumpy(arrays[0] * arrays[1]) for _ in range(3)]
+    assert all((f == hosts[0] * hosts[1]).all() for f in found), "a product behind those in place"
+    for number, (x, host) in enumerate(zip(arrays, hosts, strict=True)):
+        assert (px.asnumpy(x) == host).all(), f"operand {number} took a result that is not its own"
 
 
 def _into_first(name: str, x: px.Array, y: px.Array) -> px.Array:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import copy_context
+from threading import Barrier
 
 import numpy as np
 import phalanx as px
@@ -220,6 +221,43 @@ def test_copies_between_both_at_once(case: Case) -> None:
     with ThreadPoolExecutor(4) as threads:
         for done in [threads.submit(copy_context().run, move, number) for number in range(4)]:
             done.result()
+
+
+#: Ops that need room beside their operands, with the dtypes of their overloads.
+_ROOMY: dict[str, tuple[tuple[str, ...], Callable[[px.Array], px.Array]]] = {
+    "matmul": (("int32",) * 3, lambda x: x @ x.T),
+    "sort": (("int32",) * 2, lambda x: px.sort(px.reshape(x, (-1,)))),
+    "sum": (("int64",) * 2, lambda x: px.sum(x, axis=0)),
+    "cumulative_sum": (("int64",) * 2, lambda x: px.cumulative_sum(x, axis=1)),
+}
+
+
+@pytest.mark.parametrize("op", _ROOMY)
+def test_both_compute_at_once(case: Case, op: str) -> None:
+    """What an op needs beside its operands is none of another device's."""
+    both = _two(case)
+    dtypes, compute = _ROOMY[op]
+    if not case.has(op, *dtypes):
+        pytest.skip(f"the device has no {op} of {dtypes[0]}")
+    hosts = [case.rng(n).integers(-99, 99, (130, 90)).astype(dtypes[0]) for n in (0, 1)]
+    alone = [
+        px.asnumpy(compute(px.asarray(host, device=device)))
+        for host, device in zip(hosts, both, strict=True)
+    ]
+    barrier = Barrier(2)
+
+    def work(number: int) -> None:
+        with px.device(both[number]), px.Stream(both[number]):
+            x = px.asarray(hosts[number])
+            barrier.wait(60)
+            for _ in range(20 if case.quick else 80):
+                found = px.asnumpy(compute(x))
+                assert (found == alone[number]).all(), f"{op} on {both[number]} beside the other"
+
+    with ThreadPoolExecutor(2) as threads:
+        running = [threads.submit(copy_context().run, work, number) for number in (0, 1)]
+        errors = [done.exception() for done in running]
+    assert not any(errors), next(error for error in errors if error)
 
 
 def test_opening_costs_no_memory(case: Case) -> None:

@@ -14,13 +14,13 @@ from phalanx.conformance.case import Case
 from phalanx.conformance.layouts import HostArray
 from phalanx.driver import Capability
 
-_THREADS = 8
+_THREADS, _MANY = 8, 48
 
 
-def _together(work: Callable[[int], None]) -> None:
+def _together(work: Callable[[int], None], count: int = _THREADS) -> None:
     """Run work in several threads that begin at once; raise what the first of them raised."""
     errors: list[BaseException] = []
-    barrier = threading.Barrier(_THREADS)
+    barrier = threading.Barrier(count)
 
     def run(number: int) -> None:
         try:
@@ -29,7 +29,7 @@ def _together(work: Callable[[int], None]) -> None:
         except BaseException as error:  # noqa: BLE001 - it is raised again by the caller
             errors.append(error)
 
-    threads = [threading.Thread(target=copy_context().run, args=(run, n)) for n in range(_THREADS)]
+    threads = [threading.Thread(target=copy_context().run, args=(run, n)) for n in range(count)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -117,6 +117,20 @@ def test_copies(case: Case, size: str) -> None:
                 _check(px.asarray(host), host, f"a copy of thread {number}")
 
     _together(work)
+
+
+def test_copies_of_many(case: Case) -> None:
+    """Dozens of threads upload little at once, each to a stream of its own, and then read it."""
+
+    def work(number: int) -> None:
+        with px.device(case.device), px.Stream(case.device):
+            for step in range(4):
+                hosts = [np.full(37, 100 * number + 10 * step + k, np.int32) for k in range(6)]
+                arrays = [px.asarray(host) for host in hosts]
+                for x, host in zip(arrays, hosts, strict=True):
+                    _check(x, host, f"a copy of thread {number}")
+
+    _together(work, _MANY)
 
 
 def test_params(case: Case) -> None:
