@@ -6,7 +6,7 @@ import math
 
 from phalanx._warm import Array, DType, cast, rows_at
 from phalanx.arrays.checks import need_array
-from phalanx.arrays.data_types import int64
+from phalanx.arrays.data_types import finfo, int64
 from phalanx.namespace.elementwise import conj
 from phalanx.namespace.manipulation import expand_dims, reshape
 
@@ -48,7 +48,7 @@ def stacked(x: Array, *, copy: bool | None = True) -> Array:
 
 def real_dtype(x: Array) -> DType:
     """Return the dtype of the parts of an array's elements."""
-    return x.real.dtype if x.dtype.kind == "c" else x.dtype
+    return finfo(x.dtype).dtype if x.dtype.kind == "c" else x.dtype
 
 
 def adjoint(x: Array) -> Array:
