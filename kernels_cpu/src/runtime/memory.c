@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "runtime/parallel.h"
 #include "runtime/runtime.h"
@@ -40,6 +41,44 @@ phx_error *cpu_memory_info(phx_device *device, uint64_t *out_free, uint64_t *out
     return NULL;
 }
 
+/* Large blocks are mappings of their own: in the heap of malloc they would lie on small pages that other blocks
+ * had touched. They begin at multiples of HUGE_PAGE, as nothing else does, behind a page with their length. */
+static bool is_mapped(const void *block) { return (uintptr_t)block % HUGE_PAGE == 0; }
+
+static void *map_block(uint64_t size, uint64_t alignment) {
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), length = (size + page - 1) / page * page;
+    const uint64_t room = page + alignment + length;
+    char *const base = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (base == MAP_FAILED) return NULL;
+    char *const block = (char *)(((uintptr_t)base + page + alignment - 1) / alignment * alignment);
+    const uint64_t before = (uint64_t)(block - page - base);
+    if (before) munmap(base, before);
+    if (room - before > page + length) munmap(block + length, room - before - page - length);
+    *(uint64_t *)(block - page) = length;
+    /* advice only: without huge pages everything works, with more address translation */
+    madvise(block, (size_t)(size & ~(HUGE_PAGE - 1)), MADV_HUGEPAGE);
+    return block;
+}
+
+static void unmap_block(char *block) {
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), length = *(const uint64_t *)(block - page);
+    munmap(block - page, page + length);
+}
+
+/* A block of the heap, which does not look like a mapping. */
+static void *heap_block(uint64_t size, uint64_t alignment) {
+    void *block = NULL, *other = NULL;
+    errno = posix_memalign(&block, (size_t)alignment, (size_t)size);
+    if (errno || !is_mapped(block)) return block;
+    errno = posix_memalign(&other, (size_t)alignment, (size_t)size);
+    if (!errno && is_mapped(other)) { /* two of them by chance */
+        free(other);
+        other = map_block(size, HUGE_PAGE);
+    }
+    free(block);
+    return other;
+}
+
 phx_error *cpu_alloc(phx_device *device, uint64_t size, uint64_t alignment, void **out) {
     phx_error *error = cpu_check_device(device, "alloc");
     if (error != NULL) return error;
@@ -52,20 +91,18 @@ phx_error *cpu_alloc(phx_device *device, uint64_t size, uint64_t alignment, void
     if (size > device->total_memory)
         return cpu_fail(PHX_OUT_OF_MEMORY, "alloc: %llu bytes asked for, the machine has %llu",
                         (unsigned long long)size, (unsigned long long)device->total_memory);
-    const bool huge = size >= HUGE_FROM;
     if (alignment < ALIGNMENT) alignment = ALIGNMENT;
-    if (huge && alignment < HUGE_PAGE) alignment = HUGE_PAGE;
-    void *block = NULL;
-    const int failure = posix_memalign(&block, (size_t)alignment, (size_t)size);
-    if (failure != 0) {
+    const bool maps = size >= HUGE_FROM || alignment >= HUGE_PAGE;
+    if (maps && alignment < HUGE_PAGE) alignment = HUGE_PAGE;
+    void *block = maps ? map_block(size, alignment) : heap_block(size, alignment);
+    if (block == NULL) {
+        const int failure = errno;
         error = cpu_fail(PHX_OUT_OF_MEMORY, "alloc: the system refused %llu bytes aligned to %llu: %s",
                          (unsigned long long)size, (unsigned long long)alignment,
                          failure == ENOMEM ? "not enough memory" : "invalid alignment");
         error->vendor_code = failure;
         return error;
     }
-    /* advice only: without huge pages everything works, with more address translation */
-    if (huge) madvise(block, (size_t)(size & ~(HUGE_PAGE - 1)), MADV_HUGEPAGE);
     *out = block;
     return NULL;
 }
@@ -73,7 +110,10 @@ phx_error *cpu_alloc(phx_device *device, uint64_t size, uint64_t alignment, void
 phx_error *cpu_free(phx_device *device, void *handle) {
     phx_error *error = cpu_check_device(device, "free");
     if (error != NULL) return error;
-    free(handle);
+    if (handle != NULL && is_mapped(handle))
+        unmap_block(handle);
+    else
+        free(handle);
     return NULL;
 }
 
