@@ -10,6 +10,7 @@ import phalanx as px
 import pytest
 from phalanx.conformance.blocks import place_of
 from phalanx.conformance.case import Case
+from phalanx.conformance.groups.runtime.busy import need_streams
 from phalanx.driver import Place
 
 _ROOM = 1 << 20
@@ -77,6 +78,7 @@ def test_chance_copies(case: Case, way: str) -> None:
 
 def test_neighbours_at_once(case: Case) -> None:
     """Two streams copy side by side into one block, whose halves meet at any byte."""
+    need_streams(case)
     device, opened, rng = case.device, case.device.ensure_open(), case.rng()
     data, half = rng.integers(0, 256, 1 << 14, np.uint8), 1 << 13
     blocks = [opened.alloc(data.size) for _ in range(2)]
