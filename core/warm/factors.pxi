@@ -24,12 +24,6 @@ def every(Array flags not None):
     return count == flags.count if count >= 0 else read_flag("all", flags)
 
 
-cdef int64_t few_true(Array flags) except -2:
-    """How many elements are true; -1 to leave it to a launch."""
-    cdef char *place = host_place(flags, flags.count) if flags.contiguous else NULL
-    return -1 if place == NULL else count_words(place, flags.count, 1, 0xFF)
-
-
 cdef object read_flag(str op, Array flags):
     cdef Array found = flags
     if flags.count != 1:

@@ -135,6 +135,12 @@ cdef int64_t count_words(const char *place, int64_t count, int size, uint64_t ma
     return found
 
 
+cdef int64_t few_true(Array flags) except -2:
+    """How many elements are true; -1 to leave it to a launch."""
+    cdef char *place = host_place(flags, flags.count) if flags.contiguous else NULL
+    return -1 if place == NULL else count_words(place, flags.count, 1, 0xFF)
+
+
 cdef uint64_t bits_without_sign(DType dtype) noexcept:
     """What is set somewhere in each element that is not zero, in the first 8 bytes."""
     cdef uint64_t sign

@@ -155,13 +155,10 @@ cdef object _WHOLE = slice(None)
 
 cdef int64_t count_true(Array flags) except -1:
     """The number of true elements of a flat mask; waits for them."""
-    cdef uint8_t *places = <uint8_t *>host_place(flags, flags.count)
-    cdef int64_t i, count = 0
+    cdef int64_t count = few_true(flags)
     cdef Array found
-    if places != NULL or flags.count == 0:
-        for i in range(flags.count):
-            count += places[i] != 0
-        return count
+    if count >= 0 or flags.count == 0:
+        return max(count, 0)
     found = reduce("count_nonzero", flags, None, False, <DType>_dtypes[INT64])
     return read_in_place(found) if found.device.host_addressable else int(found)
 
