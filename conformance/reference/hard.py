@@ -204,6 +204,29 @@ def beside_underflow(op: str, dtype: str, count: int = 61) -> HostArray:
     return np.empty(0, host_dtype(dtype))
 
 
+def beside_overflow(op: str, dtype: str, count: int = 61) -> HostArray:
+    """Return operands (count,) whose results are around the largest number; of most ops none.
+
+    What a formula has inside, such as the power of e that a cosine is half of, may be beyond it.
+    """
+    kind, greatest = host_dtype(dtype), FORMATS[dtype][2] + 1
+    part = np.linspace(-1.0, 1.0, count)
+    if op in ("exp", "exp2", "expm1", "sinh", "cosh"):
+        x = np.log(2.0) * greatest + part
+        return np.asarray(x / np.log(2.0) if op == "exp2" else x, kind)
+    if op == "square":
+        return np.asarray(2.0 ** (greatest / 2 + part), kind)
+    if op == "reciprocal":
+        return np.asarray(2.0 ** (part - greatest), kind)
+    if op == "lgamma":
+        top = 2.0 ** (greatest - 1)
+        x = top / 2
+        for _ in range(30):  # x * log(x / e) is the largest
+            x = top / (np.log(x) - 1.0) * 2.0
+        return np.asarray(x * (1.0 + part / 100.0), kind)
+    return np.empty(0, kind)
+
+
 def whole_results(op: str, dtype: str) -> HostArray:
     """Return operands (k,) whose results are whole numbers, or powers of two; k may be 0."""
     digits, least, greatest = FORMATS[dtype]

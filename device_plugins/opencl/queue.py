@@ -237,13 +237,12 @@ class Marker:
         self.raw: Any = None
 
     def record(self, queue: Queue) -> None:
-        """Put the marker behind the queue's work so far."""
+        """Put the marker behind the queue's work so far, as a command: the queue waits for it."""
         if self._timed:
             queue.be_timed()
         self._checks = queue.checks.so_far()
-        self.raw = self._cl.enqueue_marker(queue.raw)
+        self.raw = queue.put("event", self._cl.enqueue_marker)
         self._queue = queue
-        queue.raw.flush()
 
     def is_passed(self) -> bool:
         """Return whether the queue has come to the marker; does not block."""

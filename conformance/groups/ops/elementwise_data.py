@@ -13,6 +13,7 @@ from phalanx.conformance.reference.elementwise import Expected, expected
 from phalanx.conformance.reference.formats import FORMATS, PARTS, host_dtype
 from phalanx.conformance.reference.hard import (
     beside_middles,
+    beside_overflow,
     beside_underflow,
     hard_quotients,
     hard_roots,
@@ -254,7 +255,8 @@ def _alone(overload: Overload, rng: np.random.Generator, quick: bool) -> list[li
     op, name = overload.op, overload.inputs[0]
     found = [hardest_values(op, name)]
     if name in FORMATS:
-        found += [beside_underflow(op, name), whole_results(op, name)]
+        ends = [beside_underflow(op, name), beside_overflow(op, name)]
+        found += [*ends, whole_results(op, name)]
     if name in FORMATS and not real.is_rounded_once(op):
         found.append(every_interval(name, rng))
     if not quick and _is_small(name):

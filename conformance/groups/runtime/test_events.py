@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import phalanx as px
@@ -88,6 +89,31 @@ def test_recorded_again(case: Case) -> None:
         event.synchronize()
         seen = _seen_from_outside(x, reader)
         assert seen == {number * _STEPS}, f"recording {number} of one event: {seen}"
+
+
+def test_recorded_again_by_another_thread(case: Case) -> None:
+    """A thread that has seen an event passed asks, and waits, for the later recording."""
+    need_streams(case)
+    opened, stream = case.device.ensure_open(), px.Stream(case.device)
+    event, was_busy = opened.event_create(timed=False), False
+    with ThreadPoolExecutor(1) as other:
+        for _ in range(_TRIES):
+            opened.event_record(event, stream.handle)
+            opened.event_synchronize(event, 60.0)
+            assert other.submit(opened.event_query, event).result(), "an event that was waited for"
+            opened.event_record(event, busy(case, 0.1, asks=False, stream=stream).handle)
+            seen = other.submit(opened.event_query, event).result()
+            is_busy = not opened.event_query(event)
+            assert not (seen and is_busy), "a thread sees a former recording of an event"
+            was_busy |= is_busy
+            other.submit(opened.event_synchronize, event, 60.0).result()
+            assert opened.event_query(event), "a thread waited for a former recording of an event"
+            if was_busy:
+                break
+    stream.synchronize()
+    opened.event_destroy(event)
+    if not was_busy:
+        pytest.skip("the device is too fast for this case")
 
 
 def test_recorded_behind_each_launch(case: Case) -> None:

@@ -200,6 +200,21 @@ def test_one_array_twice(case: Case, same_first: bool) -> None:
         assert (got == hosts[i] * hosts[k]).all(), f"operands {i} and {k} were mixed up"
 
 
+def test_other_strides(case: Case) -> None:
+    """Operands change their strides with each other, and the result with one of them."""
+    _need(case, ("subtract", (_F32, _F32, _F32)))
+    # a size of its own, so that no other launch like these came before
+    hosts = [_numbers(case, i, 39, 39) for i in range(2)]
+    x, y = (px.asarray(host, device=case.device) for host in hosts)
+    out = px.zeros((39, 39), dtype=px.float32, device=case.device)
+    turns = [turn for turn in np.ndindex(2, 2, 2) for _ in range(3)]
+    for turn in [*turns, *turns[::-1]]:
+        a, b, to = (v.T if turned else v for v, turned in zip((x, y, out), turn, strict=True))
+        launch_elementwise("subtract", (a, b), to)
+        want = np.subtract(*(h.T if t else h for h, t in zip(hosts, turn[:2], strict=True)))
+        assert (px.asnumpy(to) == want).all(), "the strides of another launch were taken"
+
+
 def test_other_offsets(case: Case) -> None:
     """Rows of one array lie in one block: only the offset differs."""
     _need(case, _PRODUCT)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import phalanx as px
@@ -180,7 +181,10 @@ def test_a_wait_for_a_stream_ends_with_its_work(case: Case) -> None:
 
 
 def test_waits_without_a_limit(case: Case) -> None:
-    """The driver's own waits for a stream, an event and the device have patience without end."""
+    """The driver's own waits for a stream, an event and the device have patience without end.
+
+    Others' waits for the same that run out of time are nothing to them.
+    """
     need_streams(case)
     opened = case.device.ensure_open()
     for _ in range(_TRIES):
@@ -199,6 +203,12 @@ def test_waits_without_a_limit(case: Case) -> None:
                 threads.submit(is_passed, opened.event_synchronize, event),
                 threads.submit(is_passed, opened.synchronize),
             ]
+            time.sleep(0.05)
+            for limited in (opened.synchronize, partial(opened.event_synchronize, event)):
+                with suppress(TimeoutError):
+                    limited(0.01)
+            with suppress(TimeoutError):
+                opened.stream_synchronize(stream.handle, 0.01)
         ended = dict(zip(("a stream", "an event", "the device"), passed, strict=True))
         early = [name for name, wait in ended.items() if not wait.result()]
         stream.synchronize()
