@@ -239,6 +239,16 @@ def hypot_overflows(work: Work, right: Compute) -> None:
         work.out[...] = np.sqrt(x * x + y * y)
 
 
+@kernel_fault("cosh")
+def cosh_halves_too_late(work: Work, right: Compute) -> None:
+    """`cosh` halves the power of e, which overflows ahead of it."""
+    x = np.array(work.inputs[0])
+    right(work)
+    if work.dtypes[0] in ("float32", "float64"):
+        with np.errstate(over="ignore"):
+            work.out[np.isinf(np.exp(np.abs(x)))] = np.inf
+
+
 @kernel_fault("logaddexp")
 def logaddexp_of_infinities(work: Work, right: Compute) -> None:
     """`logaddexp` of two equal infinities is NaN, for their difference is."""

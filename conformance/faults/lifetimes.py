@@ -213,3 +213,12 @@ class PeerCopiesAtOnce(SoundDevice):
             self.bytes_at(dst.handle, dst.offset, size)[:] = source
         else:
             super().copy(dst, src, size, stream=stream)
+
+
+@driver_fault("runtime")
+class GrandchildWaitsForever(SoundDevice):
+    """The child of a forked child is not told that the device is lost, and waits for no thread."""
+
+    def check(self) -> None:
+        if os.getpid() == self._pid or os.getppid() == self._pid:
+            super().check()

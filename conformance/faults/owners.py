@@ -124,3 +124,54 @@ def failures_reach_later_matrices(work: Work, right: Compute) -> None:
     bad = np.isnan(work.inputs[0]).all(axis=(1, 2))
     if bad.any() and work.out.size:
         work.out[int(np.argmax(bad)) :] = np.nan
+
+
+@driver_fault("runtime")
+class ThreadsKeepPassedEvents(SoundDevice):
+    """A thread that saw an event passed sees it so when another one has recorded it again."""
+
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
+        self._seen: set[tuple[int, int]] = set()
+
+    def event_create(self, timed: bool) -> EventHandle:
+        event = super().event_create(timed=timed)
+        self._seen = {key for key in self._seen if key[1] != id(event)}
+        return event
+
+    def event_record(self, event: EventHandle, handle: Worker | None) -> None:
+        self._seen.discard((threading.get_ident(), id(event)))
+        super().event_record(event, handle)
+
+    def event_query(self, event: EventHandle) -> bool:
+        key = (threading.get_ident(), id(event))
+        if key in self._seen:
+            return True
+        passed = super().event_query(event)
+        if passed and event.marker is not None:
+            self._seen.add(key)
+        return passed
+
+
+@driver_fault("runtime")
+class BlocksFreedByOthersStayTaken(SoundDevice):
+    """A block of 4 MiB or more that another thread than its own gives back stays in an arena."""
+
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
+        self._made: dict[int, tuple[int, int]] = {}
+        self._lost = 0
+
+    def alloc(self, size: int) -> int:
+        handle = super().alloc(size)
+        self._made[handle] = (threading.get_ident(), size)
+        return handle
+
+    def free(self, handle: int) -> None:
+        super().free(handle)
+        thread, size = self._made.pop(handle)
+        if thread != threading.get_ident() and size >= 4 << 20:
+            self._lost += size
+
+    def used(self) -> int:
+        return super().used() + self._lost

@@ -184,3 +184,31 @@ class PreparedInPlaceForEver(_PreparedWrongly):
         if kept.setdefault("in place", len(words) > 2 and words[:2] == words[-2:]):
             words[-2:] = words[:2]
         super().again(right, words, stream, kept)
+
+
+@driver_fault("runtime")
+class PreparedStridesInAnyOrder(SoundDevice):
+    """Prepared launches are known by a sum of strides, whichever operands have them."""
+
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
+        self._kept: dict[tuple[Any, ...], PreparedLaunch] = {}
+
+    def prepare(
+        self,
+        kernel: Kernel,
+        inputs: Sequence[Any],
+        outputs: Sequence[Array],
+        params: tuple[int, ...],
+        *,
+        stream: Stream,
+    ) -> PreparedLaunch:
+        arrays = [x for x in (*inputs, *outputs) if isinstance(x, Array)]
+        if len(arrays) < len(inputs) + len(outputs):
+            return super().prepare(kernel, inputs, outputs, params, stream=stream)
+        shapes = tuple(x.shape for x in arrays)
+        strides = tuple(sorted(x.strides for x in arrays))
+        key = (kernel.op, kernel.dtypes, kernel.layout, params, shapes, strides)
+        if key not in self._kept:
+            self._kept[key] = super().prepare(kernel, inputs, outputs, params, stream=stream)
+        return self._kept[key]

@@ -420,3 +420,25 @@ class FewFailuresAreKept(SoundDevice):
                     self._failed.popleft().error = None
 
         worker.put(note)
+
+
+@driver_fault("runtime")
+class LateWaiterEndsOthersWaits(SoundDevice):
+    """A wait for a stream that runs out of time ends those of other threads for it."""
+
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
+        self._late: dict[Worker, int] = {}
+
+    def stream_synchronize(self, handle: Worker | None, timeout: float | None = None) -> None:
+        self.check()
+        worker, marker, begin = self.stream(handle), Marker(), time.monotonic()
+        worker.put(marker.set)
+        late = self._late.get(worker, 0)
+        while not marker.passed.wait(0.002):
+            if timeout is not None and time.monotonic() - begin >= timeout:
+                self._late[worker] = late + 1
+                raise TimeoutError(f"{worker.name} is not done after {timeout} s")
+            if self._late.get(worker, 0) != late:
+                return
+        worker.raise_error()
