@@ -17,7 +17,8 @@ from .layouts import LAYOUTS, HostArray, Placed, place, room
 from .reference import fourier
 from .reference.formats import FORMATS, PARTS, host_dtype
 from .reference.hard import hardest_values
-from .reference.values import any_bits, hard_values, ordinary_values, special_values, wild_values
+from .reference.hard_places import hard_values
+from .reference.values import any_bits, ordinary_values, special_values, wild_values
 
 if TYPE_CHECKING:
     from phalanx._warm import Array, Device

@@ -13,12 +13,12 @@ from phalanx.conformance.reference import annex_g, complex_numbers, real, ulp
 from phalanx.conformance.reference.conversion import cast
 from phalanx.conformance.reference.elementwise import Exact, Parts, Wide, expected
 from phalanx.conformance.reference.formats import FORMATS, PARTS, host_dtype
+from phalanx.conformance.reference.hard_places import hard_values
 from phalanx.conformance.reference.ulp import differing, rounded, ulp_distance, ulp_error
 from phalanx.conformance.reference.values import (
     HostArray,
     combined,
     every_value,
-    hard_values,
     ordinary_values,
     special_values,
     wild_values,

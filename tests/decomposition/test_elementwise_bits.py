@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 from exhaustive import some
-from phalanx.conformance.reference.values import hard_values, wild_values
+from phalanx.conformance.reference.hard_places import hard_values
+from phalanx.conformance.reference.values import wild_values
 from phalanx.decomposition.table import decomposition_of
 from phalanx.optable import DTYPES, OPS, Op, Signature, Structure
 

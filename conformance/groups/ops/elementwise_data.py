@@ -21,6 +21,7 @@ from phalanx.conformance.reference.hard import (
     near_quarters,
     whole_results,
 )
+from phalanx.conformance.reference.hard_places import hard_values
 from phalanx.conformance.reference.values import (
     HostArray,
     any_bits,
@@ -29,7 +30,6 @@ from phalanx.conformance.reference.values import (
     every_interval,
     every_value,
     few_special_values,
-    hard_values,
     ordinary_values,
     pairs,
     special_values,
