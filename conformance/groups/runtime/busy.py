@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import phalanx as px
@@ -82,3 +82,16 @@ def busy(
     if asks and stream.query():
         pytest.skip("the device is too fast for this case")
     return stream
+
+
+def looks_until(case: Case, long: Any, ends: tuple[Any, ...], what: str) -> int:
+    """Return how often an event was not passed; fail if one behind it was, and wait for all."""
+    opened, looks = case.device.ensure_open(), 0
+    while not opened.event_query(long):
+        looks += 1
+        passed = [end for end in ends if opened.event_query(end)]
+        early = bool(passed) and not opened.event_query(long)
+        assert not early, what
+        time.sleep(1e-3)
+    px.synchronize(case.device)
+    return looks

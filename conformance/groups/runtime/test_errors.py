@@ -12,6 +12,7 @@ import phalanx as px
 import pytest
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.runtime.busy import need_streams, take_wrongly
+from phalanx.driver import Capability
 
 
 def _works(case: Case) -> None:
@@ -285,17 +286,24 @@ def test_failure_is_told_by_its_stream(case: Case, of_its_own: bool) -> None:
     _works(case)
 
 
-def test_calls_that_fail_take_no_failure(case: Case) -> None:
+@pytest.mark.parametrize("of_its_own", [False, True], ids=["default stream", "stream"])
+def test_other_calls_take_no_failure(case: Case, of_its_own: bool) -> None:
     """What failed on a stream is told though other calls failed, or asked, before the wait."""
+    need_streams(case)
     device = case.device
-    if not device.has_streams:
-        pytest.skip("the device has no streams of its own")
     opened = device.ensure_open()
+    timed = Capability.EVENT_TIMING in opened.capabilities
     for _ in range(2):
-        stream = px.Stream(device)
+        stream, other = (
+            px.Stream(device) if of_its_own else device.default_stream,
+            px.Stream(device),
+        )
+        begin, behind = (opened.event_create(timed=timed) for _ in range(2))
+        opened.event_record(begin, stream.handle)
         taken = take_wrongly(case, stream)
         if taken is None:
             return
+        opened.event_record(behind, stream.handle)
         end = time.monotonic() + 10.0
         while not opened.stream_query(stream.handle) and time.monotonic() < end:
             time.sleep(1e-3)
@@ -304,6 +312,14 @@ def test_calls_that_fail_take_no_failure(case: Case) -> None:
                 opened.alloc(size)
         opened.memory_info()
         opened.kernel("no_such_op", ("float32", "float32"), px.Layout.ANY)
+        if timed:
+            with suppress(IndexError, px.PhalanxError):  # it may be said, as long as it is kept
+                opened.event_elapsed(begin, behind)
+        for event in (begin, behind):
+            opened.event_record(event, other.handle)
+        opened.stream_synchronize(other.handle, 60.0)
+        for event in (begin, behind):
+            opened.event_destroy(event)
         with pytest.raises(IndexError):
             opened.stream_synchronize(stream.handle, 60.0)
         del taken

@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ import phalanx as px
 import pytest
 from phalanx.conformance.blocks import read_block, write_block
 from phalanx.conformance.case import Case
-from phalanx.conformance.groups.runtime.busy import busy, chain, need_streams
+from phalanx.conformance.groups.runtime.busy import busy, chain, looks_until, need_streams
 from phalanx.conformance.overloads import overloads
 from phalanx.driver import Feature, OpenDevice, Place
 from phalanx.optable import Structure
@@ -190,11 +191,18 @@ def test_work_goes_on_beside_a_fork(case: Case) -> None:
     if not hasattr(os, "fork"):
         pytest.skip("this system has no fork")
     need_streams(case)
-    stream = busy(case, 0.05, asks=False)
+    opened, waiting = case.device.ensure_open(), px.Stream(case.device)
+    stream = busy(case, 0.1, asks=False)
     with stream:
         x = chain(px.zeros(5, dtype=px.float32), 60)
+    long, end = (opened.event_create(timed=False) for _ in range(2))
+    opened.event_record(long, stream.handle)
+    opened.stream_wait_event(waiting.handle, long)
+    opened.event_record(end, waiting.handle)
     assert _in_child(lambda: 0) == 0
-    stream.synchronize()
+    looks_until(case, long, (end,), "a stream does not wait any more, behind a fork")
+    for event in (long, end):
+        opened.event_destroy(event)
     assert px.asnumpy(x).tolist() == [60] * 5, "work that was queued before a fork is not done"
 
 
@@ -238,6 +246,11 @@ def test_a_handler_of_the_log_may_call(case: Case) -> None:
                     assert px.asnumpy(x + x).tolist() == [0, 2, 4, 6, 8]
                     with pytest.raises(px.OutOfMemoryError):
                         opened.alloc(1 << 62)
+                    chain(px.zeros(1 << 20, dtype=px.float32, device=case.device), 20)
+                    with suppress(TimeoutError):
+                        opened.stream_synchronize(stream.handle, 1e-4)
+                    with suppress(TimeoutError):
+                        opened.synchronize(1e-4)
             stream.close()
         except BaseException as error:  # noqa: BLE001 - it is raised where the case waits
             failures.append(error)

@@ -25,6 +25,8 @@ from phalanx.conformance.groups.runtime.busy import busy, by_a_thread, take_wron
 from phalanx.driver import Capability, OpenDevice, Place
 
 _SIZE = 1 << 12
+#: Streams of each device.
+_NUMBERS = 9
 
 
 def _two(case: Case) -> tuple[Device, Device]:
@@ -137,13 +139,16 @@ def test_blocks_of_two_devices(case: Case) -> None:
 def test_failures_are_told_by_their_device(case: Case) -> None:
     """A wrong index on one device is told by waits for it, and not by those for the other."""
     both = _two(case)
+    streams = {device: [px.Stream(device) for _ in range(_NUMBERS)] for device in both}
     for failing, other in (both, both[::-1]):
         with px.device(failing):
-            lost = take_wrongly(case, px.Stream(failing))
+            lost = take_wrongly(case, streams[failing][_NUMBERS // 2])
         if lost is None:
             pytest.skip("the call tells it")
         opened = other.ensure_open()
         opened.synchronize(60.0)
+        for stream in streams[other]:  # one of them has the number of the other device's
+            stream.synchronize()
         for device in (other, failing):
             told: AbstractContextManager[object] = (
                 nullcontext() if device is other else pytest.raises(IndexError)

@@ -13,10 +13,14 @@ from typing import Any
 import phalanx as px
 import pytest
 from phalanx.conformance.case import Case
-from phalanx.conformance.groups.runtime.busy import busy, chain, need_streams
+from phalanx.conformance.groups.runtime.busy import busy, chain, looks_until, need_streams
 from phalanx.driver import Capability
 
 _TRIES = 3
+#: Threads that wait for the same.
+_WAITERS = 10
+#: Streams that wait for one event.
+_STREAMS = 70
 #: Streams behind the first, seconds of work of each, and the limit for all.
 _BEHIND, _EACH, _TOGETHER = 6, 0.1, 0.25
 
@@ -49,19 +53,6 @@ def test_a_wait_for_an_event_ends_with_it(case: Case) -> None:
     _judge(late, "a wait for an event ended when the work behind it was done")
 
 
-def _looks_until(case: Case, long: Any, ends: tuple[Any, ...], what: str) -> int:
-    """Return how often an event was not passed; fail if one behind it was, and wait for all."""
-    opened, looks = case.device.ensure_open(), 0
-    while not opened.event_query(long):
-        looks += 1
-        passed = [end for end in ends if opened.event_query(end)]
-        early = bool(passed) and not opened.event_query(long)
-        assert not early, what
-        time.sleep(1e-3)
-    px.synchronize(case.device)
-    return looks
-
-
 _OLDER, _BEHIND_A_WAIT, _BESIDE = "older", "behind what was waited for", "of one stream"
 
 
@@ -89,7 +80,7 @@ def test_waits_for_two_events(case: Case, which: str) -> None:
         for event in (long, short) if which == _BESIDE else (short, long):
             opened.stream_wait_event(waiting.handle, event)
         opened.event_record(end, waiting.handle)
-        was_busy += _looks_until(
+        was_busy += looks_until(
             case, long, (end,), "a stream did not wait for the older of two events"
         )
         for event in (long, short, end):
@@ -119,8 +110,26 @@ def test_a_wait_behind(case: Case, before: str) -> None:
     opened.stream_wait_event(waiting.handle, long)
     opened.event_record(end, waiting.handle)
     told = f"a stream did not wait, behind {before}"
-    was_busy = _looks_until(case, long, (first, end), told)
+    was_busy = looks_until(case, long, (first, end), told)
     for event in (long, end, first):
+        opened.event_destroy(event)
+    if not was_busy:
+        pytest.skip("the device is too fast for this case")
+
+
+def test_many_streams_wait_for_one_event(case: Case) -> None:
+    """However many wait for it, none goes on before it is passed."""
+    need_streams(case)
+    opened = case.device.ensure_open()
+    waiting = [px.Stream(case.device) for _ in range(_STREAMS)]
+    long, *ends = (opened.event_create(timed=False) for _ in range(1 + _STREAMS))
+    opened.event_record(long, busy(case, 0.2, asks=False).handle)
+    for stream, end in zip(waiting, ends, strict=True):
+        opened.stream_wait_event(stream.handle, long)
+        opened.event_record(end, stream.handle)
+    told = f"one of {_STREAMS} streams did not wait for an event"
+    was_busy = looks_until(case, long, tuple(ends), told)
+    for event in (long, *ends):
         opened.event_destroy(event)
     if not was_busy:
         pytest.skip("the device is too fast for this case")
@@ -140,7 +149,7 @@ def test_crossed_waits(case: Case) -> None:
         opened.stream_wait_event(one.handle, short)
         opened.stream_wait_event(other.handle, long)
         opened.event_record(end, other.handle)
-        was_busy += _looks_until(
+        was_busy += looks_until(
             case, long, (end,), "a stream did not wait for one that waits for it"
         )
         for event in (long, short, end):
@@ -197,11 +206,15 @@ def test_waits_without_a_limit(case: Case) -> None:
             wait(*of)
             return opened.event_query(event)
 
-        with ThreadPoolExecutor(3) as threads:
+        with ThreadPoolExecutor(3 * _WAITERS) as threads:
             passed = [
-                threads.submit(is_passed, opened.stream_synchronize, stream.handle),
-                threads.submit(is_passed, opened.event_synchronize, event),
-                threads.submit(is_passed, opened.synchronize),
+                waiting
+                for _ in range(_WAITERS)
+                for waiting in (
+                    threads.submit(is_passed, opened.stream_synchronize, stream.handle),
+                    threads.submit(is_passed, opened.event_synchronize, event),
+                    threads.submit(is_passed, opened.synchronize),
+                )
             ]
             time.sleep(0.05)
             for limited in (opened.synchronize, partial(opened.event_synchronize, event)):
@@ -209,11 +222,11 @@ def test_waits_without_a_limit(case: Case) -> None:
                     limited(0.01)
             with suppress(TimeoutError):
                 opened.stream_synchronize(stream.handle, 0.01)
-        ended = dict(zip(("a stream", "an event", "the device"), passed, strict=True))
-        early = [name for name, wait in ended.items() if not wait.result()]
+        kinds = ("a stream", "an event", "the device") * _WAITERS
+        early = {name for name, wait in zip(kinds, passed, strict=True) if not wait.result()}
         stream.synchronize()
         opened.event_destroy(event)
-        assert not early, f"waits without a limit ended before the work did: for {early}"
+        assert not early, f"waits without a limit ended before the work did: for {sorted(early)}"
         if was_busy:
             return
     pytest.skip("the device is too fast for this case")
