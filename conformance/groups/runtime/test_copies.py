@@ -21,8 +21,8 @@ _SPANS = (
     *((101, 70_001), (128, 67), (64, 4097), (4096, 8190), (16, 70_003)),
 )
 _ROOM = 150_000
-#: Bytes of copies that are done in pieces, if anywhere: beyond 1 and 16 MiB, and no whole pages.
-_LARGE, _LARGE_QUICK = (33 << 20) + 67, (17 << 20) + 67
+#: Bytes of copies that are done in pieces, if anywhere: beyond 1, 16 and 32 MiB, no whole pages.
+_LARGE, _RESULT = (33 << 20) + 67, (34 << 20) + 134
 Bytes = npt.NDArray[np.uint8]
 
 
@@ -128,17 +128,22 @@ def test_inside_of_a_block(case: Case, span: tuple[int, int]) -> None:
 
 @pytest.mark.parametrize("of_its_own", [False, True], ids=["default stream", "stream"])
 def test_large_copies(case: Case, of_its_own: bool) -> None:
-    """Many mebibytes go to a block, to another one inside the device, and back, on one stream."""
+    """Many mebibytes go to a block, to another one inside the device, and back, on one stream.
+
+    One of its own has them at odd places.
+    """
     opened, device = case.device.ensure_open(), case.device
-    size = min(device.info.max_allocation, _LARGE_QUICK if case.quick else _LARGE)
+    most = min(device.info.max_allocation, _LARGE)
     stream = px.Stream(device) if of_its_own else device.default_stream
+    first, second = (1, 3) if of_its_own else (0, 0)
+    size = most - second
     data, found = case.rng().integers(0, 256, size, np.uint8), np.zeros(size, np.uint8)
-    blocks = [opened.alloc(size) for _ in range(2)]
+    blocks = [opened.alloc(most) for _ in range(2)]
     try:
         for dst, src in (
-            (_block(case, blocks[0]), _host(data)),
-            (_block(case, blocks[1]), _block(case, blocks[0])),
-            (_host(found), _block(case, blocks[1])),
+            (_block(case, blocks[0], first), _host(data)),
+            (_block(case, blocks[1], second), _block(case, blocks[0], first)),
+            (_host(found), _block(case, blocks[1], second)),
         ):
             opened.copy(dst, src, size, stream=stream)
         stream.synchronize()
@@ -326,7 +331,7 @@ def test_copies_of_whole_chunks(case: Case) -> None:
 
 def test_large_results(case: Case) -> None:
     """Many mebibytes are computed, from neighbours and from elements two apart."""
-    size = min(2 * _LARGE_QUICK, case.device.info.max_allocation)
+    size = min(_RESULT, case.device.info.max_allocation)
     whole = np.arange(size // 8 * 2, dtype=np.int32)
     x = px.asarray(whole)
     for part, want in ((x[: x.size // 2], whole[: x.size // 2]), (x[::2], whole[::2])):
@@ -336,11 +341,15 @@ def test_large_results(case: Case) -> None:
 
 @pytest.mark.parametrize("of_its_own", [False, True], ids=["default stream", "stream"])
 def test_a_few_bytes_of_large_results(case: Case, of_its_own: bool) -> None:
-    """The ends of what many launches compute are read right behind the last of them."""
+    """The ends of what launches compute, or copy, are read right behind the last of them."""
     for number, size in enumerate((1 << 16, 1 << 20, (1 << 20) + 5, 3 << 20)):
         with px.Stream(case.device) if of_its_own else case.device.default_stream:
+            copied = px.zeros(size, dtype=px.float32)
             x = chain(px.zeros(size, dtype=px.float32), 9 + number)
             ends = [px.asnumpy(x[:7]), px.asnumpy(x[-16:])]
+            x += 0.0
+            copied[:] = x
+            ends += [px.asnumpy(copied[:3]), px.asnumpy(copied[-999:])]
         for end in ends:
             assert (end == 9 + number).all(), f"{end.size} of {size} elements, read at once: {end}"
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 import numpy as np
 import phalanx as px
 import pytest
-from phalanx.conformance.blocks import free_memory, has_own_memory, read_block, write_block
+from phalanx.conformance.blocks import Bytes, free_memory, has_own_memory, read_block, write_block
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.runtime.busy import busy, by_a_thread
 from phalanx.driver import Feature
@@ -208,6 +208,34 @@ def test_large_block(case: Case) -> None:
     found = read_block(device, handle, marks.size, size - marks.size)
     opened.free(handle)
     assert (found == marks).all(), f"the last bytes of a block of {size} changed"
+
+
+def test_pages_of_large_blocks(case: Case) -> None:
+    """Each mebibyte of a large block, and of two that are as large, is memory of its own."""
+    opened, device = case.device.ensure_open(), case.device
+    free, total = opened.memory_info()
+    most = min(device.info.max_allocation, (free if total else 1 << 28) // 4)
+    sizes = [min(most, (200 << 20) + 4096), *(min(most // 2, (34 << 20) + 4096),) * 2]
+    blocks = [(opened.alloc(size), size) for size in sizes]
+    places = [
+        (number, handle, offset)
+        for number, (handle, size) in enumerate(blocks)
+        for offset in (*range(0, size - 64, 1 << 20), size - 64)
+    ]
+
+    def marks(number: int, offset: int) -> Bytes:
+        return np.arange(number * offset // 8, number * offset // 8 + 8).view(np.uint8)
+
+    try:
+        for number, handle, offset in places:
+            write_block(device, handle, marks(number + 1, offset + 8), offset)
+        for number, handle, offset in places:
+            found = read_block(device, handle, 64, offset)
+            told = f"block {number} of {sizes[number]} bytes changed at {offset} by other writes"
+            assert (found == marks(number + 1, offset + 8)).all(), told
+    finally:
+        for handle, _ in blocks:
+            opened.free(handle)
 
 
 def test_too_large(case: Case) -> None:

@@ -74,6 +74,22 @@ def test_queued_numbers(case: Case) -> None:
         assert (px.asnumpy(result) == want).all(), f"launch {number} had another number"
 
 
+def test_numbers_of_64_bits(case: Case) -> None:
+    """Numbers that differ in their lowest bits alone, queued and again, are kept apart."""
+    name = next((t for t in ("float64", "int64") if case.has("subtract", t, t, t)), None)
+    if name is None:
+        pytest.skip("the device subtracts no numbers of 64 bits")
+    one = 1.0 if name == "float64" else 1 << 40
+    least = 2.0**-50 if name == "float64" else 1
+    x = px.asarray([one, 2 * one], dtype=getattr(px, name))
+    turns = [*range(50), *range(49, -1, -7)]
+    with _behind_work(case):
+        found = [x - (one + turn * least) for turn in turns]
+    for turn, result in zip(turns, found, strict=True):
+        want = [-turn * least, one - turn * least]
+        assert px.asnumpy(result).tolist() == want, f"a number of {name} was another one's"
+
+
 def test_params_of_64_bits(case: Case) -> None:
     """Params that leave 31 and 32 bits, at the first launch of a kind and at those behind it."""
     x = px.asarray([-1, 0, -2])

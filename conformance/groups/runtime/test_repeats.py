@@ -105,10 +105,14 @@ def test_other_memory(case: Case, form: str) -> None:
         )
 
 
-def test_many_are_queued(case: Case) -> None:
-    """Thousands of one launch behind work that takes long have each its own operands."""
+@pytest.mark.parametrize("width", [_COUNT, 48])
+def test_many_are_queued(case: Case, width: int) -> None:
+    """Thousands of one launch behind work that takes long have each its own operands.
+
+    Rows of 48 begin at whole lines of memory, so that not even their alignment differs.
+    """
     _need(case, _PRODUCT)
-    host = _numbers(case, 7, _QUEUED, _COUNT)
+    host = _numbers(case, 7, _QUEUED, width)
     x, y = (px.asarray(v, device=case.device) for v in (host, host[0]))
     px.synchronize(case.device)
     stream = busy(case, 0.3, asks=False) if case.device.has_streams else None

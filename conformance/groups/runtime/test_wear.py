@@ -1,4 +1,4 @@
-"""What is made and given back thousands of times leaves nothing behind in the host's memory."""
+"""What is made and given back again and again leaves nothing behind in any memory."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import phalanx as px
 import pytest
+from phalanx.conformance.blocks import free_memory, has_own_memory
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.runtime.busy import need_streams
 
@@ -101,6 +102,30 @@ def test_streams_leave_nothing(case: Case) -> None:
 
     lost = _grown(work, 60)
     assert lost < _LOST, f"each stream leaves {lost:.0f} bytes behind"
+
+
+def test_streams_leave_no_memory(case: Case) -> None:
+    """What a stream had of the device for its launches and copies goes with it."""
+    if not has_own_memory(case.device):
+        pytest.skip("others may use the memory, too")
+    opened, count = case.device.ensure_open(), 60
+    host = np.arange(35, dtype=np.float32).reshape(5, 7)
+    x = px.asarray(host)
+    px.synchronize(case.device)
+
+    def work() -> None:
+        with px.Stream(case.device) as stream:
+            found = px.asnumpy((x.T + 1.0) + (x[::-1].T + x.T))
+        stream.close()
+        assert (found == host.T + 1 + host[::-1].T + host.T).all()
+
+    lost = []
+    for _ in range(3):
+        before = opened.memory_info()[0]
+        for _ in range(count):
+            work()
+        lost.append((before - free_memory(opened, before)) // count)
+    assert min(lost) < 1 << 12, f"each stream leaves {min(lost)} bytes of the device's behind"
 
 
 def test_failures_leave_nothing(case: Case) -> None:
