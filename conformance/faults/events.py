@@ -299,3 +299,30 @@ class StreamNumberShared(SoundDevice):
     def stream_number(self, handle: Worker | None) -> int | None:
         del handle
         return 1
+
+
+@driver_fault("runtime")
+class FortyStreamsWaitForAnEvent(SoundDevice):
+    """An event has room for forty streams that wait for it; further ones do not."""
+
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
+        self._waiting: dict[Marker, int] = {}
+
+    def stream_wait_event(self, handle: Worker | None, event: EventHandle) -> None:
+        if event.marker is not None:
+            waiting = self._waiting[event.marker] = self._waiting.get(event.marker, 0) + 1
+            if waiting > 40:
+                return
+        super().stream_wait_event(handle, event)
+
+
+@driver_fault("runtime")
+class ElapsedTakesFailure(SoundDevice):
+    """To ask for the time between two events takes the failure of the second one's stream."""
+
+    def event_elapsed(self, begin: EventHandle, end: EventHandle) -> float:
+        seconds = super().event_elapsed(begin, end)
+        if end.worker is not None:
+            end.worker.error = None
+        return seconds

@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import os
 import threading
+import weakref
 from dataclasses import replace
 from functools import partial
 
 from phalanx.errors import DriverCallError
-from phalanx.testing import Task, Work, Worker
+from phalanx.testing import EventHandle, Task, Work, Worker
 from phalanx.testing.device import Operands
 from phalanx.vendor import Kernel, OpenDevice, Place, Stream
 
@@ -222,3 +223,28 @@ class GrandchildWaitsForever(SoundDevice):
     def check(self) -> None:
         if os.getpid() == self._pid or os.getppid() == self._pid:
             super().check()
+
+
+@driver_fault("runtime")
+class ForkLetsWaitsGo(SoundDevice):
+    """A fork ends the waits for events that are in the queues of the parent."""
+
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
+        self._forks = 0
+        alive = weakref.ref(self)
+
+        def count() -> None:
+            if (device := alive()) is not None:
+                device._forks += 1
+
+        os.register_at_fork(after_in_parent=count)
+
+    def stream_wait_event(self, handle: Worker | None, event: EventHandle) -> None:
+        marker, forks = event.marker, self._forks
+
+        def wait() -> None:
+            while marker is not None and not marker.passed.wait(0.002) and self._forks == forks:
+                pass
+
+        self.stream(handle).put(wait)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 import time
 import weakref
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from phalanx.errors import OutOfMemoryError
-from phalanx.testing import Tensor
-from phalanx.vendor import Array, DeviceInfo, Layout, Place, Stream
+from phalanx.testing import Tensor, Worker
+from phalanx.vendor import Array, DeviceInfo, Kernel, Layout, Place, Stream
 
 from .device import MEMORY, SoundDevice, SoundDriver
 from .fault import driver_fault
@@ -272,3 +273,35 @@ def _clean(of: weakref.ref[Any]) -> None:
     block = of()
     if block is not None:
         block[-4096:] = 0
+
+
+@driver_fault("runtime")
+class EndedStreamsKeepMemory(SoundDevice):
+    """A stream that launched on operands with gaps keeps 2 MiB of the device when it ends."""
+
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
+        self._spilled: set[Worker] = set()
+        self._lost = 0
+
+    def launch(
+        self,
+        kernel: Kernel,
+        inputs: Sequence[Any],
+        outputs: Sequence[Array],
+        params: tuple[int, ...],
+        *,
+        stream: Stream,
+    ) -> None:
+        if kernel.layout is Layout.STRIDED:
+            self._spilled.add(self.stream(stream.handle))
+        super().launch(kernel, inputs, outputs, params, stream=stream)
+
+    def stream_destroy(self, handle: Worker) -> None:
+        if handle in self._spilled:
+            self._spilled.discard(handle)
+            self._lost += 2 << 20
+        super().stream_destroy(handle)
+
+    def used(self) -> int:
+        return super().used() + self._lost

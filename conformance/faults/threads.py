@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -319,3 +320,21 @@ class UploadsStagedInThirtyTwoSlots(SoundDevice):
         time.sleep(_WINDOW)
         super().copy(dst, Place(None, slot.ctypes.data), size, stream=stream)
         self.stream_synchronize(stream.handle)
+
+
+@driver_fault("runtime")
+class NinthWaiterReturns(SoundDevice):
+    """Eight threads can wait for one stream; a ninth returns at once."""
+
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
+        self._waiting: Counter[Worker] = Counter()
+
+    def stream_synchronize(self, handle: Worker | None, timeout: float | None = None) -> None:
+        worker = self.stream(handle)
+        self._waiting[worker] += 1
+        try:
+            if self._waiting[worker] <= 8:
+                super().stream_synchronize(handle, timeout)
+        finally:
+            self._waiting[worker] -= 1
