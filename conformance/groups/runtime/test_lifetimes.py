@@ -247,8 +247,9 @@ def test_a_handler_of_the_log_may_call(case: Case) -> None:
                     with pytest.raises(px.OutOfMemoryError):
                         opened.alloc(1 << 62)
                     chain(px.zeros(1 << 20, dtype=px.float32, device=case.device), 20)
-                    with suppress(TimeoutError):
-                        opened.stream_synchronize(stream.handle, 1e-4)
+                    if case.device.has_streams:
+                        with suppress(TimeoutError):
+                            opened.stream_synchronize(stream.handle, 1e-4)
                     with suppress(TimeoutError):
                         opened.synchronize(1e-4)
             stream.close()
