@@ -27,8 +27,9 @@ from phalanx._warm import Array, compute, current_stream, dtype_from_name, launc
 from phalanx.conformance.overloads import Overload, overloads
 from phalanx.conformance.reference import fourier
 from phalanx.conformance.reference.formats import host_dtype
+from phalanx.conformance.reference.hard_places import hard_values
 from phalanx.conformance.reference.ulp import differing
-from phalanx.conformance.reference.values import hard_values, ordinary_values, wild_values
+from phalanx.conformance.reference.values import ordinary_values, wild_values
 from phalanx.discovery.plugins import host
 from phalanx.optable import Structure
 
