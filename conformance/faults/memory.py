@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 import weakref
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -284,18 +283,12 @@ class EndedStreamsKeepMemory(SoundDevice):
         self._spilled: set[Worker] = set()
         self._lost = 0
 
-    def launch(
-        self,
-        kernel: Kernel,
-        inputs: Sequence[Any],
-        outputs: Sequence[Array],
-        params: tuple[int, ...],
-        *,
-        stream: Stream,
+    def enqueue(
+        self, kernel: Kernel, operands: Any, n: int, params: tuple[int, ...], stream: Stream
     ) -> None:
         if kernel.layout is Layout.STRIDED:
             self._spilled.add(self.stream(stream.handle))
-        super().launch(kernel, inputs, outputs, params, stream=stream)
+        super().enqueue(kernel, operands, n, params, stream)
 
     def stream_destroy(self, handle: Worker) -> None:
         if handle in self._spilled:

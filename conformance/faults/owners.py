@@ -132,19 +132,14 @@ class ThreadsKeepPassedEvents(SoundDevice):
 
     def __init__(self, driver: SoundDriver, index: int) -> None:
         super().__init__(driver, index)
-        self._seen: set[tuple[int, int]] = set()
-
-    def event_create(self, timed: bool) -> EventHandle:
-        event = super().event_create(timed=timed)
-        self._seen = {key for key in self._seen if key[1] != id(event)}
-        return event
+        self._seen: set[tuple[int, EventHandle]] = set()
 
     def event_record(self, event: EventHandle, handle: Worker | None) -> None:
-        self._seen.discard((threading.get_ident(), id(event)))
+        self._seen.discard((threading.get_ident(), event))
         super().event_record(event, handle)
 
     def event_query(self, event: EventHandle) -> bool:
-        key = (threading.get_ident(), id(event))
+        key = (threading.get_ident(), event)
         if key in self._seen:
             return True
         passed = super().event_query(event)

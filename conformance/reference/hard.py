@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from .formats import FORMATS, host_dtype
+from .hard_places import last_lgamma
 from .values import HostArray
 
 _FLOAT32 = {
@@ -219,11 +220,8 @@ def beside_overflow(op: str, dtype: str, count: int = 61) -> HostArray:
     if op == "reciprocal":
         return np.asarray(2.0 ** (part - greatest), kind)
     if op == "lgamma":
-        top = 2.0 ** (greatest - 1)
-        x = top / 2
-        for _ in range(30):  # x * log(x / e) is the largest
-            x = top / (np.log(x) - 1.0) * 2.0
-        return np.asarray(x * (1.0 + part / 100.0), kind)
+        last = last_lgamma(2.0 ** (greatest - 2.0**-20))
+        return np.asarray(last * (1.0 + part / 100.0), kind)
     return np.empty(0, kind)
 
 

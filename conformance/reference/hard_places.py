@@ -49,15 +49,20 @@ def _to_either_end(rng: Rng, count: int, top: float) -> HostArray:
     return np.select([rng.random(count) < p for p in (0.4, 0.5, 0.7)], places, size)
 
 
+def last_lgamma(top: float) -> float:
+    """Return where lgamma is ``top``, which is large: x (ln x - 1) is near enough."""
+    last = top / float(np.log(top))
+    for _ in range(20):
+        last = top / (float(np.log(last)) - 1.0)
+    return last
+
+
 def _near_gammas(rng: Rng, count: int, top: float) -> HostArray:
     """Near the positive zeros of lgamma and digamma, near and between the poles, of all sizes.
 
     Some lie near where lgamma overflows: where x (ln x - 1) is the greatest number.
     """
-    last = top / np.log(top)
-    for _ in range(20):
-        last = top / (np.log(last) - 1.0)
-    edge = last * (1.0 + spread(rng, count, -12, -3))
+    edge = last_lgamma(top) * (1.0 + spread(rng, count, -12, -3))
     zeros = rng.choice([1.0, 2.0, 1.4616321449683622], count) + spread(rng, count, -12, -0.5)
     poles = rng.integers(-30, 1, count) + spread(rng, count, -6, -0.3)
     size = np.abs(spread(rng, count, -0.9 * np.log10(top), 0.98 * np.log10(top)))
