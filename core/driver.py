@@ -12,6 +12,7 @@ from .steps import Status, Step
 
 if TYPE_CHECKING:
     from ._warm import Array, Kernel, Stream
+    from .virtual_memory import VirtualMemory
 
 #: What a kernel takes: an array, or a number for a scalar operand.
 Operand: TypeAlias = "Array | bool | int | float | complex"
@@ -47,6 +48,7 @@ class Capability(IntFlag):
     EVENT_TIMING = 2
     TRIM = 4
     THREADS = 8
+    FAULT_INJECTION = 256
 
 
 class Layout(IntEnum):
@@ -177,47 +179,6 @@ class Driver(ABC):
             Step("ABI", Status.OK, f"Python driver {kind}"),
             Step("library", Status.SKIPPED, "the driver does not tell of a library"),
         )
-
-
-class VirtualMemory(ABC):
-    """Addresses of a device that memory comes and goes behind, page by page.
-
-    What `OpenDevice.virtual_memory` returns where the device can do this. The pool then grows in
-    place, and gives back every page that nobody uses; pages are multiples of ``granularity`` bytes.
-    Every method may be called from any thread, several at a time for different pages of a range.
-    """
-
-    granularity: int
-
-    @abstractmethod
-    def reserve(self, size: int, page: int) -> int:
-        """Return the handle of ``size`` bytes of addresses, without memory.
-
-        They are mapped and unmapped in whole pages of ``page`` bytes, of which ``size`` is a
-        multiple and which is one of ``granularity``. Aligned to ``DeviceInfo.alignment`` at least.
-
-        Raises:
-            OutOfMemoryError: if there are no such addresses; the core uses ``alloc`` then.
-        """
-
-    @abstractmethod
-    def map(self, handle: int, offset: int, size: int) -> None:
-        """Put new memory behind pages that have none; none of them has any if this raises.
-
-        Raises:
-            OutOfMemoryError: if the device has not so much; the core trims and tries again.
-        """
-
-    @abstractmethod
-    def unmap(self, handle: int, offset: int, size: int) -> None:
-        """Take the memory of pages away, which may come from several ``map``; work with it is done.
-
-        All of them have it still if this raises.
-        """
-
-    @abstractmethod
-    def release(self, handle: int) -> None:
-        """Undo ``reserve``; no page has memory any more."""
 
 
 class OpenDevice(ABC):
@@ -489,6 +450,16 @@ class OpenDevice(ABC):
         A ``count`` sets it for the kernels that begin later; 0 is one for each usable core.
         """
         raise self._lacking("threads")
+
+    # Capability.FAULT_INJECTION
+
+    def stream_inject_failure(self, handle: Any) -> None:
+        """Enqueue a command that fails when the stream comes to it, for tests of what follows.
+
+        It fails as a kernel that the device stops, see ``docs/asynchronous-drivers.md``, with
+        ``LaunchError`` or ``DriverCallError``. Where the stream runs inline, it is raised here.
+        """
+        raise self._lacking("stream_inject_failure")
 
 
 #: What belongs to an open device: a driver that has one of these is not written for this interface.

@@ -39,13 +39,13 @@ from .driver import (
     Place,
     PreparedLaunch,
     Refusal,
-    VirtualMemory,
     alignment_problem,
 )
 from .runtime.locks import ForkSafeLock
 from .runtime.staging import LEAST_STAGED, SLOT_SIZE, Slot, Staging
 from .runtime.waiting import Deadline, check_timeout, wait_until
 from .steps import Status, Step
+from .virtual_memory import VirtualMemory
 
 __all__ = [
     "LEAST_STAGED",

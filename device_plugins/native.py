@@ -442,6 +442,12 @@ class NativeDevice(OpenDevice):
         self._call("event_elapsed", cast("phx_event *", begin), cast("phx_event *", end), out)
         return int(out[0]) / 1e9
 
+    def stream_inject_failure(self, handle: int | None) -> None:
+        """Let a stream fail when it comes here."""
+        if Capability.FAULT_INJECTION not in self.capabilities:
+            raise self._lacking("stream_inject_failure")
+        self._call("stream_inject_failure", self._device, self._stream(handle))
+
     def trim(self) -> None:
         """Let the library give unused memory back to the system."""
         self._call("device_trim", self._device)

@@ -43,6 +43,7 @@ from . import (
     shortcuts,
     special,
     statements,
+    stopping,
     threads,
     transforms,
     usual,
@@ -60,7 +61,18 @@ _KINDS = (
     *(extents, factors, grids, habits, launches, lifetimes, long_rows, memory, mixups, networks),
     *(ordering, owners, pages, places, prepared, products),
     *(queues, randomness, reductions),
-    *(scalars, segments, shortcuts, special, statements, threads, transforms, usual, waits),
+    *(
+        scalars,
+        segments,
+        shortcuts,
+        special,
+        statements,
+        stopping,
+        threads,
+        transforms,
+        usual,
+        waits,
+    ),
 )
 
 

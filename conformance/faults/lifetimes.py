@@ -11,7 +11,7 @@ from functools import partial
 
 from phalanx.errors import DriverCallError
 from phalanx.testing import EventHandle, Task, Work, Worker
-from phalanx.testing.device import Operands
+from phalanx.testing.work import Operands
 from phalanx.vendor import Kernel, OpenDevice, Place, Stream
 
 from .device import SoundDevice, SoundDriver

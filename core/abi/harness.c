@@ -90,7 +90,8 @@ static void negotiate(void) {
         if (required[i] == NULL) stop("function %d of tier sync is null", i);
     if (CAN(STREAMS) != HAS(stream_create) || CAN(EVENT_TIMING) != HAS(event_elapsed) || CAN(TRIM) != HAS(device_trim) ||
         CAN(FIND_KERNEL) != HAS(kernel_find) || CAN(COMPILE) != HAS(kernel_compile) ||
-        CAN(HOST_MEMORY) != HAS(host_adopt) || CAN(DEFAULT_STREAM) != HAS(stream_default))
+        CAN(HOST_MEMORY) != HAS(host_adopt) || CAN(DEFAULT_STREAM) != HAS(stream_default) ||
+        CAN(FAULT_INJECTION) != HAS(stream_inject_failure))
         stop("phx_api.capabilities is %llx, and the functions are others", (unsigned long long)api->capabilities);
 }
 
@@ -372,6 +373,21 @@ static void time_work(const device *d, phx_stream *stream, uint64_t *seed) {
     for (int i = 0; i < 2; i++) CALL(event_destroy, events[i]);
 }
 
+/* What is behind a failure is passed over, a wait tells it once, and what comes then is done. */
+static void fail_on_purpose(const device *d, phx_stream *stream) {
+    unsigned char bytes[2][PARCEL], got[PARCEL];
+    void *block = get_block(d, PARCEL);
+    for (int i = 0; i < 2; i++) fill(bytes[i], (uint64_t)i);
+    CALL(copy, d->handle, stream, on(d, block, 0), host_at(bytes[0]), PARCEL);
+    CALL(stream_inject_failure, d->handle, stream);
+    CALL(copy, d->handle, stream, on(d, block, 0), host_at(bytes[1]), PARCEL);
+    if (take(api->stream_synchronize(stream, LIMIT), "a failure", true) == PHX_OK) stop("no wait told a failure");
+    CALL(copy, d->handle, stream, host_at(got), on(d, block, 0), PARCEL);
+    CALL(stream_synchronize, stream, LIMIT);
+    if (memcmp(got, bytes[0], PARCEL) != 0) stop("a copy behind a failure was done, or one behind its telling was not");
+    CALL(free, d->handle, block);
+}
+
 static void use_host_memory(const device *d, phx_stream *stream) {
     unsigned char *bytes = malloc(PARCEL), got[PARCEL];
     void *handle = NULL;
@@ -404,6 +420,7 @@ static void *work(void *argument) {
         check_copies(d, stream, &w->seed);
         if (CAN(STREAMS)) exchange(d, stream, &w->seed);
         if (CAN(STREAMS)) time_work(d, stream, &w->seed);
+        if (CAN(FAULT_INJECTION)) fail_on_purpose(d, stream);
         if (CAN(HOST_MEMORY)) use_host_memory(d, stream);
         if (CAN(TRIM) && random64(&w->seed) % 16 == 0) CALL(device_trim, d->handle);
         CALL(memory_info, d->handle, &sizes[0], &sizes[1]);

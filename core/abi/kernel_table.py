@@ -117,7 +117,7 @@ def _malformed(row: Any) -> _Fault | None:  # noqa: PLR0911 - one line per rule
     if row.struct_size < _least():
         return (
             "struct_size",
-            f"it is {int(row.struct_size)}, and phx_kernel of ABI 1.0 has {_least()} bytes",
+            f"it is {int(row.struct_size)}, and phx_kernel has {_least()} bytes",
         )
     if not row.op.data or not 0 < row.op.size <= _LONGEST_NAME:
         return "op", f"the op's name is missing or longer than {_LONGEST_NAME} bytes"

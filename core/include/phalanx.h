@@ -59,7 +59,7 @@ typedef struct {
 
 /* cffi: begin */
 #define PHX_ABI_MAJOR 1
-#define PHX_ABI_MINOR 0
+#define PHX_ABI_MINOR 1
 
 /* Error codes. */
 #define PHX_OK 0
@@ -82,6 +82,7 @@ typedef struct {
 #define PHX_CAP_COMPILE 32      /* kernel_compile */
 #define PHX_CAP_HOST_MEMORY 64  /* host_adopt, host_release, host_address */
 #define PHX_CAP_DEFAULT_STREAM 128 /* stream_default; needs PHX_CAP_STREAMS */
+#define PHX_CAP_FAULT_INJECTION 256 /* stream_inject_failure, since ABI 1.1; needs PHX_CAP_STREAMS */
 #define PHX_THREADS_PER_CORE 0xffffffffu /* for device_threads */
 
 /* Device features. */
@@ -289,6 +290,9 @@ typedef struct {
     /* PHX_CAP_DEFAULT_STREAM: the default stream by a handle of its own, which the host passes in the place of null
      * and never destroys. Asked once after device_open; for a plugin whose calls must know the device of a stream. */
     phx_error *(*stream_default)(phx_device *device, phx_stream **out);
+    /* PHX_CAP_FAULT_INJECTION, since ABI 1.1: enqueues a command that fails when the stream comes to it, as a kernel
+     * that the device stops. For tests of what follows; where the stream runs inline, the error is returned here. */
+    phx_error *(*stream_inject_failure)(phx_device *device, phx_stream *stream);
 } phx_api;
 /* cffi: end */
 

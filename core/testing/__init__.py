@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from .device import ReferenceDevice, Tensor, Work
+from .device import ReferenceDevice
 from .driver import Faults, Launch, ReferenceDriver
 from .kernels import HostArray
 from .ranges import ReferenceMemory
 from .streams import EventHandle, Marker, Task, Worker
+from .work import Tensor, Work
 
 __all__ = [
     "EventHandle",

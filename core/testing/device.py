@@ -5,8 +5,8 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from phalanx._warm import Array, Kernel, Stream
@@ -20,13 +20,14 @@ from phalanx.driver import (
     Refusal,
 )
 from phalanx.errors import ClosedError, DeviceLostError, LaunchError, OutOfMemoryError
-from phalanx.optable import OPS, Structure
+from phalanx.optable import OPS
 from phalanx.optable.structured import NO_PLACE
 from phalanx.runtime.waiting import Deadline
 
 from .kernels import HostArray, compute, numpy_type
 from .ranges import ReferenceMemory
 from .streams import EventHandle, Marker, Task, Worker
+from .work import Operands, Tensor, Work
 
 if TYPE_CHECKING:
     from .driver import ReferenceDriver
@@ -36,61 +37,6 @@ POISON = 0xDB
 POISONED_SIZE = 1 << 21
 _ALIGNMENT = 64
 _NEEDS_FP64 = ("float64", "complex128")
-
-
-@dataclass(frozen=True, slots=True)
-class Tensor:
-    """An operand without a hold on its memory: what the device's command queue carries.
-
-    ``offset`` is in bytes, ``strides`` are in elements.
-    """
-
-    handle: int
-    offset: int
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    dtype: str
-
-
-#: What the queue carries for the operands of a launch, inputs then outputs.
-Operands: TypeAlias = "tuple[Tensor | HostArray, ...]"
-
-
-@dataclass(slots=True)
-class Work:
-    """An op with its operands as NumPy views of the device's memory, in their canonical form.
-
-    Scalar operands are 0-d. ``operands`` are what the queue carried, inputs then outputs;
-    ``number`` counts the launches of a driver from 1.
-    """
-
-    op: str
-    dtypes: tuple[str, ...]
-    layout: Layout
-    inputs: list[HostArray]
-    outputs: list[HostArray]
-    params: tuple[int, ...]
-    number: int
-    operands: Operands
-
-    @property
-    def elementwise(self) -> bool:
-        """Whether each element of the output depends on those at the same place alone."""
-        return OPS[self.op].structure is Structure.ELEMENTWISE
-
-    @property
-    def out(self) -> HostArray:
-        """The first output."""
-        return self.outputs[0]
-
-    @property
-    def x(self) -> HostArray:
-        """The first input."""
-        return self.inputs[0]
-
-    def values(self, i: int = 0) -> HostArray:
-        """Return a copy of an input in the output's shape: an operand in place is overwritten."""
-        return np.array(np.broadcast_to(self.inputs[i], self.out.shape))
 
 
 class ReferenceDevice(OpenDevice):
@@ -112,7 +58,9 @@ class ReferenceDevice(OpenDevice):
         self._closed = False
         self._pid = os.getpid()
         if driver.streams:
-            self.capabilities = Capability.STREAMS | Capability.EVENT_TIMING
+            self.capabilities = (
+                Capability.STREAMS | Capability.EVENT_TIMING | Capability.FAULT_INJECTION
+            )
             self.workers.append(self.worker(f"default stream of {self.name}"))
 
     def close(self) -> None:
@@ -467,7 +415,7 @@ class ReferenceDevice(OpenDevice):
         self.need_streams()
         self.check()
         marker, worker = Marker(), self.stream(handle)
-        worker.put(lambda: marker.set(worker.error))
+        worker.put(lambda: marker.set(worker.failure()))
         event.marker, event.worker = marker, worker  # another thread may record the event, too
 
     def event_query(self, event: EventHandle) -> bool:
@@ -490,6 +438,16 @@ class ReferenceDevice(OpenDevice):
         if begin.marker is None or end.marker is None:
             raise ValueError(f"{self.name}: an event is not recorded")
         return end.marker.time - begin.marker.time
+
+    def stream_inject_failure(self, handle: Worker | None) -> None:
+        """Put work in that fails."""
+        self.need_streams()
+        self.check()
+
+        def fail() -> None:
+            raise RuntimeError("it was asked for")
+
+        self.submit(handle, fail, "an injected failure")
 
 
 def poison(block: HostArray) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from phalanx.driver import VirtualMemory
 from phalanx.errors import LaunchError, OutOfMemoryError
+from phalanx.virtual_memory import VirtualMemory
 
 if TYPE_CHECKING:
     from .device import ReferenceDevice

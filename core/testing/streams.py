@@ -54,6 +54,10 @@ def _detached(failure: BaseException | None) -> BaseException | None:
     return detached
 
 
+def _stops(failure: BaseException | None) -> bool:
+    return failure is not None and not isinstance(failure, IndexError)
+
+
 class EventHandle:
     """What ``event_create`` returns; every recording puts another marker in."""
 
@@ -66,9 +70,9 @@ class EventHandle:
 class Worker:
     """A stream: a daemon thread that does one task after another.
 
-    After a task failed the later ones are skipped until somebody waits and receives the error, so
-    that nothing computes with results that never came. An index out of range stops nothing: what is
-    taken by it is zeros.
+    After a task failed, those that were enqueued before somebody waits and receives the error are
+    skipped, so that nothing computes with results that never came. An index out of range stops
+    nothing: what is taken by it is zeros.
 
     Args:
         name: of the thread.
@@ -86,7 +90,10 @@ class Worker:
         self.gate.set()
         self._tasks: SimpleQueue[Task | None] = SimpleQueue()
         self._lock = ForkSafeLock()
-        self._unfinished = 0
+        self._enqueued = self._done = 0
+        #: What stopped the queue last; tasks up to that number were enqueued before it was told.
+        self._cause: BaseException | None = None
+        self._passed_over = 0
         self._stopped = False
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         self._thread.start()
@@ -97,7 +104,7 @@ class Worker:
         def guarded() -> None:
             if self.latency:
                 time.sleep(self.latency)
-            if self.error is None or isinstance(self.error, IndexError):
+            if not _stops(self.failure()):
                 try:
                     task()
                 except BaseException as error:  # noqa: BLE001 - it travels to whoever waits
@@ -114,7 +121,7 @@ class Worker:
         with self._lock:
             stopped = self._stopped
             if not stopped:
-                self._unfinished += 1
+                self._enqueued += 1
                 self._tasks.put(task)
         if stopped:
             self._join()
@@ -125,21 +132,26 @@ class Worker:
 
         def wait() -> None:
             marker.wait(None, "an event")
-            if marker.failure is not None and not isinstance(marker.failure, IndexError):
+            if _stops(marker.failure):
                 self._keep(_detached(marker.failure))
 
         self.put(wait)
 
     def _keep(self, error: BaseException | None) -> None:
         """Keep the first failure; a wrong index, which stops nothing, gives way to another."""
-        if self.error is None or (
-            isinstance(self.error, IndexError) and not isinstance(error, IndexError)
-        ):
+        if self.error is None or (_stops(error) and not _stops(self.error)):
             self.error = error
+            self._cause = _detached(error) if _stops(error) else self._cause
+
+    def failure(self) -> BaseException | None:
+        """Return what failed before the task that runs, if that was enqueued before it was told."""
+        if self.error is None and self._done < self._passed_over:
+            return self._cause
+        return self.error
 
     def idle(self) -> bool:
         """Tell whether all tasks are done."""
-        return self._unfinished == 0
+        return self._enqueued == self._done
 
     def synchronize(self, timeout: float | None) -> None:
         """Wait for the work so far and raise the first error in it."""
@@ -151,6 +163,8 @@ class Worker:
     def raise_error(self) -> None:
         """Raise the first error since the last call, if there was one."""
         error, self.error = self.error, None
+        if _stops(error):
+            self._passed_over = self._enqueued
         if error is not None:
             raise error
 
@@ -169,7 +183,7 @@ class Worker:
             while True:
                 self._tasks.get_nowait()
                 with self._lock:
-                    self._unfinished -= 1
+                    self._done += 1
 
     def _join(self) -> None:
         if threading.current_thread() is not self._thread:
@@ -180,4 +194,4 @@ class Worker:
             self.gate.wait()
             task()
             with self._lock:
-                self._unfinished -= 1
+                self._done += 1

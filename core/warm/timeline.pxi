@@ -118,13 +118,18 @@ cdef class Timeline:
     # A launch, in this order.
 
     cdef int depend(self, Timeline other, uint64_t seq) except -1:
-        """Order the work to come behind launch ``seq`` of another timeline."""
+        """Order the work to come behind launch ``seq`` of another timeline.
+
+        One that is known to be done by a question alone may have failed: an event hands that on.
+        """
         cdef Mark m
+        cdef uint64_t right
         if other is self:
             return 0
         if other.failure is not None and seq:
             other.tell()
-        if other.done >= seq or self.waited.get(other.id, 0) >= seq:
+        right = other.done if other.is_inline or not self.device.has_streams else other.told
+        if right >= seq or self.waited.get(other.id, 0) >= seq:
             return 0
         if other.state == LOST or other.device is not self.device or not self.device.has_streams:
             return other.wait_until(seq)
@@ -133,6 +138,7 @@ cdef class Timeline:
             return 0  # it ended meanwhile
         if self.is_inline:
             other.wait_for(m, None)
+            other.told = max(other.told, m.seq)
             other.pass_mark(m)
             return 0
         self.wait_mark(other, m)

@@ -203,6 +203,7 @@ cdef class PreparedLaunch:
         try:
             raw = <handle><uintptr_t>queue.raw.int_ptr
             done = self.enqueue(raw, words, events, &code)
+            queue.count += done
             recent = queue.recent
             for i in range(done):
                 recent.append((event_of(self.runtime, events[i]), self.label))

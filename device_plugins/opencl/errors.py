@@ -36,6 +36,11 @@ def code_name(cl: ModuleType, code: int) -> str:
     return name if name.lstrip("-").isdigit() else f"CL_{name}"
 
 
+def is_loss(code: int) -> bool:
+    """Tell whether the device does not answer any more."""
+    return code in _LOST
+
+
 def lost(device: str, what: str, name: str) -> DeviceLostError:
     """Return the error for a device that does not answer any more."""
     return DeviceLostError(

@@ -10,10 +10,9 @@ from types import ModuleType
 from typing import Any
 
 from phalanx.device_code.late import LateChecks
-from phalanx.errors import DriverCallError
 from phalanx.vendor import ForkSafeLock, check_timeout, wait_until
 
-from .errors import code_name, translate
+from .errors import code_name, is_loss, lost, translate
 
 #: Commands that are remembered before the finished ones are looked for.
 _LOOK_AFTER = 64
@@ -32,10 +31,12 @@ class Queue:
         "_forgetting",
         "_make_timed",
         "checks",
+        "count",
         "look_at",
         "order",
         "raw",
         "recent",
+        "told",
     )
 
     def __init__(
@@ -51,6 +52,8 @@ class Queue:
         self.recent: deque[tuple[Any, Any]] = deque()
         #: How many there are when the finished ones are looked for.
         self.look_at = _LOOK_AFTER
+        #: How many commands there were; ahead of which of them a failure was told.
+        self.count = self.told = 0
         self._forgetting = threading.Lock()  # only tried
         #: Held while a command is enqueued and remembered.
         self.order = ForkSafeLock()
@@ -63,6 +66,7 @@ class Queue:
         """
         with self.order:
             event = enqueue(self.raw, *args, **options)
+            self.count += 1
             self.recent.append((event, label))
         self.raw.flush()
         if len(self.recent) >= self.look_at:
@@ -119,16 +123,16 @@ class Queue:
         """Return whether all commands are done; does not block, and leaves failures to a wait.
 
         Raises:
-            LaunchError: a command failed; the next wait raises it again.
+            DeviceLostError: the device does not answer any more.
         """
         event = self._last()
         if event is None:
             return True
         self.raw.flush()
         status: int = event.command_execution_status
-        if status < 0:
+        if is_loss(status):
             raise self._failure(status)
-        return status == 0
+        return status <= 0
 
     def wait_for(self, event: Any) -> None:
         """Wait for a command of this queue.
@@ -172,6 +176,7 @@ class Queue:
     def raise_failure(self, code: int, error: BaseException | None = None) -> None:
         """Raise the error for a failed command, which is named if it is known, and forget it."""
         failure = self._failure(code, error)
+        self.told = self.count
         self.recent.clear()
         raise failure from error
 
@@ -226,7 +231,7 @@ def wait(event: Any, timeout: float | None, what: str) -> None:
 class Marker:
     """What the core calls an event: a marker in a queue, made anew at each recording."""
 
-    __slots__ = ("_checks", "_cl", "_device", "_queue", "_timed", "raw")
+    __slots__ = ("_behind", "_checks", "_cl", "_device", "_queue", "_timed", "raw")
 
     def __init__(self, cl: ModuleType, device: str, *, timed: bool) -> None:
         self._cl = cl
@@ -234,48 +239,47 @@ class Marker:
         self._device = device
         self._queue: Queue | None = None
         self._checks = 0
+        #: How many commands of the queue are ahead of it.
+        self._behind = 0
         self.raw: Any = None
 
     def record(self, queue: Queue) -> None:
         """Put the marker behind the queue's work so far, as a command: the queue waits for it."""
         if self._timed:
             queue.be_timed()
-        self._checks = queue.checks.so_far()
+        self._checks, self._behind = queue.checks.so_far(), queue.count
         self.raw = queue.put("event", self._cl.enqueue_marker)
         self._queue = queue
 
     def is_passed(self) -> bool:
-        """Return whether the queue has come to the marker; does not block."""
+        """Return whether the queue has come to the marker; does not block, and tells no failure."""
         if self.raw is None:
             return True  # never recorded: nothing stands before it
         status: int = self.raw.command_execution_status
-        if status < 0:
-            name = code_name(self._cl, status)
-            raise DriverCallError(
-                f"an event of {self._device}: the work before it failed with {name}",
-                remedy="synchronize its stream to see which launch it was",
-                code=status,
-                name=name,
-            )
-        return status == 0
+        if is_loss(status):
+            what = "work before an event"
+            raise lost(self._device, what, code_name(self._cl, status))
+        return status <= 0
 
     def synchronize(self, timeout: float | None) -> None:
         """Wait for the marker; ``timeout`` in seconds.
 
         Raises:
-            LaunchError: the work before it failed; the message names what was first.
+            LaunchError: the work before it failed, and no other wait has told so; the message names
+                what was first.
         """
-        if self._queue is None:
+        queue = self._queue
+        if queue is None:
             return
+        failure: BaseException | None = None
         try:
             wait(self.raw, timeout, f"the work before an event of {self._device}")
             status: int = self.raw.command_execution_status
         except self._cl.Error as error:
-            self._queue.raise_failure(int(getattr(error, "code", 0)), error)
-        else:
-            if status < 0:
-                self._queue.raise_failure(status)
-            self._queue.checks.tell(self._checks)
+            failure, status = error, int(getattr(error, "code", 0))
+        if (failure is not None or status < 0) and self._behind > queue.told:
+            queue.raise_failure(status, failure)
+        queue.checks.tell(self._checks)
 
     def seconds(self) -> float:
         """Return the device's time at the marker."""

@@ -68,8 +68,9 @@ def test_the_functions_of_the_table_are_all_accounted_for() -> None:
     [
         ((1, 0), 0, ""),
         ((1, 9), 0, ""),
-        ((1, 9), 1, "upgrade phalanx"),
-        ((1, 0), 1, "upgrade phalanx"),
+        ((1, 9), 9, "upgrade phalanx"),
+        ((1, 0), 9, "upgrade phalanx"),
+        ((1, 0), abi.ABI_MINOR, "newer than itself"),
         ((2, 0), 0, "install a newer phalanx"),
         ((0, 3), 0, "newer release of the plugin"),
     ],
@@ -86,6 +87,7 @@ def test_a_minimum_newer_than_the_plugin_itself(monkeypatch: pytest.MonkeyPatch)
 
 
 SIZE = ffi().sizeof("phx_api")
+VERSION = f"{abi.ABI_MAJOR}.{abi.ABI_MINOR}"
 SYNC = abi.end_of("phx_api", abi.REQUIRED[-1])
 
 
@@ -94,7 +96,7 @@ def table(**fields: Any) -> Any:
     any_function = ffi().cast("void *", 8)
     api = ffi().new("phx_api *")
     api.struct_size = ffi().sizeof("phx_api")
-    api.built_abi_major = abi.ABI_MAJOR
+    api.built_abi_major, api.built_abi_minor = abi.ABI_MAJOR, abi.ABI_MINOR
     for name in abi.REQUIRED:
         setattr(api, name, ffi().cast(ffi().typeof(getattr(api, name)), any_function))
     for name, value in fields.items():
@@ -103,6 +105,10 @@ def table(**fields: Any) -> Any:
             value = ffi().cast(ffi().typeof(current), value)
         setattr(api, name, value)
     return api
+
+
+#: That of ABI 1.0, whose tables end with ``stream_default``.
+FIRST_SIZE = abi.end_of("phx_api", "stream_default")
 
 
 def streams(**fields: Any) -> dict[str, Any]:
@@ -121,18 +127,24 @@ def test_correct_tables() -> None:
         ({"struct_size": 0}, "too small to hold the versions"),
         ({"struct_size": SYNC - 1}, f"tier 'sync' alone takes {SYNC}"),
         ({"struct_size": SYNC + 6}, "ends inside a field"),
-        ({"struct_size": SIZE + 8}, f"that of ABI 1.0 is {SIZE}"),
-        ({"struct_size": 2**63}, f"that of ABI 1.0 is {SIZE}"),
-        ({"built_abi_major": 2}, "built for ABI 2.0"),
-        ({"min_host_abi_minor": 1}, "needs a host of at least 1.1"),
+        ({"struct_size": SIZE + 8}, f"that of ABI {VERSION} is {SIZE}"),
+        ({"struct_size": 2**63}, f"that of ABI {VERSION} is {SIZE}"),
+        ({"built_abi_minor": 0}, f"it is {SIZE}, and that of ABI 1.0 is {FIRST_SIZE}"),
+        ({"built_abi_major": 2}, f"built for ABI 2.{abi.ABI_MINOR}"),
+        ({"min_host_abi_minor": 9}, "needs a host of at least 1.9"),
         ({"flags": 1}, "phx_api.flags: it is 0x1"),
-        ({"capabilities": 256}, "unknown bits 0x100"),
+        ({"capabilities": 1 << 40}, "unknown bits 0x10000000000"),
         ({"alloc": 0}, "phx_api.alloc: it is null; tier 'sync' requires it"),
         ({"device_trim": 8}, "phx_api.device_trim: it is there, but PHX_CAP_TRIM is not set"),
         ({"capabilities": 4}, "phx_api.device_trim: it is null, but PHX_CAP_TRIM is set"),
         (streams(event_query=0), "phx_api.event_query: it is null, but PHX_CAP_STREAMS is"),
         ({"capabilities": 2, "event_elapsed": 8}, "without PHX_CAP_STREAMS"),
         ({"capabilities": 128, "stream_default": 8}, "without PHX_CAP_STREAMS"),
+        ({"capabilities": 256, "stream_inject_failure": 8}, "without PHX_CAP_STREAMS"),
+        (
+            streams(built_abi_minor=0, struct_size=FIRST_SIZE, capabilities=1 | 256),
+            "phx_api.stream_inject_failure: it is null, but PHX_CAP_FAULT_INJECTION",
+        ),
         (
             {"capabilities": 64, "host_adopt": 8},
             "phx_api.host_release: it is null, but PHX_CAP_HOST",
@@ -158,12 +170,8 @@ def test_nothing_behind_the_size_is_read() -> None:
 
 
 def test_a_newer_minor_version_may_have_more_bits_fields_and_flags() -> None:
-    assert (
-        abi.check_api(
-            table(built_abi_minor=3, struct_size=SIZE + 152, capabilities=1 << 30, flags=2)
-        )
-        == []
-    )
+    later = {"built_abi_minor": abi.ABI_MINOR + 3, "struct_size": SIZE + 152}
+    assert abi.check_api(table(**later, capabilities=1 << 30, flags=2)) == []
 
 
 def row(**fields: Any) -> Any:

@@ -15,7 +15,7 @@ from phalanx import device_plugins
 from phalanx.abi.check import check_library
 from phalanx.abi.kernel_table import read_table
 from phalanx.abi.library import open_library, python_error, take_error
-from phalanx.abi.structs import ffi
+from phalanx.abi.structs import ABI_MAJOR, ABI_MINOR, ffi
 from phalanx.device_plugins import cpu
 from phalanx.device_plugins.native import NativeDevice, NativeDriver, load_library
 from phalanx.discovery.devices import find_device
@@ -200,7 +200,7 @@ class TestStranger:
             found = why("acme:0")
             details = {step.name: step.detail for step in found.steps}
         assert found.usable
-        assert details["ABI"] == "built for 1.0"
+        assert details["ABI"] == f"built for {ABI_MAJOR}.{ABI_MINOR}"
         assert details["library"] == "libacme.so 1.2.3 (Acme Corporation, Apache-2.0)"
         assert details["capability"].startswith("4 kernels ready")
 
@@ -278,9 +278,9 @@ class TestFaults:
         ("define", "reason"),
         [
             ("FAULT_STRUCT_SIZE", "phx_api.struct_size: it is 40"),
-            ("FAULT_STRUCT_TOO_LARGE", "and that of ABI 1.0 is"),
+            ("FAULT_STRUCT_TOO_LARGE", f"and that of ABI {ABI_MAJOR}.{ABI_MINOR} is"),
             ("FAULT_STRUCT_INSIDE_FIELD", "ends inside a field"),
-            ("FAULT_NEWER_MAJOR", "built for ABI 2.0"),
+            ("FAULT_NEWER_MAJOR", f"built for ABI 2.{ABI_MINOR}"),
             ("FAULT_NEEDS_NEWER_HOST", "upgrade phalanx"),
             ("FAULT_LYING_CAPABILITY", "phx_api.stream_create: it is null, but PHX_CAP_STREAMS"),
             ("FAULT_HIDDEN_CAPABILITY", "phx_api.device_trim: it is there"),

@@ -17,6 +17,7 @@ from phalanx.version import ABI, __version__
 from plugin_kit import make_distribution, plugin_source
 
 ROOT = Path(__file__).parents[2]
+VERSION = f"{ABI[0]}.{ABI[1]}"
 
 
 def distribution(folder: Path, *requires: str) -> PathDistribution:
@@ -67,7 +68,7 @@ def test_what_fits(tmp_path: Path, line: str) -> None:
         ("phalanx~=0.2", "phalanx ~=0.2"),
         ("phalanx~=0.0.1", "phalanx ~=0.0.1"),
         ("phalanx (==0.2.*)", "phalanx ==0.2.*"),
-        ("phalanx[abi-1.1]>=0.1", "version 1.1 of the plugin ABI, and this phalanx has 1.0"),
+        ("phalanx[abi-1.7]>=0.1", f"version 1.7 of the plugin ABI, and this phalanx has {VERSION}"),
         ("phalanx[abi-2.0]", "version 2.0 of the plugin ABI"),
         ("Phalanx[op_table_1_7]", "version 1.7 of the op table, and this phalanx has 1.0"),
     ],
@@ -117,5 +118,5 @@ def test_a_plugin_that_does_not_fit_is_not_imported(
     if not fits:
         step = found.steps[0]
         assert (step.name, step.status) == ("installed", "fail")
-        assert "needs version 1.4 of the plugin ABI, and this phalanx has 1.0" in step.detail
+        assert f"needs version 1.4 of the plugin ABI, and this phalanx has {VERSION}" in step.detail
         assert "pip install -U phalanx" in step.remedy

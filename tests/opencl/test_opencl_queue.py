@@ -9,7 +9,7 @@ from typing import Any
 import phalanx as px
 import pytest
 from phalanx.device_plugins.opencl.interop import queue_of
-from phalanx.device_plugins.opencl.queue import Queue
+from phalanx.device_plugins.opencl.queue import Marker, Queue
 
 RUNNING, DONE = 1, 0
 
@@ -50,17 +50,41 @@ def test_the_last_command_is_the_last_in_the_queue() -> None:
 
 
 def test_a_question_leaves_a_failure_to_the_next_wait() -> None:
-    """The core asks on its own behalf, and goes on whatever it hears."""
+    """It is answered; one of a device that is lost tells so."""
     cl = pytest.importorskip("pyopencl")
     queue = Queue(cl, Raw(), "opencl:0")
     queue.put("copy of 7 bytes", lambda _: SimpleNamespace(command_execution_status=-5))
-    for _ in range(2):
-        with pytest.raises(px.PhalanxError, match="copy of 7 bytes"):
-            queue.is_idle()
+    assert queue.is_idle()
+    assert queue.is_idle()
     with pytest.raises(px.PhalanxError, match="copy of 7 bytes"):
         queue.finish(None)
     queue.finish(None)
-    assert queue.is_idle()
+    queue.put("copy of 8 bytes", lambda _: SimpleNamespace(command_execution_status=-9999))
+    for _ in range(2):
+        with pytest.raises(px.DeviceLostError, match="copy of 8 bytes"):
+            queue.is_idle()
+
+
+def test_a_failure_is_told_by_the_stream_or_an_event_behind_it() -> None:
+    """By whichever is waited for first, once; another failure by the next one."""
+    cl = pytest.importorskip("pyopencl")
+
+    def failed(_: Any) -> Any:
+        return SimpleNamespace(command_execution_status=-5, wait=lambda: None)
+
+    markers = SimpleNamespace(Error=cl.Error, enqueue_marker=failed)
+    queue = Queue(cl, Raw(), "opencl:0")
+    for first in ("stream", "event"):
+        queue.put("copy of 7 bytes", failed)
+        marker = Marker(markers, "opencl:0", timed=False)
+        marker.record(queue)
+        assert marker.is_passed()
+        waits = [lambda: queue.finish(None), lambda marker=marker: marker.synchronize(1.0)]
+        for number, wait in enumerate(waits if first == "stream" else waits[::-1]):
+            if number == 0:
+                with pytest.raises(px.PhalanxError, match="copy of 7 bytes"):
+                    wait()
+            wait()
 
 
 class TestTiming:

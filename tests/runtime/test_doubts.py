@@ -87,6 +87,33 @@ def test_a_failure_of_work_that_another_stream_waited_for(driver: ReferenceDrive
         assert px.asnumpy(x + 1)[0] == 1
 
 
+@pytest.mark.parametrize("known", [True, False], ids=["known to be done", "unknown"])
+def test_a_stream_that_takes_from_one_that_failed(driver: ReferenceDriver, known: bool) -> None:
+    """A question finds the work done and not that it failed: the event hands that on."""
+    x, other = ready(), px.Stream("own:0")
+    with px.Stream("own:0") as failing:
+        y = fail(driver, x)
+    while known and not failing.query():
+        pass
+    with other:
+        z = y + 1
+    refused(z)
+    refused(y)
+    failing.close()
+    assert px.asnumpy(x + 1)[9] == 10
+
+
+def test_what_fails_on_demand(driver: ReferenceDriver) -> None:
+    x = ready()
+    opened = driver.open_devices[0]
+    with px.Stream("own:0") as stream:
+        opened.stream_inject_failure(stream.handle)
+        y = x + 1
+    refused(y)
+    with stream:
+        assert px.asnumpy(x + 1)[9] == 10
+
+
 def test_a_wrong_index_spoils_nothing_else(driver: ReferenceDriver) -> None:
     """Threads share streams: what others computed behind it is right, and is not refused."""
     x, places = ready(), px.asarray([3, 99], device="own:0")

@@ -25,6 +25,7 @@ CORE = ROOT / "core"
 LIBRARY = [*sorted(KERNELS.glob("runtime/*.c")), KERNELS / "indexing" / "index.c"]
 PROGRAMS = {
     "streams": [*LIBRARY, HERE / "streams.c"],
+    "failures": [*LIBRARY, HERE / "failures.c"],
     "pool": [*sorted(CORE.glob("pool/*.c")), HERE / "pool.c"],
 }
 HARNESS = CORE / "abi" / "harness.c"
@@ -105,7 +106,7 @@ def build_harness(sanitizer: str, folder: Path) -> Path:
 
 def build_library(sanitizer: str, folder: Path) -> Path:
     """Build a small CPU library as a shared one: its runtime, and some of its kernels."""
-    used = (KERNELS / "elementwise" / f"{name}.c" for name in ("elementwise", "move"))
+    used = (KERNELS / "elementwise" / f"{name}.c" for name in ("elementwise", "move", "roots"))
     sources = [*map(str, (*LIBRARY, *used))]
     names = ["index"]
     for group, text in _render().items():

@@ -29,7 +29,7 @@ build = load()
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sanitizer", build.SANITIZERS)
-@pytest.mark.parametrize("name", some_of(build.PROGRAMS, ["streams"]))
+@pytest.mark.parametrize("name", some_of(build.PROGRAMS, ["streams", "failures"]))
 def test_no_sanitizer_complains(name: str, sanitizer: str, tmp_path: Path) -> None:
     why = build.missing(sanitizer, tmp_path)
     if why:

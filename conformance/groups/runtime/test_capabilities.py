@@ -9,6 +9,7 @@ import phalanx as px
 import pytest
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.runtime.busy import by_a_thread
+from phalanx.conformance.groups.runtime.failing import FAILURES
 from phalanx.dispatch.registry import ask_for_kernel, find_kernel, layouts_of
 from phalanx.driver import Capability, Feature, OpenDevice
 from phalanx.optable import OPS
@@ -79,6 +80,22 @@ def test_threads_bit(case: Case) -> None:
     finally:
         opened.threads(before)
     assert len(found) == 1
+
+
+def test_fault_injection_bit(case: Case) -> None:
+    """With FAULT_INJECTION a command fails on demand, and a wait tells it; without, no."""
+    opened = case.device.ensure_open()
+    if Capability.FAULT_INJECTION not in opened.capabilities:
+        with pytest.raises((NotImplementedError, px.UnsupportedOpError)):
+            opened.stream_inject_failure(None)
+        return
+    assert Capability.STREAMS in opened.capabilities, "a failure on demand needs streams"
+    stream = opened.stream_create(0)
+    opened.stream_inject_failure(stream)
+    with pytest.raises(FAILURES):
+        opened.stream_synchronize(stream, 60.0)
+    opened.stream_synchronize(stream, 60.0)
+    opened.stream_destroy(stream)
 
 
 def test_host_addressable_feature(case: Case) -> None:

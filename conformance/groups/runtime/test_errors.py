@@ -11,7 +11,8 @@ import numpy as np
 import phalanx as px
 import pytest
 from phalanx.conformance.case import Case
-from phalanx.conformance.groups.runtime.busy import need_streams, take_wrongly
+from phalanx.conformance.groups.runtime.busy import need_streams
+from phalanx.conformance.groups.runtime.failing import KINDS, let_fail
 from phalanx.driver import Capability
 
 
@@ -196,18 +197,14 @@ def _take(x: px.Array, indices: list[px.Array], stream: px.Stream) -> None:
     del taken
 
 
-def test_the_end_of_a_stream_tells_its_failure(case: Case) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_end_of_a_stream_tells_its_failure(case: Case, kind: str) -> None:
     """To destroy a stream tells what failed on it, and the next one begins anew."""
-    device = case.device
-    if not device.has_streams:
-        pytest.skip("the device has no streams of its own")
-    x, stream = px.arange(10, dtype=px.float32), px.Stream(device)
-    taken = take_wrongly(case, stream)
-    if taken is None:
-        return
-    with pytest.raises(IndexError):
-        stream.close()
-    del taken
+    device, failing = case.device, let_fail(case, kind)
+    x = px.asarray(np.arange(10, dtype=np.float32))
+    with pytest.raises(failing.error):
+        failing.stream.close()
+    del failing
     for _ in range(3):
         with px.Stream(device) as another:
             y = x + 1.0
@@ -216,78 +213,70 @@ def test_the_end_of_a_stream_tells_its_failure(case: Case) -> None:
     _works(case)
 
 
-def test_a_wait_for_an_event_tells_a_failure(case: Case) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_wait_for_an_event_tells_a_failure(case: Case, kind: str) -> None:
     """The driver's own wait for an event tells what failed before it, once."""
-    device = case.device
-    if not device.has_streams:
-        pytest.skip("the device has no streams of its own")
-    opened = device.ensure_open()
-    stream, event = px.Stream(device), opened.event_create(timed=False)
-    taken = take_wrongly(case, stream)
-    if taken is None:
-        return
-    opened.event_record(event, stream.handle)
-    with pytest.raises(IndexError):
+    need_streams(case)
+    opened = case.device.ensure_open()
+    event, failing = opened.event_create(timed=False), let_fail(case, kind)
+    opened.event_record(event, failing.stream.handle)
+    with pytest.raises(failing.error):
         opened.event_synchronize(event, 60.0)
     opened.event_synchronize(event, 60.0)
-    opened.stream_synchronize(stream.handle, 60.0)
-    del taken
+    opened.stream_synchronize(failing.stream.handle, 60.0)
+    del failing
     opened.event_destroy(event)
     _works(case)
 
 
-def test_failure_is_told_in_any_thread(case: Case) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_failure_is_told_in_any_thread(case: Case, kind: str) -> None:
     """Whichever thread waits for a stream is told what failed there, not the one that launched."""
+    need_streams(case)
     device = case.device
-    if not device.has_streams:
-        pytest.skip("the device has no streams of its own")
     opened = device.ensure_open()
-    x, good = px.arange(10, dtype=px.float32), px.asarray([0, 9], dtype=px.int64)
+    x, good = px.asarray(np.arange(10, dtype=np.float32)), px.asarray([0, 9], dtype=px.int64)
     stream, other = px.Stream(device), px.Stream(device)
-    taken = take_wrongly(case, stream)
-    if taken is None:
-        return
+    failing = let_fail(case, kind, stream)
     with other:
-        px.take(x, good)
+        _ = px.take(x, good) if kind == "index" else x + 1.0
     opened.stream_synchronize(other.handle, 60.0)  # where nothing failed
     with ThreadPoolExecutor(1) as threads:
         told = threads.submit(opened.stream_synchronize, stream.handle, 60.0).exception()
-    del taken
-    assert isinstance(told, IndexError), f"another thread that waited was told {told!r}"
+    assert isinstance(told, failing.error), f"another thread that waited was told {told!r}"
     stream.synchronize()
     _works(case)
 
 
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("of_its_own", [False, True], ids=["default stream", "stream"])
-def test_failure_is_told_by_its_stream(case: Case, of_its_own: bool) -> None:
+def test_failure_is_told_by_its_stream(case: Case, of_its_own: bool, kind: str) -> None:
     """A wait for a stream where nothing failed is told nothing, and takes nothing."""
+    need_streams(case)
     device = case.device
-    if not device.has_streams:
-        pytest.skip("the device has no streams of its own")
     opened = device.ensure_open()
     own = [px.Stream(device) for _ in range(2)]
     others, failing = [device.default_stream, own[0]], own[1]
     if not of_its_own:
         others, failing = own, device.default_stream
     event = opened.event_create(timed=False)
-    taken = take_wrongly(case, failing)
-    if taken is None:
-        return
+    found = let_fail(case, kind, failing)
     opened.event_record(event, failing.handle)
     end = time.monotonic() + 10.0
     while not opened.event_query(event) and time.monotonic() < end:
         time.sleep(1e-3)
     for other in others:
         opened.stream_synchronize(other.handle, 60.0)
-    with pytest.raises(IndexError):
+    with pytest.raises(found.error):
         opened.stream_synchronize(failing.handle, 60.0)
-    del taken
+    del found
     opened.event_destroy(event)
     _works(case)
 
 
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("of_its_own", [False, True], ids=["default stream", "stream"])
-def test_other_calls_take_no_failure(case: Case, of_its_own: bool) -> None:
+def test_other_calls_take_no_failure(case: Case, of_its_own: bool, kind: str) -> None:
     """What failed on a stream is told though other calls failed, or asked, before the wait."""
     need_streams(case)
     device = case.device
@@ -300,9 +289,7 @@ def test_other_calls_take_no_failure(case: Case, of_its_own: bool) -> None:
         )
         begin, behind = (opened.event_create(timed=timed) for _ in range(2))
         opened.event_record(begin, stream.handle)
-        taken = take_wrongly(case, stream)
-        if taken is None:
-            return
+        failing = let_fail(case, kind, stream)
         opened.event_record(behind, stream.handle)
         end = time.monotonic() + 10.0
         while not opened.stream_query(stream.handle) and time.monotonic() < end:
@@ -320,9 +307,9 @@ def test_other_calls_take_no_failure(case: Case, of_its_own: bool) -> None:
         opened.stream_synchronize(other.handle, 60.0)
         for event in (begin, behind):
             opened.event_destroy(event)
-        with pytest.raises(IndexError):
+        with pytest.raises(failing.error):
             opened.stream_synchronize(stream.handle, 60.0)
-        del taken
+        del failing
     _works(case)
 
 

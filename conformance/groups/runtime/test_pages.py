@@ -7,7 +7,7 @@ import phalanx as px
 import pytest
 from phalanx.conformance.blocks import Bytes, read_block, write_block
 from phalanx.conformance.case import Case
-from phalanx.driver import VirtualMemory
+from phalanx.virtual_memory import VirtualMemory
 
 
 def _memory(case: Case) -> VirtualMemory:

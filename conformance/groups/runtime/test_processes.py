@@ -10,7 +10,7 @@ import sys
 import pytest
 from phalanx.conformance.case import Case
 
-#: What a program ends with where the device is for the process of the suite alone.
+#: What a program ends with where the device cannot be used by it, or not in this way.
 _UNKNOWN, _WRONG, _RIGHT = 77, 5, 23
 #: Seconds: opening a device and compiling some kernels take some of them.
 _LIMIT = 100.0
@@ -64,6 +64,15 @@ except IndexError:  # told at the call, or at one that waits
     pass
 sys.exit({_RIGHT})
 """,
+    "a_failed_command": f"""
+opened = device.ensure_open()
+if not opened.capabilities & px.Capability.FAULT_INJECTION:
+    sys.exit({_UNKNOWN})
+opened.stream_inject_failure(stream.handle)
+with stream:
+    y = queued()
+sys.exit({_RIGHT})
+""",
     "a_fork": f"""
 x = queued()
 with stream:
@@ -87,7 +96,7 @@ def test_a_process_ends(case: Case, behind: str) -> None:
         pytest.skip("this system has no fork")
     status, said = _run(case, _BEGIN + _PROGRAMS[behind])
     if status == _UNKNOWN:
-        pytest.skip("another process cannot use the device beside this one")
+        pytest.skip("another process cannot use the device, or lets no command fail on demand")
     assert status != _WRONG, "the parent of a forked child computed something else"
     child = f", as its child did with code or signal {status - 100}" if status >= 100 else ""
     assert status == _RIGHT, f"the process ended with {status}{child}: {said[-2000:]}"

@@ -21,7 +21,8 @@ from phalanx.conformance.blocks import (
     write_block,
 )
 from phalanx.conformance.case import Case
-from phalanx.conformance.groups.runtime.busy import busy, by_a_thread, take_wrongly
+from phalanx.conformance.groups.runtime.busy import busy, by_a_thread
+from phalanx.conformance.groups.runtime.failing import KINDS, let_fail
 from phalanx.driver import Capability, OpenDevice, Place
 
 _SIZE = 1 << 12
@@ -136,22 +137,21 @@ def test_blocks_of_two_devices(case: Case) -> None:
             second.ensure_open().free(block)
 
 
-def test_failures_are_told_by_their_device(case: Case) -> None:
-    """A wrong index on one device is told by waits for it, and not by those for the other."""
+@pytest.mark.parametrize("kind", KINDS)
+def test_failures_are_told_by_their_device(case: Case, kind: str) -> None:
+    """What failed on one device is told by waits for it, and not by those for the other."""
     both = _two(case)
     streams = {device: [px.Stream(device) for _ in range(_NUMBERS)] for device in both}
     for failing, other in (both, both[::-1]):
         with px.device(failing):
-            lost = take_wrongly(case, streams[failing][_NUMBERS // 2])
-        if lost is None:
-            pytest.skip("the call tells it")
+            found = let_fail(case, kind, streams[failing][_NUMBERS // 2])
         opened = other.ensure_open()
         opened.synchronize(60.0)
         for stream in streams[other]:  # one of them has the number of the other device's
             stream.synchronize()
         for device in (other, failing):
             told: AbstractContextManager[object] = (
-                nullcontext() if device is other else pytest.raises(IndexError)
+                nullcontext() if device is other else pytest.raises(found.error)
             )
             with told:
                 px.synchronize(device)

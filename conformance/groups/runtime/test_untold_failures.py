@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import gc
-import time
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -13,65 +11,45 @@ import numpy as np
 import phalanx as px
 import pytest
 from phalanx.conformance.case import Case
-from phalanx.conformance.groups.runtime.busy import busy, need_streams, take_wrongly
-from phalanx.vendor import Array
+from phalanx.conformance.groups.runtime.busy import busy, need_streams
+from phalanx.conformance.groups.runtime.failing import KINDS, failed, let_fail, until
 
-#: Seconds after which what was asked for is taken as it is.
-_PATIENCE = 10.0
+_of_either_kind = pytest.mark.parametrize("kind", KINDS)
+
 _TRIES = 3
-
-
-def _until(is_so: Callable[[], bool]) -> None:
-    """Ask until it is so; an answer may be a failure, which a question leaves where it is."""
-    end = time.monotonic() + _PATIENCE
-    while time.monotonic() < end:
-        with suppress(IndexError, px.PhalanxError):
-            if is_so():
-                return
-        time.sleep(1e-3)
-
-
-def _failed(case: Case, stream: px.Stream | None = None) -> tuple[px.Stream, Array]:
-    """Return a stream whose failure has come to light, and what it took; skip if it was told."""
-    need_streams(case)
-    stream = stream or px.Stream(case.device)
-    taken = take_wrongly(case, stream)
-    if taken is None:
-        pytest.skip("a wrong index is told at the call")
-    opened = case.device.ensure_open()
-    _until(lambda: opened.stream_query(stream.handle))
-    return stream, taken
 
 
 def _computes(stream: px.Stream) -> None:
     """Compute on a stream, of which nothing else is told."""
     with stream:
-        x = px.arange(10, dtype=px.float32) + 1.0
+        x = px.asarray(np.arange(10, dtype=np.float32)) + 1.0
     stream.synchronize()
     assert px.asnumpy(x).tolist() == list(range(1, 11))
 
 
+@_of_either_kind
 @pytest.mark.parametrize("of", ["stream", "event", "passed event"])
-def test_a_wait_without_a_limit_tells_it(case: Case, of: str) -> None:
+def test_a_wait_without_a_limit_tells_it(case: Case, of: str, kind: str) -> None:
     """The driver's own waits tell a failure once, as those with a limit do."""
-    stream, taken = _failed(case)
+    failing = failed(case, kind)
+    stream = failing.stream
     opened = case.device.ensure_open()
     event = opened.event_create(timed=False)
     opened.event_record(event, stream.handle)
     if of == "passed event":
-        _until(lambda: opened.event_query(event))
+        until(lambda: opened.event_query(event))
     wait: Callable[[Any], None] = opened.event_synchronize
     what: Any = event
     if of == "stream":
         wait, what = opened.stream_synchronize, stream.handle
-    with pytest.raises(IndexError):
+    with pytest.raises(failing.error):
         wait(what)
     opened.stream_synchronize(stream.handle)
     opened.event_destroy(event)
-    del taken
 
 
-def test_a_wait_for_an_earlier_event_keeps_it(case: Case) -> None:
+@_of_either_kind
+def test_a_wait_for_an_earlier_event_keeps_it(case: Case, kind: str) -> None:
     """An event ahead of the failing work tells the failure, or leaves it to its stream."""
     need_streams(case)
     opened, early = case.device.ensure_open(), px.Stream(case.device)
@@ -79,39 +57,40 @@ def test_a_wait_for_an_earlier_event_keeps_it(case: Case) -> None:
     with early:
         px.ones(1000, dtype=px.float32)
     opened.event_record(event, early.handle)
-    stream, taken = _failed(case, early)
+    failing = failed(case, kind, early)
     told = 0
     ahead: Callable[[], None] = partial(opened.event_synchronize, event, 60.0)
-    for wait in (ahead, stream.synchronize, stream.synchronize):
+    for wait in (ahead, early.synchronize, early.synchronize):
         try:
             wait()
-        except IndexError:
+        except failing.error:
             told += 1
     opened.event_destroy(event)
     assert told == 1, f"a failure was told {told} times by an earlier event and two waits"
-    del taken
 
 
+@_of_either_kind
 @pytest.mark.parametrize("limit", [None, 60.0], ids=["no limit", "limit"])
-def test_a_wait_for_the_device_loses_nothing(case: Case, limit: float | None) -> None:
+def test_a_wait_for_the_device_loses_nothing(case: Case, limit: float | None, kind: str) -> None:
     """It tells the failure of a stream, or leaves that to a wait for the stream."""
-    stream, taken = _failed(case)
+    failing = failed(case, kind)
+    stream = failing.stream
     opened = case.device.ensure_open()
     told = 0
     waits = (partial(opened.synchronize, limit), stream.synchronize, stream.synchronize)
     for wait in waits:
         try:
             wait()
-        except IndexError:
+        except failing.error:
             told += 1
     assert told == 1, f"a failure was told {told} times by the device's wait and two of its stream"
-    del taken
 
 
+@_of_either_kind
 @pytest.mark.parametrize("priority", [0, 1, -1])
-def test_new_streams_begin_without_it(case: Case, priority: int) -> None:
+def test_new_streams_begin_without_it(case: Case, priority: int, kind: str) -> None:
     """A stream that is made then, its work and its events have not failed."""
-    stream, taken = _failed(case)
+    failing = failed(case, kind)
     opened = case.device.ensure_open()
     another, event = opened.stream_create(priority), opened.event_create(timed=False)
     opened.event_record(event, another)
@@ -120,15 +99,15 @@ def test_new_streams_begin_without_it(case: Case, priority: int) -> None:
     opened.event_destroy(event)
     opened.stream_destroy(another)
     _computes(px.Stream(case.device))
-    with pytest.raises(IndexError):
-        stream.synchronize()
-    del taken
+    with pytest.raises(failing.error):
+        failing.stream.synchronize()
 
 
-def test_streams_begin_without_those_of_ended_ones(case: Case) -> None:
+@_of_either_kind
+def test_streams_begin_without_those_of_ended_ones(case: Case, kind: str) -> None:
     """A stream that is made when one with a failure has ended has nothing to tell."""
-    stream, taken = _failed(case)
-    del stream, taken  # nobody is told at the end
+    failing = failed(case, kind)
+    del failing  # nobody is told at the end
     gc.collect()
     for _ in range(3):
         fresh = px.Stream(case.device)
@@ -136,89 +115,88 @@ def test_streams_begin_without_those_of_ended_ones(case: Case) -> None:
         fresh.close()
 
 
-def test_a_limit_that_ran_out_leaves_it(case: Case) -> None:
+@_of_either_kind
+def test_a_limit_that_ran_out_leaves_it(case: Case, kind: str) -> None:
     """Behind a failure goes on work that lasts: a wait that it outlasts leaves the failure."""
-    stream, taken = _failed(case)
-    opened = case.device.ensure_open()
+    failing = failed(case, kind)
+    stream, opened = failing.stream, case.device.ensure_open()
     long = busy(case, 0.2, asks=False).record()
     opened.stream_wait_event(stream.handle, long.handle)
     try:
         opened.stream_synchronize(stream.handle, 0.02)
         pytest.fail("a wait told nothing of a failure")
     except TimeoutError:
-        with pytest.raises(IndexError):
+        with pytest.raises(failing.error):
             opened.stream_synchronize(stream.handle, 60.0)
-    except IndexError:
+    except failing.error:
         opened.stream_synchronize(stream.handle, 60.0)
     px.synchronize(case.device)
-    del taken
 
 
-def test_the_device_tells_that_of_its_default_stream_once(case: Case) -> None:
+@_of_either_kind
+def test_the_device_tells_that_of_its_default_stream_once(case: Case, kind: str) -> None:
     """A wait for the device takes the failure that it tells."""
     opened = case.device.ensure_open()
-    taken = take_wrongly(case, case.device.default_stream)
-    if taken is None:
-        pytest.skip("a wrong index is told at the call")
-    with pytest.raises(IndexError):
+    failing = let_fail(case, kind, case.device.default_stream)
+    with pytest.raises(failing.error):
         opened.synchronize(60.0)
     opened.synchronize(60.0)
     px.synchronize(case.device)
-    del taken
 
 
-@pytest.mark.parametrize("of_the_waiter", [True, False], ids=["where it waits", "elsewhere"])
-def test_streams_wait_all_the_same(case: Case, of_the_waiter: bool) -> None:
+@pytest.mark.parametrize(
+    ("kind", "of_the_waiter"),
+    [("index", True), ("index", False), ("command", False)],
+    ids=["where it waits", "elsewhere", "a command elsewhere"],
+)
+def test_streams_wait_all_the_same(case: Case, kind: str, of_the_waiter: bool) -> None:
     """A stream waits for events behind its own wrong index, which stops nothing, or another's."""
     opened = case.device.ensure_open()
     was_busy = 0
     for _ in range(_TRIES):
-        failing, taken = _failed(case)
-        waiting = failing if of_the_waiter else px.Stream(case.device)
+        failing = failed(case, kind)
+        waiting = failing.stream if of_the_waiter else px.Stream(case.device)
         event, last = (opened.event_create(timed=False) for _ in range(2))
         opened.event_record(event, busy(case, 0.1, asks=False).handle)
         opened.stream_wait_event(waiting.handle, event)
         opened.event_record(last, waiting.handle)
         was_busy += not opened.event_query(event)
-        _until(lambda last=last: opened.event_query(last))  # type: ignore[misc]
+        until(lambda last=last: opened.event_query(last))  # type: ignore[misc]
         assert opened.event_query(event), "a stream with an untold failure did not wait"
-        with pytest.raises(IndexError):
-            failing.synchronize()
+        with pytest.raises(failing.error):
+            failing.stream.synchronize()
         waiting.synchronize()
         opened.event_destroy(event)
         opened.event_destroy(last)
-        del taken
         if was_busy:
             return
     pytest.skip("the device is too fast for this case")
 
 
+@_of_either_kind
 @pytest.mark.parametrize("priority", [1, -1])
-def test_streams_of_one_priority_fail_apart(case: Case, priority: int) -> None:
+def test_streams_of_one_priority_fail_apart(case: Case, priority: int, kind: str) -> None:
     """A failure of one of them is not told by another one, which works on."""
     need_streams(case)
-    failing, other = (px.Stream(case.device, priority=priority) for _ in range(2))
-    taken = take_wrongly(case, failing)
-    if taken is None:
-        pytest.skip("a wrong index is told at the call")
+    first, other = (px.Stream(case.device, priority=priority) for _ in range(2))
+    failing = let_fail(case, kind, first)
     _computes(other)
-    with pytest.raises(IndexError):
-        failing.synchronize()
-    del taken
+    with pytest.raises(failing.error):
+        first.synchronize()
 
 
-def test_compiling_ahead_leaves_it(case: Case) -> None:
+@_of_either_kind
+def test_compiling_ahead_leaves_it(case: Case, kind: str) -> None:
     """A kernel that is compiled before its first launch takes no failure, and computes as ever."""
     opened = case.device.ensure_open()
     kernels = {k.layout: k for k in px.kernels("subtract", case.device) if k.dtypes[0] == "float32"}
     if not kernels:
         pytest.skip("the device has no such kernel")
-    stream, taken = _failed(case)
+    failing = failed(case, kind)
     for kernel in kernels.values():
         opened.compile_ahead(kernel)
-    with pytest.raises(IndexError):
-        stream.synchronize()
-    del taken
+    with pytest.raises(failing.error):
+        failing.stream.synchronize()
     for count in (1003, 4099):
         host = np.arange(count, dtype=np.float32)
         x = px.asarray(host + 2)

@@ -56,7 +56,7 @@ static const phx_api api = {
     .built_abi_major = PHX_ABI_MAJOR,
     .built_abi_minor = PHX_ABI_MINOR,
     .min_host_abi_minor = OLDEST_HOST_MINOR,
-    .capabilities = PHX_CAP_STREAMS | PHX_CAP_EVENT_TIMING | PHX_CAP_TRIM | PHX_CAP_THREADS,
+    .capabilities = PHX_CAP_STREAMS | PHX_CAP_EVENT_TIMING | PHX_CAP_TRIM | PHX_CAP_THREADS | PHX_CAP_FAULT_INJECTION,
     .plugin_info = plugin_info,
     .plugin_score = plugin_score,
     .device_count = cpu_device_count,
@@ -82,6 +82,7 @@ static const phx_api api = {
     .event_elapsed = cpu_event_elapsed,
     .device_trim = cpu_trim,
     .device_threads = cpu_device_threads,
+    .stream_inject_failure = cpu_stream_inject_failure,
 };
 
 PHX_EXPORT phx_error *phalanx_plugin_get_api(uint32_t host_abi_major, uint32_t host_abi_minor,

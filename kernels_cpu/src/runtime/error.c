@@ -49,3 +49,9 @@ phx_error *cpu_fail(int32_t code, const char *format, ...) {
     };
     return &error->base;
 }
+
+phx_error *cpu_copy_error(const phx_error *error) {
+    phx_error *copy = cpu_fail(error->code, "%.*s", (int)error->message.size, error->message.data);
+    copy->vendor_code = error->vendor_code;
+    return copy;
+}

@@ -9,7 +9,8 @@ typedef struct {
     atomic_uint references;
     phx_stream *stream; /* NULL: reached when it was recorded */
     uint64_t number;
-    uint64_t time; /* written before the place counts as reached */
+    uint64_t time;      /* this and the next are written before the place counts as reached */
+    phx_error *failure; /* what stopped the stream before it, or NULL */
 } cpu_place;
 
 struct phx_event {
@@ -19,6 +20,7 @@ struct phx_event {
 static void place_release(cpu_place *place) {
     if (place == NULL || atomic_fetch_sub(&place->references, 1) != 1) return;
     if (place->stream != NULL) cpu_stream_release(place->stream);
+    if (place->failure != NULL) place->failure->destroy(place->failure);
     free(place);
 }
 
@@ -67,14 +69,21 @@ typedef struct {
 static void drop_place(cpu_task *self) { place_release(((place_task *)self)->place); }
 
 static phx_error *run_record(cpu_task *self) {
-    ((place_task *)self)->place->time = cpu_now_ns();
+    cpu_place *place = ((place_task *)self)->place;
+    place->time = cpu_now_ns();
+    place->failure = cpu_stream_failure(place->stream);
     return NULL;
 }
 
-static phx_error *run_wait(cpu_task *self) {
-    const cpu_place *place = ((place_task *)self)->place;
-    return cpu_stream_wait_until(place->stream, place->number, UINT64_MAX, "stream_wait_event");
+/* Wait until a place is reached; what stopped its stream before it is the error. */
+static phx_error *pass(const cpu_place *place) {
+    phx_error *error =
+        cpu_stream_wait_until(place->stream, place->number, UINT64_MAX, "stream_wait_event");
+    if (error != NULL || place->failure == NULL) return error;
+    return cpu_copy_error(place->failure);
 }
+
+static phx_error *run_wait(cpu_task *self) { return pass(((place_task *)self)->place); }
 
 /* Push a task that owns a reference to place; gives that reference back on failure. */
 static phx_error *push(phx_stream *stream, cpu_place *place, phx_error *(*run)(cpu_task *),
@@ -84,7 +93,7 @@ static phx_error *push(phx_stream *stream, cpu_place *place, phx_error *(*run)(c
         place_release(place);
         return no_memory("enqueue of an event");
     }
-    *task = (place_task){{NULL, run, drop_place}, place};
+    *task = (place_task){{NULL, run, drop_place, .is_mark = true}, place};
     return cpu_stream_push_numbered(stream, &task->base, out_number);
 }
 
@@ -116,13 +125,13 @@ phx_error *cpu_stream_wait_event(phx_device *device, phx_stream *stream, phx_eve
     if (error != NULL) return error;
     if (event == NULL) return null_pointer("stream_wait_event");
     cpu_place *place = place_of(event);
-    if (is_reached(place) || place->stream == stream) {
+    if (place == NULL || place->stream == stream || (is_reached(place) && place->failure == NULL)) {
         place_release(place);
         return NULL;
     }
     uint64_t number;
     if (stream != NULL) return push(stream, place, run_wait, &number);
-    error = cpu_stream_wait_until(place->stream, place->number, UINT64_MAX, "stream_wait_event");
+    error = pass(place);
     place_release(place);
     return error;
 }

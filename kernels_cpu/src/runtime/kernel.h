@@ -47,6 +47,8 @@ phx_error *cpu_run(const phx_kernel *self, phx_stream *stream, const phx_call *c
 
 /* Make an error object; printf-style message. Never fails: out of memory gives a static error. */
 phx_error *cpu_fail(int32_t code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Make another one with the same code and message. */
+phx_error *cpu_copy_error(const phx_error *error);
 
 static inline char *cpu_data(const DLTensor *t) { return (char *)t->data + t->byte_offset; }
 

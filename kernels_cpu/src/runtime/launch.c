@@ -62,7 +62,7 @@ static launch_task *copy_call(const cpu_kernel *kernel, const phx_call *call) {
     DLTensor *tensors = (DLTensor *)(scalars + (size_t)n * SCALAR_BYTES);
     const DLTensor **pointers = (const DLTensor **)(tensors + n);
     char *rest = (char *)(pointers + n);
-    *task = (launch_task){{NULL, run_launch, NULL}, kernel, {.struct_size = sizeof(phx_call)}};
+    *task = (launch_task){{.run = run_launch}, kernel, {.struct_size = sizeof(phx_call)}};
     cpu_fill(&task->call, call, call->struct_size);
     task->call.tensors = pointers;
     task->call.params = take(&rest, call->params, call->n_params * sizeof(int64_t));

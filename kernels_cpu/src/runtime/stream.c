@@ -23,6 +23,8 @@ struct phx_stream {
     cpu_task *head, *tail;
     phx_error *error; /* the first that no one has been told of */
     uint64_t error_number;
+    phx_error *cause;     /* a copy of what stopped the stream last */
+    uint64_t passed_over; /* tasks up to here were enqueued before that was told, and are not done */
     int waiters; /* on progress */
     bool asleep; /* the worker, on work */
     bool closing;
@@ -72,6 +74,7 @@ void cpu_stream_retain(phx_stream *stream) { atomic_fetch_add(&stream->reference
 void cpu_stream_release(phx_stream *stream) {
     if (atomic_fetch_sub(&stream->references, 1) != 1) return;
     if (stream->error != NULL) stream->error->destroy(stream->error);
+    if (stream->cause != NULL) stream->cause->destroy(stream->cause);
     pthread_cond_destroy(&stream->progress);
     pthread_cond_destroy(&stream->work);
     pthread_mutex_destroy(&stream->mutex);
@@ -112,13 +115,33 @@ static cpu_task *next_task(phx_stream *stream) {
     return task;
 }
 
+/* A wrong index is a mistake in data, which stops nothing. */
+static bool stops(const phx_error *error) { return error != NULL && error->code != PHX_INDEX_OUT_OF_RANGE; }
+
+/* Keep the first failure; a wrong index gives way to what stops the stream. */
 static void keep_error(phx_stream *stream, phx_error *error) {
-    if (stream->error == NULL) {
-        stream->error = error;
-        stream->error_number = atomic_load(&stream->completed) + 1;
-    } else {
+    if (stream->error != NULL && (stops(stream->error) || !stops(error))) {
         error->destroy(error);
+        return;
     }
+    if (stream->error != NULL) stream->error->destroy(stream->error);
+    stream->error = error;
+    stream->error_number = atomic_load(&stream->completed) + 1;
+    if (!stops(error)) return;
+    if (stream->cause != NULL) stream->cause->destroy(stream->cause);
+    stream->cause = cpu_copy_error(error);
+}
+
+/* Whether the next task stands behind a failure that stopped the stream, and was enqueued before that was told. */
+static bool is_passed_over(const phx_stream *stream) {
+    return stops(stream->error) || atomic_load(&stream->completed) < stream->passed_over;
+}
+
+phx_error *cpu_stream_failure(phx_stream *stream) {
+    pthread_mutex_lock(&stream->mutex);
+    phx_error *failure = is_passed_over(stream) ? cpu_copy_error(stream->cause) : NULL;
+    pthread_mutex_unlock(&stream->mutex);
+    return failure;
 }
 
 static void *worker(void *argument) {
@@ -126,8 +149,9 @@ static void *worker(void *argument) {
     cpu_task *task;
     pthread_mutex_lock(&stream->mutex);
     while ((task = next_task(stream)) != NULL) {
+        const bool runs = task->is_mark || !is_passed_over(stream);
         pthread_mutex_unlock(&stream->mutex);
-        phx_error *error = task->run(task);
+        phx_error *error = runs ? task->run(task) : NULL;
         finish_task(task);
         pthread_mutex_lock(&stream->mutex);
         if (error != NULL) keep_error(stream, error);
@@ -225,9 +249,25 @@ phx_error *cpu_stream_take_error(phx_stream *stream, uint64_t number) {
     if (stream->error != NULL && stream->error_number <= number) {
         error = stream->error;
         stream->error = NULL;
+        if (stops(error)) stream->passed_over = atomic_load(&stream->submitted);
     }
     pthread_mutex_unlock(&stream->mutex);
     return error;
+}
+
+static phx_error *run_failure(cpu_task *self) {
+    (void)self;
+    return cpu_fail(PHX_INTERNAL, "an injected failure, as stream_inject_failure was asked for");
+}
+
+phx_error *cpu_stream_inject_failure(phx_device *device, phx_stream *stream) {
+    phx_error *error = cpu_check_device(device, "stream_inject_failure");
+    if (error != NULL) return error;
+    if (stream == NULL) return run_failure(NULL);
+    cpu_task *task = malloc(sizeof *task);
+    if (task == NULL) return cpu_fail(PHX_OUT_OF_MEMORY, "stream_inject_failure: no host memory");
+    *task = (cpu_task){.run = run_failure};
+    return cpu_stream_push(stream, task);
 }
 
 static void list_add(phx_stream *stream) {

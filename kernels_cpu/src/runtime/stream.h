@@ -16,6 +16,7 @@ struct cpu_task {
     cpu_task *next;
     phx_error *(*run)(cpu_task *self);
     void (*drop)(cpu_task *self); /* releases what the task refers to, run or not; may be null */
+    bool is_mark;                 /* of an event: runs behind a failure, too */
 };
 
 /* Append a task and own it, also on failure. */
@@ -32,6 +33,8 @@ bool cpu_stream_reached(const phx_stream *stream, uint64_t number);
 phx_error *cpu_stream_wait_until(phx_stream *stream, uint64_t number, uint64_t timeout_ns, const char *call);
 /* Take the kept error if it comes from a task not after `number`. */
 phx_error *cpu_stream_take_error(phx_stream *stream, uint64_t number);
+/* For the task that runs: a copy of what stopped the stream before it, or NULL. The caller destroys it. */
+phx_error *cpu_stream_failure(phx_stream *stream);
 /* Guards the list of streams and the events' places; held for a few instructions only. */
 void cpu_registry_lock(void);
 void cpu_registry_unlock(void);
@@ -41,6 +44,7 @@ phx_error *cpu_stream_create(phx_device *device, int32_t priority, phx_stream **
 phx_error *cpu_stream_destroy(phx_stream *stream);
 phx_error *cpu_stream_query(phx_stream *stream, int32_t *out_idle);
 phx_error *cpu_stream_synchronize(phx_stream *stream, uint64_t timeout_ns);
+phx_error *cpu_stream_inject_failure(phx_device *device, phx_stream *stream);
 
 phx_error *cpu_stream_wait_event(phx_device *device, phx_stream *stream, phx_event *event);
 phx_error *cpu_event_create(phx_device *device, int32_t timed, phx_event **out);

@@ -146,6 +146,7 @@ def _use_streams(opened: NativeDevice) -> None:
         lambda: opened.event_synchronize(event, 1.0),
         lambda: opened.stream_synchronize(stream, 1.0),
         lambda: opened.event_elapsed(event, event),
+        lambda: opened.stream_inject_failure(stream),
         lambda: opened.event_destroy(event),
         lambda: opened.stream_destroy(stream),
     ):

@@ -359,9 +359,14 @@ static phx_error *device_threads(phx_device *device, uint32_t count, uint32_t *o
     return on_device(device);
 }
 
+static phx_error *stream_inject_failure(phx_device *device, phx_stream *stream) {
+    (void)stream;
+    return on_device(device);
+}
+
 /* --- The table of a case --- */
 
-#define ALL_BITS 255
+#define ALL_BITS 511
 static const phx_api honest = {
     sizeof(phx_api),
     NULL,
@@ -401,6 +406,7 @@ static const phx_api honest = {
     on_handle,
     host_address,
     stream_default,
+    stream_inject_failure,
 };
 
 /* Begin a case: all that follows comes from its seed, and one value of `one_of` is spoilt. */
@@ -429,7 +435,7 @@ static const phx_api *lying_table(void) {
     api.min_host_abi_minor = (uint32_t)number("min_host", 0);
     api.flags = (uint32_t)number("flags", 0);
     if (spoil("capabilities")) api.capabilities = odd_number();
-    if (spoil("a bit")) api.capabilities ^= (uint64_t)1 << random64() % 9;
+    if (spoil("a bit")) api.capabilities ^= (uint64_t)1 << random64() % 10;
     if (spoil("a function")) functions[random64() % n] = NULL;
     if (spoil("functions and bits")) { /* a sound plugin of tier sync */
         api.capabilities = 0;
