@@ -179,12 +179,11 @@ static void *work(void *self) {
         chip_command *c = q->first;
         const uint64_t number = q->done + 1;
         const int code = q->bad_from <= number && number <= q->bad_to ? CHIP_OK : execute(c);
-        if (code != CHIP_OK && q->untold == 0) { /* the first is kept */
-            q->failure = code;
-            q->untold = number;
+        const bool stops = code != CHIP_OK && code != CHIP_BAD_INDEX; /* a mistake in data stops nothing */
+        if (code != CHIP_OK && q->untold == 0) {                      /* the first is kept */
+            q->failure = code, q->untold = number;
             memcpy(q->text, chip_text, sizeof chip_text);
         }
-        const bool stops = code != CHIP_OK && code != CHIP_BAD_INDEX; /* a mistake in data stops nothing */
         if (stops) q->bad_from = number, q->bad_to = UINT64_MAX;
         q->first = c->next;
         q->done = number;
@@ -202,8 +201,7 @@ static int chip_queue_make(chip_queue **out) {
         q = calloc(1, sizeof *q);
         if (q == NULL || pthread_create(&thread, NULL, work, q) != 0)
             return leave(chip_fail(CHIP_NO_MEMORY, "no memory or no thread for a queue"));
-        q->bad_from = UINT64_MAX;
-        q->next = queues;
+        q->bad_from = UINT64_MAX, q->next = queues;
         queues = q;
     }
     q->is_used = true;
@@ -243,6 +241,7 @@ static int chip_put(chip_queue *queue, chip_command *c) {
 static int chip_record(chip_queue *queue, chip_event *out) {
     ENTER;
     *out = found((chip_event){queue, CHIP_ALL});
+    if (out->number == out->queue->bad_to) out->number = 0; /* what is ahead failed, and that was told */
     return leave(CHIP_OK);
 }
 
@@ -261,8 +260,7 @@ static int chip_finish(chip_event event, uint64_t timeout_ns) {
     struct timespec end;
     clock_gettime(CLOCK_MONOTONIC, &end);
     const uint64_t ns = (uint64_t)end.tv_nsec + (timeout_ns < YEARS ? timeout_ns : YEARS);
-    end.tv_sec += (time_t)(ns / SECOND);
-    end.tv_nsec = (long)(ns % SECOND);
+    end.tv_sec += (time_t)(ns / SECOND), end.tv_nsec = (long)(ns % SECOND);
     for (bool is_late = false; q->done < e.number && !is_lost && !is_late;)
         is_late = pthread_cond_timedwait(&moved, &lock, &end) != 0;
     if (is_lost) return leave(chip_fail(CHIP_LOST, "the chip does not answer any more"));

@@ -66,8 +66,7 @@ static phx_error *device_free(phx_device *self, void *handle) { return (void)sel
 static void place(chip_operand *x, phx_place at, uint64_t size) {
     x->token = at.device == NULL ? 0 : (uintptr_t)at.handle;
     x->offset = at.offset + (at.device == NULL ? (uintptr_t)at.handle : 0);
-    x->ndim = x->itemsize = 1;
-    x->shape[0] = (int64_t)size, x->strides[0] = 1;
+    x->ndim = x->itemsize = 1, x->shape[0] = (int64_t)size, x->strides[0] = 1;
 }
 
 static phx_error *copy(phx_device *self, phx_stream *stream, phx_place dst, phx_place src, uint64_t size) {
@@ -103,20 +102,23 @@ static phx_error *stream_wait_event(phx_device *self, phx_stream *stream, phx_ev
     return (void)self, told(chip_put((chip_queue *)stream, wait));
 }
 
+static int stop(chip_command *self) { return chip_fail(CHIP_FAULT, "the chip stopped in %s", self->name); }
+static phx_error *stream_inject_failure(phx_device *self, phx_stream *stream) {
+    return (void)self, told(chip_put((chip_queue *)stream, chip_command_make("what was to fail", stop)));
+}
+
 /* All that a call says is copied into a command. */
 static phx_error *launch(const phx_kernel *self, phx_stream *stream, const phx_call *call) {
     const kernel *k = self->data;
     chip_command *own = chip_command_make(self->op.data, k->run);
     if (own == NULL) return told(chip_put(NULL, own));
-    own->kernel = k;
-    own->count = (int32_t)(call->n_inputs + call->n_outputs);
+    own->kernel = k, own->count = (int32_t)(call->n_inputs + call->n_outputs);
     for (uint32_t i = 0; i < call->n_params; i++) own->params[i] = call->params[i];
     for (int32_t i = 0; i < own->count; i++) {
         const DLTensor *t = call->tensors[i];
         const bool is_number = (call->scalars >> i & 1) != 0;
         chip_operand *x = &own->operands[i];
-        x->ndim = t->ndim;
-        x->itemsize = (t->dtype.bits + 7) / 8;
+        x->ndim = t->ndim, x->itemsize = (t->dtype.bits + 7) / 8;
         for (int32_t axis = 0; axis < t->ndim; axis++) x->shape[axis] = t->shape[axis];
         for (int32_t axis = 0; axis < t->ndim; axis++) x->strides[axis] = t->strides[axis];
         if (is_number) memcpy(x->number, (char *)t->data + t->byte_offset, (size_t)x->itemsize);
@@ -157,7 +159,7 @@ static phx_error *kernel_table(phx_device *self, const phx_kernel *const **out, 
 
 static const phx_api api = {
     .struct_size = sizeof(phx_api), .built_abi_major = PHX_ABI_MAJOR, .built_abi_minor = PHX_ABI_MINOR,
-    .capabilities = PHX_CAP_STREAMS, /* and no event_elapsed, device_trim, device_threads */
+    .capabilities = PHX_CAP_STREAMS | PHX_CAP_FAULT_INJECTION, /* and no event_elapsed, device_trim, device_threads */
     .plugin_info = plugin_info, .plugin_score = plugin_score, .device_count = device_count,
     .device_info = device_info, .device_open = device_open, .device_close = device_close,
     .device_synchronize = device_synchronize, .memory_info = memory_info, .kernel_table = kernel_table,
@@ -165,7 +167,7 @@ static const phx_api api = {
     .stream_create = stream_create, .stream_destroy = stream_destroy, .stream_query = stream_query,
     .stream_synchronize = stream_synchronize, .stream_wait_event = stream_wait_event,
     .event_create = event_create, .event_destroy = event_destroy, .event_record = event_record,
-    .event_query = event_query, .event_synchronize = event_synchronize,
+    .event_query = event_query, .event_synchronize = event_synchronize, .stream_inject_failure = stream_inject_failure,
 };
 // clang-format on
 
