@@ -247,6 +247,33 @@ def _streams(subject: Subject, problems: list[Problem], observe: Observer) -> st
     return None
 
 
+def _failures(subject: Subject, problems: list[Problem], observe: Observer) -> str | None:
+    """Let a stream fail: a copy behind that is passed over, and the first wait tells it."""
+    if not subject.can(abi.Capability.FAULT_INJECTION):
+        return "no command fails on demand"
+    stream = _made(subject, "stream_create", "phx_stream", 0, observe)
+    old = _random(_SIZES[1])
+    with subject.block(old.size) as block:
+        subject.write(block, 0, old, stream)
+        observe("stream_inject_failure")
+        subject.call("stream_inject_failure", subject.device, stream)
+        new = ~old
+        subject.write(block, 0, new, stream)
+        observe("stream_synchronize behind a failure")
+        try:
+            subject.call("stream_synchronize", stream, _FOREVER)
+        except PhalanxError:
+            pass
+        else:
+            problems.append(Problem("stream_inject_failure", "no wait tells the failure"))
+        subject.call("stream_synchronize", stream, _FOREVER)
+        observe("a copy behind a failure that was told")
+        if not np.array_equal(subject.read(block, 0, old.size, stream), old):
+            problems.append(Problem("stream_inject_failure", "a copy behind the failure is done"))
+    subject.call("stream_destroy", stream)
+    return None
+
+
 def _made(subject: Subject, function: str, kind: str, number: int, observe: Observer) -> Any:
     observe(function)
     out = ffi().new(f"{kind} **")
@@ -282,5 +309,6 @@ TRIALS: dict[str, Trial] = {
     "fill": _fill,
     "launch": _launch,
     "streams": _streams,
+    "failures": _failures,
     "threads": _threads,
 }

@@ -40,14 +40,16 @@ def test_what_cannot_be_tried_is_told(judged: Judge) -> None:
     assert lines(found) == []
     trials = found["trials"]["acme:0"]
     assert trials["streams"] == "there are no streams"
+    assert trials["failures"] == "no command fails on demand"
     assert "no kernel for copy" in trials["fill"]
     assert {trials[name] for name in ("alloc", "copy", "launch", "threads")} == {"ok"}
 
 
 def test_a_rich_library_passes(judged: Judge) -> None:
-    found = judged("RICH", trials=("launch", "streams"))
+    trials = ("launch", "streams", "failures")
+    found = judged("RICH", trials=trials)
     assert lines(found) == []
-    assert found["trials"]["acme:0"] == {"launch": "ok", "streams": "ok"}
+    assert found["trials"]["acme:0"] == dict.fromkeys(trials, "ok")
 
 
 @pytest.mark.parametrize(
@@ -67,6 +69,8 @@ def test_a_rich_library_passes(judged: Judge) -> None:
         ("FAULT_LAUNCH_ERROR", "launch", "launch: multiply(float32, float32, float32) on acme:0"),
         ("FAULT_SCALAR", "fill", "copy(float32) of a scalar into 1 elements is wrong"),
         ("RICH FAULT_STREAM_NULL", "streams", "stream_create gives no phx_stream and no error"),
+        ("RICH FAULT_FAILURE_UNTOLD", "failures", "no wait tells the failure"),
+        ("RICH FAULT_FAILURE_GOES_ON", "failures", "a copy behind the failure is done"),
         ("RICH FAULT_STREAM_BUSY", "streams", "a stream that was waited for is not idle"),
     ],
 )

@@ -183,8 +183,14 @@ static phx_error *device_free(phx_device *self, void *handle) {
     return NULL;
 }
 
+#ifdef RICH
+static bool is_stopped(const phx_stream *stream); /* in rich.h */
+#else
+#define is_stopped(S) ((void)(S), false)
+#endif
+
 static phx_error *device_copy(phx_device *self, phx_stream *stream, phx_place dst, phx_place src, uint64_t size) {
-    (void)stream;
+    if (is_stopped(stream)) return NULL;
     if ((dst.device != NULL && dst.device != self) || (src.device != NULL && src.device != self))
         return fail(PHX_INVALID_ARGUMENT, 0, "a place of another device", 0);
     memcpy((char *)dst.handle + dst.offset, (const char *)src.handle + src.offset, size);
@@ -387,7 +393,7 @@ static later_api table = {
             .capabilities = 1u << 20,
 #elif defined(RICH)
             .capabilities = PHX_CAP_STREAMS | PHX_CAP_FIND_KERNEL | PHX_CAP_COMPILE | PHX_CAP_HOST_MEMORY |
-                            PHX_CAP_DEFAULT_STREAM,
+                            PHX_CAP_DEFAULT_STREAM | PHX_CAP_FAULT_INJECTION,
             .stream_create = stream_create,
             .stream_destroy = stream_destroy,
             .stream_query = stream_query,
@@ -404,6 +410,7 @@ static later_api table = {
             .host_release = host_release,
             .host_address = host_address,
             .stream_default = stream_default,
+            .stream_inject_failure = stream_inject_failure,
 #elif defined(FAULT_HIDDEN_CAPABILITY)
             .device_trim = device_trim,
 #endif

@@ -3,13 +3,14 @@
 
 struct phx_stream {
     phx_device *device;
+    bool fails; /* and nobody was told yet */
 };
 
 struct phx_event {
     phx_device *device;
 };
 
-static struct phx_stream default_stream = {&device};
+static struct phx_stream default_stream = {&device, false};
 static _Atomic uint32_t compiled;
 static _Atomic int32_t adopted;
 /* For the tests: how often memory of the host was adopted and not released. */
@@ -32,7 +33,7 @@ static phx_error *stream_create(phx_device *self, int32_t priority, phx_stream *
     (void)priority;
     *out = malloc(sizeof **out);
     if (*out == NULL) return fail(PHX_OUT_OF_MEMORY, 0, "no host memory for stream", 0);
-    (*out)->device = self;
+    **out = (phx_stream){self, false};
     return NULL;
 }
 
@@ -52,7 +53,26 @@ static phx_error *stream_query(phx_stream *stream, int32_t *out_idle) {
 static phx_error *stream_synchronize(phx_stream *stream, uint64_t timeout_ns) {
     (void)timeout_ns;
     NEED_STREAM(stream);
+    if (!stream->fails) return NULL;
+    stream->fails = false;
+    return fail(PHX_INTERNAL, 0, "a failure on demand of stream", 1);
+}
+
+static phx_error *stream_inject_failure(phx_device *self, phx_stream *stream) {
+    (void)self;
+    NEED_STREAM(stream);
+#ifndef FAULT_FAILURE_UNTOLD
+    stream->fails = true;
+#endif
     return NULL;
+}
+
+static bool is_stopped(const phx_stream *stream) {
+#ifdef FAULT_FAILURE_GOES_ON
+    return stream == NULL;
+#else
+    return stream != NULL && stream->fails;
+#endif
 }
 
 static phx_error *stream_wait_event(phx_device *self, phx_stream *stream, phx_event *event) {
