@@ -457,7 +457,8 @@ class OpenDevice(ABC):
         """Enqueue a command that fails when the stream comes to it, for tests of what follows.
 
         It fails as a kernel that the device stops, see ``docs/asynchronous-drivers.md``, with
-        ``LaunchError`` or ``DriverCallError``. Where the stream runs inline, it is raised here.
+        ``LaunchError`` or ``DriverCallError``. Where the default stream runs inline, it is
+        raised here.
         """
         raise self._lacking("stream_inject_failure")
 

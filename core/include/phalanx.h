@@ -291,7 +291,7 @@ typedef struct {
      * and never destroys. Asked once after device_open; for a plugin whose calls must know the device of a stream. */
     phx_error *(*stream_default)(phx_device *device, phx_stream **out);
     /* PHX_CAP_FAULT_INJECTION, since ABI 1.1: enqueues a command that fails when the stream comes to it, as a kernel
-     * that the device stops. For tests of what follows; where the stream runs inline, the error is returned here. */
+     * that the device stops. For tests of what follows; where the default stream runs inline, it is returned here. */
     phx_error *(*stream_inject_failure)(phx_device *device, phx_stream *stream);
 } phx_api;
 /* cffi: end */

@@ -461,8 +461,8 @@ def test_failure_before_an_event_names_the_launch(
 ) -> None:
     kernel = device.ensure_open().kernel("exp", ("float32", "float32"), Layout.CONTIGUOUS)
     marker = Marker(own.cl, own.name, timed=False)
-    marker.record(own.queue)
     own.queue.put(kernel, lambda _: SimpleNamespace(command_execution_status=-5))
+    marker.record(own.queue)
     marker.raw = SimpleNamespace(command_execution_status=-14)
     with pytest.raises(LaunchError, match=r"exp\(float32, float32\)"):
         marker.synchronize(1.0)

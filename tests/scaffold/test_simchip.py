@@ -77,7 +77,7 @@ def test_it_tells_the_truth(chip: Open) -> None:
     features = device.info.features
     assert not features & (Feature.FP64 | Feature.SYNCHRONOUS | Feature.HOST_ADDRESSABLE)
     assert device.info.alignment == 256
-    assert device.ensure_open().capabilities == Capability.STREAMS
+    assert device.ensure_open().capabilities == Capability.STREAMS | Capability.FAULT_INJECTION
     assert px.zeros(3, device=device).dtype == px.float32
 
 
