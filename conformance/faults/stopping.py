@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from phalanx.errors import LaunchError
 from phalanx.testing import EventHandle, Marker, Task, Worker
+from phalanx.testing.streams import stops
 
-from .device import SoundDevice
+from .device import SoundDevice, SoundDriver
 from .fault import driver_fault
-
-
-def _is_stopping(error: BaseException | None) -> bool:
-    return error is not None and not isinstance(error, IndexError)
 
 
 class _GoesOn(Worker):
@@ -22,8 +19,7 @@ class _GoesOn(Worker):
 class WorkGoesOnBehindFailures(SoundDevice):
     """What lies behind a command that failed is done all the same."""
 
-    def worker(self, name: str, latency: float | None = None) -> Worker:
-        return _GoesOn(name, self.driver.delay if latency is None else latency)
+    queue = _GoesOn
 
 
 class _Forgets(Worker):
@@ -38,8 +34,7 @@ class _Forgets(Worker):
 class TellingLetsTheQueueGoOn(SoundDevice):
     """When a failure was told, what is in the queue since before is done."""
 
-    def worker(self, name: str, latency: float | None = None) -> Worker:
-        return _Forgets(name, self.driver.delay if latency is None else latency)
+    queue = _Forgets
 
 
 @driver_fault("runtime")
@@ -110,7 +105,7 @@ class FailuresAreThoseOfStreams(SoundDevice):
 
         def set_late() -> None:
             marker.wait(None, "an event")
-            if _is_stopping(of.error):
+            if stops(of.error):
                 raise LaunchError("a stream that is waited for has failed")
 
         super().stream_wait_event(handle, event)
@@ -120,6 +115,10 @@ class FailuresAreThoseOfStreams(SoundDevice):
 @driver_fault("runtime")
 class EachFailureIsTold(SoundDevice):
     """A second command that fails is run behind the first one, and told by the next wait."""
+
+    def __init__(self, driver: SoundDriver, index: int) -> None:
+        super().__init__(driver, index)
+        self._further: dict[Worker, int] = {}
 
     def stream_inject_failure(self, handle: Worker | None) -> None:
         worker = self.stream(handle)
@@ -132,10 +131,6 @@ class EachFailureIsTold(SoundDevice):
                 self._further[worker] = self._further.get(worker, 0) + 1
 
         worker.put(fail)
-
-    def __init__(self, driver: object, index: int) -> None:
-        super().__init__(driver, index)  # type: ignore[arg-type]
-        self._further: dict[Worker, int] = {}
 
     def stream_synchronize(self, handle: Worker | None, timeout: float | None = None) -> None:
         super().stream_synchronize(handle, timeout)
@@ -150,7 +145,7 @@ class _Stays(Worker):
         try:
             super().raise_error()
         finally:
-            if _is_stopping(error):
+            if stops(error):
                 self._passed_over = 1 << 62
 
 
@@ -158,8 +153,7 @@ class _Stays(Worker):
 class StreamsStayStopped(SoundDevice):
     """A stream on which a command failed does nothing any more, and says no more."""
 
-    def worker(self, name: str, latency: float | None = None) -> Worker:
-        return _Stays(name, self.driver.delay if latency is None else latency)
+    queue = _Stays
 
 
 @driver_fault("runtime")
@@ -187,7 +181,7 @@ class EventsTellAgain(SoundDevice):
 
     def event_synchronize(self, event: EventHandle, timeout: float | None = None) -> None:
         super().event_synchronize(event, timeout)
-        if event.marker is not None and _is_stopping(event.marker.failure):
+        if event.marker is not None and stops(event.marker.failure):
             raise LaunchError(str(event.marker.failure))
 
 
@@ -197,7 +191,7 @@ class QuestionsTakeFailures(SoundDevice):
 
     def stream_query(self, handle: Worker | None) -> bool:
         worker = self.stream(handle)
-        if (idle := super().stream_query(handle)) and _is_stopping(worker.error):
+        if (idle := super().stream_query(handle)) and stops(worker.error):
             worker.error = None
         return idle
 
@@ -207,7 +201,7 @@ class EndsTellNoFailure(SoundDevice):
     """To destroy a stream drops the failure of a command on it."""
 
     def stream_destroy(self, handle: Worker) -> None:
-        handle.put(lambda: setattr(handle, "error", handle.error and None))
+        handle.put(lambda: setattr(handle, "error", None))
         super().stream_destroy(handle)
 
 
@@ -218,7 +212,7 @@ class _Counts(Worker):
 
     def failure(self) -> BaseException | None:
         failure = super().failure()
-        if not _is_stopping(failure):
+        if not stops(failure):
             self.passed = 0
             return failure
         self.passed += 1
@@ -229,5 +223,4 @@ class _Counts(Worker):
 class FewArePassedOver(SoundDevice):
     """Behind a command that failed, 64 are passed over."""
 
-    def worker(self, name: str, latency: float | None = None) -> Worker:
-        return _Counts(name, self.driver.delay if latency is None else latency)
+    queue = _Counts

@@ -47,6 +47,9 @@ class ReferenceDevice(OpenDevice):
     their operands are in the canonical form, and streams are threads that run behind the calls.
     """
 
+    #: The class of its queues.
+    queue: type[Worker] = Worker
+
     def __init__(self, driver: ReferenceDriver, index: int) -> None:
         self.driver = driver
         self.index = index
@@ -348,7 +351,7 @@ class ReferenceDevice(OpenDevice):
 
     def worker(self, name: str, latency: float | None = None) -> Worker:
         """Return a new queue whose tasks take a while to begin: that of the driver, or given."""
-        return Worker(name, self.driver.delay if latency is None else latency)
+        return self.queue(name, self.driver.delay if latency is None else latency)
 
     def stream(self, handle: Worker | None) -> Worker:
         """Return the queue of a stream; ``None`` is the default one."""

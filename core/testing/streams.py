@@ -54,7 +54,8 @@ def _detached(failure: BaseException | None) -> BaseException | None:
     return detached
 
 
-def _stops(failure: BaseException | None) -> bool:
+def stops(failure: BaseException | None) -> bool:
+    """Tell whether a failure stops its queue; a wrong index does not."""
     return failure is not None and not isinstance(failure, IndexError)
 
 
@@ -104,7 +105,7 @@ class Worker:
         def guarded() -> None:
             if self.latency:
                 time.sleep(self.latency)
-            if not _stops(self.failure()):
+            if not stops(self.failure()):
                 try:
                     task()
                 except BaseException as error:  # noqa: BLE001 - it travels to whoever waits
@@ -132,16 +133,16 @@ class Worker:
 
         def wait() -> None:
             marker.wait(None, "an event")
-            if _stops(marker.failure):
+            if stops(marker.failure):
                 self._keep(_detached(marker.failure))
 
         self.put(wait)
 
     def _keep(self, error: BaseException | None) -> None:
         """Keep the first failure; a wrong index, which stops nothing, gives way to another."""
-        if self.error is None or (_stops(error) and not _stops(self.error)):
+        if self.error is None or (stops(error) and not stops(self.error)):
             self.error = error
-            self._cause = _detached(error) if _stops(error) else self._cause
+            self._cause = _detached(error) if stops(error) else self._cause
 
     def failure(self) -> BaseException | None:
         """Return what failed before the task that runs, if that was enqueued before it was told."""
@@ -163,7 +164,7 @@ class Worker:
     def raise_error(self) -> None:
         """Raise the first error since the last call, if there was one."""
         error, self.error = self.error, None
-        if _stops(error):
+        if stops(error):
             self._passed_over = self._enqueued
         if error is not None:
             raise error

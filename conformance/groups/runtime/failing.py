@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 import phalanx as px
 import pytest
@@ -15,7 +14,7 @@ from phalanx.conformance.groups.runtime.busy import need_streams, take_wrongly
 from phalanx.driver import Capability, Feature, OpenDevice
 
 #: What failed: an index that is out of range, which stops nothing, or a command, which does.
-KINDS = ("index", "command")
+of_either_kind = pytest.mark.parametrize("kind", ["index", "command"])
 #: How it is told that a command failed; a device that is lost is something else.
 FAILURES = (px.LaunchError, px.DriverCallError)
 #: Seconds after which what was asked for is taken as it is.
@@ -70,6 +69,6 @@ def let_fail(case: Case, kind: str, stream: px.Stream | None = None) -> Failing:
 def failed(case: Case, kind: str, stream: px.Stream | None = None) -> Failing:
     """Return a stream whose failure has come to light; see `let_fail`."""
     failing = let_fail(case, kind, stream)
-    opened: Any = case.device.ensure_open()
+    opened = failing.stream.device.ensure_open()
     until(lambda: opened.stream_query(failing.stream.handle))
     return failing

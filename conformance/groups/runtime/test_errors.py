@@ -12,7 +12,7 @@ import phalanx as px
 import pytest
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.runtime.busy import need_streams
-from phalanx.conformance.groups.runtime.failing import KINDS, let_fail
+from phalanx.conformance.groups.runtime.failing import let_fail, of_either_kind
 from phalanx.driver import Capability
 
 
@@ -197,7 +197,7 @@ def _take(x: px.Array, indices: list[px.Array], stream: px.Stream) -> None:
     del taken
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@of_either_kind
 def test_the_end_of_a_stream_tells_its_failure(case: Case, kind: str) -> None:
     """To destroy a stream tells what failed on it, and the next one begins anew."""
     device, failing = case.device, let_fail(case, kind)
@@ -213,7 +213,7 @@ def test_the_end_of_a_stream_tells_its_failure(case: Case, kind: str) -> None:
     _works(case)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@of_either_kind
 def test_a_wait_for_an_event_tells_a_failure(case: Case, kind: str) -> None:
     """The driver's own wait for an event tells what failed before it, once."""
     need_streams(case)
@@ -229,7 +229,7 @@ def test_a_wait_for_an_event_tells_a_failure(case: Case, kind: str) -> None:
     _works(case)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@of_either_kind
 def test_failure_is_told_in_any_thread(case: Case, kind: str) -> None:
     """Whichever thread waits for a stream is told what failed there, not the one that launched."""
     need_streams(case)
@@ -248,7 +248,7 @@ def test_failure_is_told_in_any_thread(case: Case, kind: str) -> None:
     _works(case)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@of_either_kind
 @pytest.mark.parametrize("of_its_own", [False, True], ids=["default stream", "stream"])
 def test_failure_is_told_by_its_stream(case: Case, of_its_own: bool, kind: str) -> None:
     """A wait for a stream where nothing failed is told nothing, and takes nothing."""
@@ -274,7 +274,7 @@ def test_failure_is_told_by_its_stream(case: Case, of_its_own: bool, kind: str) 
     _works(case)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@of_either_kind
 @pytest.mark.parametrize("of_its_own", [False, True], ids=["default stream", "stream"])
 def test_other_calls_take_no_failure(case: Case, of_its_own: bool, kind: str) -> None:
     """What failed on a stream is told though other calls failed, or asked, before the wait."""

@@ -22,7 +22,7 @@ from phalanx.conformance.blocks import (
 )
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.runtime.busy import busy, by_a_thread
-from phalanx.conformance.groups.runtime.failing import KINDS, let_fail
+from phalanx.conformance.groups.runtime.failing import let_fail, of_either_kind
 from phalanx.driver import Capability, OpenDevice, Place
 
 _SIZE = 1 << 12
@@ -137,7 +137,7 @@ def test_blocks_of_two_devices(case: Case) -> None:
             second.ensure_open().free(block)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@of_either_kind
 def test_failures_are_told_by_their_device(case: Case, kind: str) -> None:
     """What failed on one device is told by waits for it, and not by those for the other."""
     both = _two(case)

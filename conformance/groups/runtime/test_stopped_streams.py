@@ -41,11 +41,8 @@ class _Bench:
         there, here = (Place(self.opened, block) for block in (self.blocks[number], self.new))
         self.opened.copy(there, here, _SIZE, stream=stream)
 
-    def found(self, number: int) -> Bytes:
-        return read_block(self.device, self.blocks[number], _SIZE)
-
     def check(self, number: int, want: Bytes, what: str) -> None:
-        found = self.found(number)
+        found = read_block(self.device, self.blocks[number], _SIZE)
         assert (found == want).all(), f"{what}: {set(found.tolist())}, want {set(want.tolist())}"
 
 

@@ -12,9 +12,7 @@ import phalanx as px
 import pytest
 from phalanx.conformance.case import Case
 from phalanx.conformance.groups.runtime.busy import busy, need_streams
-from phalanx.conformance.groups.runtime.failing import KINDS, failed, let_fail, until
-
-_of_either_kind = pytest.mark.parametrize("kind", KINDS)
+from phalanx.conformance.groups.runtime.failing import failed, let_fail, of_either_kind, until
 
 _TRIES = 3
 
@@ -27,7 +25,7 @@ def _computes(stream: px.Stream) -> None:
     assert px.asnumpy(x).tolist() == list(range(1, 11))
 
 
-@_of_either_kind
+@of_either_kind
 @pytest.mark.parametrize("of", ["stream", "event", "passed event"])
 def test_a_wait_without_a_limit_tells_it(case: Case, of: str, kind: str) -> None:
     """The driver's own waits tell a failure once, as those with a limit do."""
@@ -48,7 +46,7 @@ def test_a_wait_without_a_limit_tells_it(case: Case, of: str, kind: str) -> None
     opened.event_destroy(event)
 
 
-@_of_either_kind
+@of_either_kind
 def test_a_wait_for_an_earlier_event_keeps_it(case: Case, kind: str) -> None:
     """An event ahead of the failing work tells the failure, or leaves it to its stream."""
     need_streams(case)
@@ -69,7 +67,7 @@ def test_a_wait_for_an_earlier_event_keeps_it(case: Case, kind: str) -> None:
     assert told == 1, f"a failure was told {told} times by an earlier event and two waits"
 
 
-@_of_either_kind
+@of_either_kind
 @pytest.mark.parametrize("limit", [None, 60.0], ids=["no limit", "limit"])
 def test_a_wait_for_the_device_loses_nothing(case: Case, limit: float | None, kind: str) -> None:
     """It tells the failure of a stream, or leaves that to a wait for the stream."""
@@ -86,7 +84,7 @@ def test_a_wait_for_the_device_loses_nothing(case: Case, limit: float | None, ki
     assert told == 1, f"a failure was told {told} times by the device's wait and two of its stream"
 
 
-@_of_either_kind
+@of_either_kind
 @pytest.mark.parametrize("priority", [0, 1, -1])
 def test_new_streams_begin_without_it(case: Case, priority: int, kind: str) -> None:
     """A stream that is made then, its work and its events have not failed."""
@@ -103,7 +101,7 @@ def test_new_streams_begin_without_it(case: Case, priority: int, kind: str) -> N
         failing.stream.synchronize()
 
 
-@_of_either_kind
+@of_either_kind
 def test_streams_begin_without_those_of_ended_ones(case: Case, kind: str) -> None:
     """A stream that is made when one with a failure has ended has nothing to tell."""
     failing = failed(case, kind)
@@ -115,7 +113,7 @@ def test_streams_begin_without_those_of_ended_ones(case: Case, kind: str) -> Non
         fresh.close()
 
 
-@_of_either_kind
+@of_either_kind
 def test_a_limit_that_ran_out_leaves_it(case: Case, kind: str) -> None:
     """Behind a failure goes on work that lasts: a wait that it outlasts leaves the failure."""
     failing = failed(case, kind)
@@ -133,7 +131,7 @@ def test_a_limit_that_ran_out_leaves_it(case: Case, kind: str) -> None:
     px.synchronize(case.device)
 
 
-@_of_either_kind
+@of_either_kind
 def test_the_device_tells_that_of_its_default_stream_once(case: Case, kind: str) -> None:
     """A wait for the device takes the failure that it tells."""
     opened = case.device.ensure_open()
@@ -173,7 +171,7 @@ def test_streams_wait_all_the_same(case: Case, kind: str, of_the_waiter: bool) -
     pytest.skip("the device is too fast for this case")
 
 
-@_of_either_kind
+@of_either_kind
 @pytest.mark.parametrize("priority", [1, -1])
 def test_streams_of_one_priority_fail_apart(case: Case, priority: int, kind: str) -> None:
     """A failure of one of them is not told by another one, which works on."""
@@ -185,7 +183,7 @@ def test_streams_of_one_priority_fail_apart(case: Case, priority: int, kind: str
         first.synchronize()
 
 
-@_of_either_kind
+@of_either_kind
 def test_compiling_ahead_leaves_it(case: Case, kind: str) -> None:
     """A kernel that is compiled before its first launch takes no failure, and computes as ever."""
     opened = case.device.ensure_open()
