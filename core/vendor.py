@@ -41,6 +41,7 @@ from .driver import (
     Refusal,
     alignment_problem,
 )
+from .runtime.limited_wait import LimitedWait
 from .runtime.locks import ForkSafeLock
 from .runtime.staging import LEAST_STAGED, SLOT_SIZE, Slot, Staging
 from .runtime.waiting import Deadline, check_timeout, wait_until
@@ -65,6 +66,7 @@ __all__ = [
     "ForkSafeLock",
     "Kernel",
     "Layout",
+    "LimitedWait",
     "OpenDevice",
     "Operand",
     "Place",

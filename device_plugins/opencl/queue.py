@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from phalanx.device_code.late import LateChecks
-from phalanx.vendor import ForkSafeLock, check_timeout, wait_until
+from phalanx.vendor import ForkSafeLock, LimitedWait, check_timeout
 
 from .errors import code_name, is_loss, lost, translate
 
@@ -29,6 +29,7 @@ class Queue:
         "_cl",
         "_device",
         "_forgetting",
+        "_limited",
         "_make_timed",
         "checks",
         "count",
@@ -55,6 +56,7 @@ class Queue:
         #: How many commands there were; ahead of which of them a failure was told.
         self.count = self.told = 0
         self._forgetting = threading.Lock()  # only tried
+        self._limited = LimitedWait()
         #: Held while a command is enqueued and remembered.
         self.order = ForkSafeLock()
 
@@ -117,7 +119,7 @@ class Queue:
         if event is not None:
             self.raw.flush()
             with contextlib.suppress(self._cl.Error):
-                wait(event, timeout, f"the work of a stream of {self._device}")
+                self._wait(event, timeout)
 
     def is_idle(self) -> bool:
         """Return whether all commands are done; does not block, and leaves failures to a wait.
@@ -160,11 +162,14 @@ class Queue:
             else:
                 marker = self._cl.enqueue_marker(self.raw)
                 self.raw.flush()
-                wait(marker, timeout, f"the work of a stream of {self._device}")
+                self._wait(marker, timeout)
         except self._cl.Error as error:
             self.raise_failure(int(getattr(error, "code", 0)), error)
         self._check_recent()
         self.checks.tell(checks)
+
+    def _wait(self, event: Any, timeout: float | None) -> None:
+        wait(event, timeout, f"the work of a stream of {self._device}", self._limited)
 
     def _check_recent(self) -> None:
         for event, _ in tuple(self.recent):
@@ -216,22 +221,25 @@ def label_text(label: Any) -> str:
     return f"launch of {label.op}({', '.join(label.dtypes)})"
 
 
-def wait(event: Any, timeout: float | None, what: str) -> None:
-    """Wait for an event of the runtime; OpenCL has no limited wait, so that one is polled.
+def wait(event: Any, timeout: float | None, what: str, limited: LimitedWait) -> None:
+    """Wait for an event of the runtime; one of a failure may be taken for the end.
+
+    Intel's runtime for CPUs computes in the thread that waits, too, and is half as fast without.
 
     Raises:
         TimeoutError: after ``timeout`` seconds; the work goes on.
+        pyopencl.Error: the work failed.
     """
     if timeout is None:
         event.wait()
     else:
-        wait_until(lambda: event.command_execution_status <= 0, timeout, what)
+        limited(event.wait, lambda: event.command_execution_status <= 0, timeout, what)
 
 
 class Marker:
     """What the core calls an event: a marker in a queue, made anew at each recording."""
 
-    __slots__ = ("_behind", "_checks", "_cl", "_device", "_queue", "_timed", "raw")
+    __slots__ = ("_behind", "_checks", "_cl", "_device", "_limited", "_queue", "_timed", "raw")
 
     def __init__(self, cl: ModuleType, device: str, *, timed: bool) -> None:
         self._cl = cl
@@ -241,6 +249,7 @@ class Marker:
         self._checks = 0
         #: How many commands of the queue are ahead of it.
         self._behind = 0
+        self._limited = LimitedWait()
         self.raw: Any = None
 
     def record(self, queue: Queue) -> None:
@@ -248,6 +257,7 @@ class Marker:
         if self._timed:
             queue.be_timed()
         self._checks, self._behind = queue.checks.so_far(), queue.count
+        self._limited = LimitedWait()  # the former recording may be in a queue that hangs
         self.raw = queue.put("event", self._cl.enqueue_marker)
         self._queue = queue
 
@@ -273,7 +283,7 @@ class Marker:
             return
         failure: BaseException | None = None
         try:
-            wait(self.raw, timeout, f"the work before an event of {self._device}")
+            wait(self.raw, timeout, f"the work before an event of {self._device}", self._limited)
             status: int = self.raw.command_execution_status
         except self._cl.Error as error:
             failure, status = error, int(getattr(error, "code", 0))

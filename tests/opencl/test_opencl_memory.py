@@ -463,7 +463,7 @@ def test_failure_before_an_event_names_the_launch(
     marker = Marker(own.cl, own.name, timed=False)
     own.queue.put(kernel, lambda _: SimpleNamespace(command_execution_status=-5))
     marker.record(own.queue)
-    marker.raw = SimpleNamespace(command_execution_status=-14)
+    marker.raw = SimpleNamespace(command_execution_status=-14, wait=lambda: None)
     with pytest.raises(LaunchError, match=r"exp\(float32, float32\)"):
         marker.synchronize(1.0)
 
