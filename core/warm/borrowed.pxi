@@ -3,8 +3,7 @@
 @cython.final
 @cython.no_gc
 cdef class Holding:
-    """What few buffers have: the owner of borrowed memory, hooks for its end, uses that are shared,
-    checks of indices that its values depend on.
+    """What few buffers have: the owner of borrowed memory, hooks for its end, uses that are shared.
 
     Parked, it outlives its buffer until the uses in ``waits`` are done.
     """
@@ -14,8 +13,7 @@ cdef class Holding:
     cdef list waits
     cdef bint is_reachable  # known to those who look for overlapping memory
     cdef Buffer shared      # keeps the uses of all buffers that overlap this one
-    cdef list places        # buffers of offsets that the values were taken by, and may be no place
-    cdef bint is_places     # it has such offsets
+    cdef bint is_places     # its values are offsets that a check of indices gives behind the call
 
     cdef bint is_passed(self) noexcept:
         cdef Timeline t
@@ -159,7 +157,7 @@ cpdef int share_uses(Buffer a, Buffer b) except -1:
         both.is_record = True
         both.device = first.device
         both.timeline = first.timeline  # one that is there keeps the numbers of its own
-    keep_places(both, (places_behind(first) or []) + (places_behind(second) or []))
+    both.places = joined_places(first.places, second.places)
     for a in (first, second):
         if a is not both:
             holding_of(a).shared = both

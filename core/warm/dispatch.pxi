@@ -120,7 +120,7 @@ cdef inline int depend_on_all(Timeline t, void **arrays, int n_inputs, int n_out
         elif i < n_inputs:
             if t.doubts is not None:
                 t.check_value((<Array>arrays[i]).buffer.write_seq)
-            if _has_checks and places_behind((<Array>arrays[i]).buffer) is not None:
+            if (<Array>arrays[i]).buffer.places is not None:
                 check_places((<Array>arrays[i]).buffer)
     return 0
 

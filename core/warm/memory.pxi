@@ -29,6 +29,7 @@ cdef class Buffer:
     cdef uint64_t write_seq
     cdef uint64_t read_seq    # last read on the same timeline
     cdef dict readers         # other timelines that used it -> number of the last use
+    cdef Places places        # checks of indices that its values come from, if there are any
     cdef Holding holding      # None for an ordinary block
     cdef bint is_record       # no memory of its own: the uses of several buffers over one memory
     cdef object __weakref__

@@ -91,5 +91,5 @@ def wait_for_others(Buffer buffer not None, Stream stream not None):
     cdef Buffer b = uses_of(buffer)
     if b.timeline is not stream.timeline:
         wait_on_host(buffer, False)
-    elif places_behind(b) is not None:
-        settle_places(b, 0)
+    elif b.places is not None:
+        settle_places(b.places, 0)

@@ -20,7 +20,7 @@ cdef int depend_on(Timeline t, Buffer b, bint write) except -1:
 cdef inline int check_buffer(Buffer b) except -1:
     """Raise again what left a buffer without a value."""
     b = uses_of(b)
-    if places_behind(b) is not None:
+    if b.places is not None:
         check_places(b)
     return 0 if b.timeline is None else b.timeline.check_value(b.write_seq)
 
@@ -73,8 +73,8 @@ cdef int wait_on_host(Buffer b, bint write) except -1:
     if t is None:
         return 0
     t.wait_until(max(b.write_seq, b.read_seq) if write else b.write_seq)
-    if places_behind(b) is not None and not write:  # checked on other streams, perhaps
-        settle_places(b, 0)
+    if b.places is not None and not write:  # checked on other streams, perhaps
+        settle_places(b.places, 0)
     if write and b.readers is not None:
         for other, seq in list(b.readers.items()):
             (<Timeline>other).wait_until(seq)

@@ -270,6 +270,37 @@ class TestAWrongIndex:
         with pytest.raises(IndexError, match="99"):
             _add(total, px.take(x, good), 2 * _warm.MOST_PLACES)
 
+    def test_indices_that_were_taken_by_it(self, x: px.Array, bad: px.Array) -> None:
+        """What a wrong index takes is zeros, which are indices in range."""
+        numbers = px.arange(10, device="own:0")
+        px.synchronize("own:0")
+        taken = px.take(x, px.take(numbers, bad))
+        derived = taken + x[:2]
+        self.is_refused(derived, taken)
+        with pytest.raises(IndexError, match="99"):
+            x[px.take(numbers, bad)] = 5.0
+            px.asnumpy(x)
+
+    @pytest.mark.parametrize("wrong_one", [0, 7, 29])
+    def test_sums_that_share_checks(self, x: px.Array, bad: px.Array, wrong_one: int) -> None:
+        """As a training loop has them: each sum comes from all that was taken so far."""
+        good = px.asarray([1, 2], device="own:0")
+        sums = [px.zeros(2, dtype=px.float64, device="own:0") for _ in range(4)]
+        alone = px.take(x, good) * 2.0
+        px.synchronize("own:0")
+        for i in range(30):
+            taken = px.take(x, bad if i == wrong_one else good)
+            slope = taken + sums[0] * 0.0 + sums[3] * 0.0
+            for each in sums[:3]:
+                each += slope
+            if i % 2:
+                sums[3] += slope
+        self.is_refused(*(sums[::-1] if wrong_one % 2 else sums), taken + sums[1])
+        assert px.asnumpy(alone).tolist() == [2.0, 4.0]
+        for each in sums:
+            each[...] = 3.0
+        assert px.asnumpy(sums[0] + sums[3]).tolist() == [6.0, 6.0]
+
 
 def test_an_array_that_is_written_anew_has_a_value(driver: ReferenceDriver) -> None:
     y = fail(driver, ready())
