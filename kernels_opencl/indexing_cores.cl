@@ -17,6 +17,33 @@ __kernel void wrap_cores(PHX_INPUT(i64, x), PHX_OUTPUT(i64, o), PHX_OUTPUT(i32, 
     if (bad || get_num_groups(0) == 1) PHX_DATA(flag)
     [0] = bad;
 }
+
+/* Few of them by one work-item: the offsets, and what `culprit` finds. */
+SERIAL wrap_few(PHX_INPUT(i64, x), PHX_OUTPUT(i64, o), PHX_OUTPUT(i64, found), const axes a,
+                const u64 count, const u64 n, const u64 stride) {
+    u64 first = count;
+    for (u64 i = 0; i < count; i++) {
+        i64 at[2] = {0, 0};
+        u64 wrapped;
+        walk(&a, (place)i, at);
+        if (is_outside(PHX_DATA(x)[at[0]], n, &wrapped) && i < first) first = i;
+        PHX_DATA(o)
+        [at[1]] = (i64)(wrapped * stride);
+    }
+    i64 last[2] = {0, 0};
+    walk(&a, (place)(first < count ? first : count - 1), last);
+    PHX_DATA(found)
+    [0] = first < count ? (i64)first : -1;
+    PHX_DATA(found)
+    [1] = PHX_DATA(x)[last[0]];
+    if (first < count)
+        for (u64 i = 0; i < count; i++) {
+            i64 at[2] = {0, 0};
+            walk(&a, (place)i, at);
+            PHX_DATA(o)
+            [at[1]] = NO_PLACE;
+        }
+}
 #else
 /* Slices of one element. */
 __kernel void gather_cores(PHX_INPUT(T, x), PHX_INPUT(i64, f), PHX_OUTPUT(T, o), const u64 m,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from phalanx.device_code.normalize import Normalize, recipe
 from phalanx.device_code.recipe import Program, Recipe, Traits, divide_up
 from phalanx.device_code.reduction import Reducer, SizedLaunch
 from phalanx.device_code.reduction_rules import Rules
+from phalanx.device_code.rows import Axis
 from phalanx.optable.structured import BLOCK
 
 from .cores import GRAIN, items, serial, template
@@ -16,10 +18,12 @@ from .wide import Wide, wide_of
 
 if TYPE_CHECKING:
     from phalanx.device_code.rows import Plan
-    from phalanx.vendor import Layout
+    from phalanx.vendor import Array, Layout
 
 #: Columns of a task.
 _WIDTH = 256
+#: Rows that are taken one by one however short they are: side by side they take four kernels.
+_FEW = 512
 #: Elements for a work-item of its own: an exponential is a lot of work.
 _GRAIN = GRAIN // 4
 
@@ -39,6 +43,13 @@ class _Serial(Normalize):
     def most_held(self) -> int:
         """The length of rows for one kernel."""
         return BLOCK
+
+    def plan(self, x: Array, y: Array) -> Plan:
+        """Decide how to take the rows."""
+        plan = super().plan(x, y)
+        if plan.by_row or plan.rows > _FEW:
+            return plan
+        return replace(plan, by_row=True, near=Axis(1, 0, 0), axes=(*plan.axes, plan.near))
 
     def source(self) -> str:
         """Return the kernels."""

@@ -98,27 +98,46 @@ def wrap_launch(programs: Programs) -> Any:
         if not out.size:
             return
         n, stride = params
-        name = "wrap_cores" if programs.for_cores else "wrap"
         begin = 0
         for axes in pieces(merged(out.shape, x.strides, out.strides)):
             part = [env.view(x, (), (), axes.first[0]), env.view(out, (), (), axes.first[1])]
             program, count = programs.get(axes), axes.count
-            flag, found = env.scratch(1, "int32"), env.scratch(2, "int64")
-            wrap, culprit = env.kernel(program, name), env.kernel(program, "culprit")
-            group = 1 if programs.for_cores else env.group(wrap, _GROUP)
-            lanes, groups = env.group(culprit, _SEEKERS), 1
-            if count > _FEW:
-                most = min(32 * env.traits.compute_units, env.traits.most_groups)
-                groups = min(divide_up(count, group), most)
-                groups = _chunks(env, count) if programs.for_cores else groups
-                env.enqueue(env.kernel(program, "clear"), (1,), (1,), flag)
-            size = (groups * group,)
-            env.enqueue(wrap, size, (group,), *part, flag, axes.pack(), count, n, stride)
-            env.enqueue(culprit, (lanes,), (lanes,), *part, flag, found, axes.pack(), count, n)
+            found = env.scratch(2, "int64")
+            if programs.for_cores and count <= _FEW:
+                few = env.kernel(program, "wrap_few")
+                env.enqueue(few, (1,), (1,), *part, found, axes.pack(), count, n, stride)
+            else:
+                _wrap(env, programs, program, part, found, axes, (n, stride))
             env.check_later(found, partial(_out_of_range, begin, n))
             begin += count
 
     return launch
+
+
+def _wrap(
+    env: Env,
+    programs: Programs,
+    program: Program,
+    part: Sequence[Array],
+    found: Array,
+    axes: Axes,
+    params: tuple[int, int],
+) -> None:
+    """Offsets by all work-items, then a look for the culprit by a group."""
+    n, stride = params
+    count, flag = axes.count, env.scratch(1, "int32")
+    wrap = env.kernel(program, "wrap_cores" if programs.for_cores else "wrap")
+    culprit = env.kernel(program, "culprit")
+    group = 1 if programs.for_cores else env.group(wrap, _GROUP)
+    lanes, groups = env.group(culprit, _SEEKERS), 1
+    if count > _FEW:
+        most = min(32 * env.traits.compute_units, env.traits.most_groups)
+        groups = min(divide_up(count, group), most)
+        groups = _chunks(env, count) if programs.for_cores else groups
+        env.enqueue(env.kernel(program, "clear"), (1,), (1,), flag)
+    size = (groups * group,)
+    env.enqueue(wrap, size, (group,), *part, flag, axes.pack(), count, n, stride)
+    env.enqueue(culprit, (lanes,), (lanes,), *part, flag, found, axes.pack(), count, n)
 
 
 def _out_of_range(begin: int, n: int, found: Sequence[int]) -> IndexError | None:

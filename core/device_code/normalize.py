@@ -157,10 +157,14 @@ class Normalize:
         """Compute y of x, both (k1..kp, n); ``more``: eps in the unit, weights, their strides."""
         if y.size == 0:
             return
-        plan = plan_of(x, y.strides[:-1], y.strides[-1])
+        plan = self.plan(x, y)
         run = self._run_rows if plan.by_row and plan.n <= self.most_held else self._run
         for piece in pieces(env, plan, x, y):
             run(env, *piece, more)
+
+    def plan(self, x: Array, y: Array) -> Plan:
+        """Decide how to take the rows of both."""
+        return plan_of(x, y.strides[:-1], y.strides[-1])
 
     def _run_rows(self, env: Env, plan: Plan, x: Array, y: Array, more: Arguments) -> None:
         """Rows of which a group holds all."""

@@ -191,6 +191,7 @@ cdef class PreparedLaunch:
         if not device.is_usable:
             device.check()
         memcpy(words, <char *>places, self.n_given * sizeof(uint64_t))
+        kept = ()
         if self.temporary:
             kept = [empty(shape, dtype, stream.device, stream) for shape, dtype in self.temporary]
             for array in kept:
@@ -214,7 +215,7 @@ cdef class PreparedLaunch:
             raise device.failure(Failed(code, "clEnqueueNDRangeKernel"), what)
         for check in self.checks:
             src = Place(device, words[2 * check.place], words[2 * check.place + 1] + check.shift)
-            device.check_later(queue, src, check.size, check.explain)
+            device.check_later(queue, src, check.size, check.explain, kept)
         if len(recent) >= queue.look_at:
             queue.forget_finished()
 

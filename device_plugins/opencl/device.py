@@ -325,8 +325,18 @@ class OpenCLDevice(OpenCLStreams):
             return
         queue.put(what, copy, host, buffer, src_offset=src.offset, is_blocking=False)
 
-    def check_later(self, queue: Queue, src: Place, size: int, explain: Explain) -> None:
-        """Look at int64 numbers behind a queue's work so far; see `Env.check_later`."""
+    def check_later(
+        self, queue: Queue, src: Place, size: int, explain: Explain, owner: object
+    ) -> None:
+        """Look at int64 numbers behind a queue's work so far; see `Env.check_later`.
+
+        Where the device works on the host's memory they are read there; ``owner`` keeps them.
+        """
+        begin = self._host.address(src.handle)
+        if begin is not None:
+            read = partial(_numbers, begin + src.offset, size, owner)
+            queue.checks.add(LateCheck(read, explain))
+            return
         copy, buffer, room = self.cl.enqueue_copy, self.buffer(src.handle), bytearray(size)
         try:
             queue.put(
@@ -428,3 +438,9 @@ def _raw_queue(cl: ModuleType, context: Any, device: Any, priority: int, *, time
         hint = _PRIORITY_HIGH if priority < 0 else _PRIORITY_LOW
         properties = [_QUEUE_PROPERTIES, properties, _QUEUE_PRIORITY, hint, 0]
     return cl.CommandQueue(context, device, properties=properties)
+
+
+def _numbers(address: int, size: int, owner: object) -> list[int]:
+    """Return int64 numbers of the host's memory, which ``owner`` keeps."""
+    del owner
+    return memoryview(host_bytes(address, size)).cast("q").tolist()

@@ -58,7 +58,7 @@ class LaunchEnv(launch.LaunchEnv):
     def check_later(self, found: Array, explain: Explain) -> None:
         """Look at numbers behind the work so far; see `Env.check_later`."""
         place = Place(self._device, found.buffer.handle, found.offset)
-        self._device.check_later(self._queue, place, found.nbytes, explain)
+        self._device.check_later(self._queue, place, found.nbytes, explain, found)
 
     def is_aligned(self, array: Array, size: int) -> bool:
         """Return whether an array's first element lies at a multiple of some bytes."""
