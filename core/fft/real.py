@@ -13,7 +13,7 @@ from phalanx._warm import (
     reinterpret,
     view,
 )
-from phalanx.namespace.elementwise import conj, real
+from phalanx.namespace.elementwise import conj, imag, real
 from phalanx.optable.fourier import goes_by_pairs
 
 from . import tables
@@ -99,17 +99,12 @@ def to_short(x: Array, out: Array, scale: float) -> None:
     half = empty((*rows, given), kind, out.device)
     assign(half, x)
     ends = view(half, (*rows, 1 + given // (middle + 1)), (*half.strides[:-1], middle))
-    reals = _reals_of(ends)
-    reals *= 0.5
-    fill(_reals_of(ends, out.dtype.itemsize), 0)
+    halves = real(ends)
+    halves *= 0.5
+    fill(imag(ends), 0)
     made = empty((*rows, n), kind, out.device)
     into(half, made, 2.0 * scale, inverse=True)
     launch_elementwise("real", (made,), out)
-
-
-def _reals_of(x: Array, shift: int = 0) -> Array:
-    """The real parts of complex numbers as a view; the imaginary ones lie as many bytes behind."""
-    return reinterpret(x, part_of(x.dtype), x.shape, tuple([2 * s for s in x.strides]), shift)
 
 
 def _as_pairs(x: Array) -> Array:

@@ -40,6 +40,8 @@ def _operands(row: Op) -> str:
 
 def _result(row: Op) -> str:
     dtype = gives(row)
+    if row.name in ("real", "imag"):
+        return f"That of complex numbers is a view of theirs. The dtype is {dtype}."
     if dtype == "same":
         return f"The result has {'that dtype' if row.arity == 1 else 'their common dtype'}."
     if ":" not in dtype:

@@ -301,23 +301,39 @@ def conj(x: Array, /) -> Array:
 
 
 def real(x: Array, /) -> Array:
-    """The real parts: a copy of a complex array's, a real array itself.
+    """The real parts: a view of a complex array's, a real array itself. They can be assigned.
 
     Examples:
-        >>> print(px.asarray([1 + 2j, 3]).real)
-        [1. 3.]
+        >>> x = px.asarray([1 + 2j, 3])
+        >>> x.real *= 10
+        >>> print(x.real, x)
+        [10. 30.] [10.+2.j 30.+0.j]
     """
     return elementwise.real(x) if x.dtype.kind == "c" else x
 
 
+def set_real(x: Array, value: Array | complex) -> None:
+    """Assign the real parts."""
+    real(x)[...] = value
+
+
 def imag(x: Array, /) -> Array:
-    """The imaginary parts: a copy, and zeros for a real array.
+    """The imaginary parts: a view of a complex array's, which can be assigned; else new zeros.
 
     Examples:
         >>> print(px.asarray([1 + 2j, 3]).imag, px.asarray([1, 2]).imag)
         [2. 0.] [0 0]
     """
     return elementwise.imag(x) if x.dtype.kind == "c" else zeros_like(x)
+
+
+def set_imag(x: Array, value: Array | complex) -> None:
+    """Assign the imaginary parts; a real array has none."""
+    if x.dtype.kind != "c":
+        raise TypeError(
+            f"an array of {x.dtype} has no imaginary parts to set; convert it to complex first"
+        )
+    imag(x)[...] = value
 
 
 def round_number(x: Array, ndigits: int | None = None, /) -> Any:
@@ -355,8 +371,8 @@ add_methods(
         "conjugate": conj,
         "fill": fill_with,
         "sort": sort_in_place,
-        "real": property(real, doc=real.__doc__),
-        "imag": property(imag, doc=imag.__doc__),
+        "real": property(real, set_real, doc=real.__doc__),
+        "imag": property(imag, set_imag, doc=imag.__doc__),
         "__round__": round_number,
         "__trunc__": truncated_number,
         "_repr_html_": array_html,

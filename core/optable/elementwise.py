@@ -38,6 +38,11 @@ _QUOTIENT = {
     "c64": Guard("c64", ("!phx_isfinite_c64(a)", _DIVISOR["c64"])),
     "c128": Guard("c128", ("phx_square_needs_care_c128(a)", _DIVISOR["c128"])),
 }
+#: Remainders of quotients below 2^52.
+_NEAR = {
+    s: Guard(s, (f"phx_remainder_is_far_{s}(a)", f"phx_remainder_is_fine_{s}(a)"))
+    for s in ("f32", "f64")
+}
 
 
 def _same(dtypes: tuple[str, ...], arity: int) -> tuple[Signature, ...]:
@@ -156,6 +161,7 @@ _ARITHMETIC = (
         "the remainder with the sign of the divisor",
         _ONCE,
         divides="iuf",
+        guards=_NEAR,
     ),
     _op("negative", _same(NUMERIC, 1), "the numerical negation", f="-a"),
     _op("positive", _same(NUMERIC, 1), "the operand itself", iufc="a"),

@@ -14,7 +14,7 @@
  *   remainder(x, y)       Python's %: x - floor(x / y) * y of the exact quotient, rounded once; a
  *                         zero has the sign of y. 5 % inf is 5, -5 % inf is inf, x % 0 and inf % y
  *                         are nan.
- * All are branch-free but remainder, which loops for quotients beyond 2**53.
+ * All are branch-free but remainder, which loops for quotients beyond 2**53; its main part has none.
  *
  * Needs the prelude of the dialect only.
  */
@@ -118,26 +118,41 @@ PHX_FN f64 phx_remainder_large(f64 x, f64 y) {
     return (m < 0.0) & (y > 0.0) ? m + y : ((m > 0.0) & (y < 0.0) ? m + y : m);
 }
 
+/* Operands for whose quotients the main part is not: it holds below 2**52. */
+PHX_FN i32 phx_remainder_is_far_f64(f64 x) { return 1 ^ (i32)(phx_fabs(x) < 67108864.0); }
+PHX_FN i32 phx_remainder_is_far_f32(f32 x) { return 1 ^ (i32)(phx_fabsf(x) < 67108864.0f); }
+PHX_FN i32 phx_remainder_is_fine_f64(f64 y) {
+    const f64 size = phx_fabs(y);
+    return 1 ^ ((i32)(size >= 1.4901161193847656e-08) & (i32)(size < PHX_INF));
+}
+PHX_FN i32 phx_remainder_is_fine_f32(f32 y) {
+    const f32 size = phx_fabsf(y);
+    return 1 ^ ((i32)(size >= 1.4901161193847656e-08f) & (i32)(size < PHX_INFF));
+}
+
 /* With n the floor of the exact quotient, x - n*y is Python's remainder and fma rounds it once. */
-PHX_FN f64 phx_remainder_f64(f64 x, f64 y) {
-    const f64 q = x / y;
-    f64 r;
-    if (phx_fabs(q) >= 9007199254740992.0 && phx_fabs(x) < PHX_INF && y != 0.0) {
-        r = phx_remainder_large(x, y);
-    } else {
-        const f64 n = phx_floor(q);
-        const f64 t = phx_fma(-n, y, x);
-        /* 1 or 0, as arithmetic: a branch on signs would be guessed wrong half of the time */
-        const f64 above = (f64)(((t < 0.0) & (y > 0.0)) | ((t > 0.0) & (y < 0.0)));
-        r = phx_fma(above - n, y, x);
-        if (phx_fabs(y) == PHX_INF && phx_fabs(x) < PHX_INF)
-            r = ((x < 0.0) & (y > 0.0)) | ((x > 0.0) & (y < 0.0)) ? y : x;
-    }
+PHX_FN f64 phx_remainder_main_f64(f64 x, f64 y) {
+    const f64 n = phx_floor(x / y);
+    const f64 t = phx_fma(-n, y, x);
+    /* 1 or 0, as arithmetic: a branch on signs would be guessed wrong half of the time */
+    const f64 above = (f64)(((t < 0.0) & (y > 0.0)) | ((t > 0.0) & (y < 0.0)));
+    const f64 r = phx_fma(above - n, y, x);
     return r == 0.0 ? phx_copysign(0.0, y) : r;
+}
+
+PHX_FN f64 phx_remainder_f64(f64 x, f64 y) {
+    if (phx_fabs(x / y) >= 9007199254740992.0 && phx_fabs(x) < PHX_INF && y != 0.0) {
+        const f64 r = phx_remainder_large(x, y);
+        return r == 0.0 ? phx_copysign(0.0, y) : r;
+    }
+    if (phx_fabs(y) == PHX_INF && phx_fabs(x) < PHX_INF)
+        return x == 0.0 ? phx_copysign(0.0, y) : ((x < 0.0) == (y < 0.0) ? x : y);
+    return phx_remainder_main_f64(x, y);
 }
 
 /* Rounded to 53 bits and then to 24, which is one rounding: where the sum of a 24-bit remainder m
  * and y needs more than 53 bits, |m| < 2**-28 |y|, and so close to y there is no tie of 24 bits. */
 PHX_FN f32 phx_remainder_f32(f32 x, f32 y) { return (f32)phx_remainder_f64((f64)x, (f64)y); }
+PHX_FN f32 phx_remainder_main_f32(f32 x, f32 y) { return (f32)phx_remainder_main_f64((f64)x, (f64)y); }
 
 #endif

@@ -69,12 +69,14 @@ cdef class Function:
     cdef readonly str name
     cdef readonly object row
     cdef int index
+    cdef int part  # which of a complex number it is, from 1 on; 0 if it is none
     cdef object __weakref__
 
     def __init__(self, str name not None):
         self.name = name
         self.row = OPS[name]
         self.index = _FUNCTION_INDEX[name]
+        self.part = {"real": 1, "imag": 2}.get(name, 0)
 
     @property
     def __name__(self):
@@ -191,6 +193,8 @@ cdef object unary(Function f, object x):
     if type(x) is not Array:
         return NotImplemented
     a = <Array>x
+    if f.part and a.dtype.kind == "c":
+        return part_of(a, f.part - 1)
     if not defined_for(f, a.dtype):
         a = cast_array(a, computed(f, a.dtype, a.device))
     operands[0] = <void *>a

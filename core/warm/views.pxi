@@ -153,6 +153,23 @@ def reinterpret(Array base not None, DType dtype not None, tuple shape, tuple st
     return a
 
 
+cdef Array part_of(Array x, int part):
+    """A view of the real parts of complex numbers, or of the imaginary ones, which lie behind them."""
+    cdef DType dtype = <DType>_dtypes[FLOAT32 if x.dtype.code == COMPLEX64 else FLOAT64]
+    cdef Array a = new_header(x.device, dtype, x.t.ndim)
+    cdef int i
+    for i in range(x.t.ndim):
+        a.t.shape[i] = x.t.shape[i]
+        a.t.strides[i] = 2 * x.t.strides[i]
+    a.count = x.count
+    a.contiguous = is_c_contiguous(a.t.ndim, a.t.shape, a.t.strides)
+    a.buffer = x.buffer
+    a.readonly = x.readonly
+    a.t.data = x.t.data
+    a.t.byte_offset = x.t.byte_offset + part * dtype.itemsize
+    return a
+
+
 def empty(tuple shape, DType dtype not None, Device device not None, Stream stream=None):
     """Return an array of unset memory, C-contiguous."""
     cdef int64_t dims[MAX_NDIM]
