@@ -38,7 +38,7 @@ _QUOTIENT = {
     "c64": Guard("c64", ("!phx_isfinite_c64(a)", _DIVISOR["c64"])),
     "c128": Guard("c128", ("phx_square_needs_care_c128(a)", _DIVISOR["c128"])),
 }
-#: Remainders of quotients below 2^52.
+#: Remainders of quotients that are not beyond a double's integers.
 _NEAR = {
     s: Guard(s, (f"phx_remainder_is_far_{s}(a)", f"phx_remainder_is_fine_{s}(a)"))
     for s in ("f32", "f64")

@@ -118,16 +118,16 @@ PHX_FN f64 phx_remainder_large(f64 x, f64 y) {
     return (m < 0.0) & (y > 0.0) ? m + y : ((m > 0.0) & (y < 0.0) ? m + y : m);
 }
 
-/* Operands for whose quotients the main part is not: it holds below 2**52. */
-PHX_FN i32 phx_remainder_is_far_f64(f64 x) { return 1 ^ (i32)(phx_fabs(x) < 67108864.0); }
-PHX_FN i32 phx_remainder_is_far_f32(f32 x) { return 1 ^ (i32)(phx_fabsf(x) < 67108864.0f); }
+/* Operands for whose quotients the main part is not: it holds below 2**53, and these are below 2**49. */
+PHX_FN i32 phx_remainder_is_far_f64(f64 x) { return 1 ^ (i32)(phx_fabs(x) < 2147483648.0); }
+PHX_FN i32 phx_remainder_is_far_f32(f32 x) { return 1 ^ (i32)(phx_fabsf(x) < 2147483648.0f); }
 PHX_FN i32 phx_remainder_is_fine_f64(f64 y) {
     const f64 size = phx_fabs(y);
-    return 1 ^ ((i32)(size >= 1.4901161193847656e-08) & (i32)(size < PHX_INF));
+    return 1 ^ ((i32)(size >= 3.814697265625e-06) & (i32)(size < PHX_INF));
 }
 PHX_FN i32 phx_remainder_is_fine_f32(f32 y) {
     const f32 size = phx_fabsf(y);
-    return 1 ^ ((i32)(size >= 1.4901161193847656e-08f) & (i32)(size < PHX_INFF));
+    return 1 ^ ((i32)(size >= 3.814697265625e-06f) & (i32)(size < PHX_INFF));
 }
 
 /* With n the floor of the exact quotient, x - n*y is Python's remainder and fma rounds it once. */

@@ -7,6 +7,7 @@
 #include <sys/sysinfo.h>
 #include <time.h>
 
+#include "runtime/available.h"
 #include "runtime/runtime.h"
 
 #define DLPACK_CPU 1
@@ -52,7 +53,7 @@ static void read_name(void) {
 
 static void describe(void) {
     struct sysinfo info;
-    if (sysinfo(&info) == 0) cpu_device.total_memory = (uint64_t)info.totalram * info.mem_unit;
+    if (sysinfo(&info) == 0) cpu_device.total_memory = cpu_total_memory((uint64_t)info.totalram * info.mem_unit);
     cpu_device.cores = cpu_usable_cores();
     read_name();
 }

@@ -2,12 +2,12 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <malloc.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "runtime/available.h"
 #include "runtime/parallel.h"
 #include "runtime/runtime.h"
 #include "runtime/stream.h"
@@ -19,25 +19,13 @@
 #define LINE 64
 #define COPY_GRAIN ((int64_t)512 << 10) /* bytes: some 50 microseconds of one core, against 5 to wake another */
 
-/* Bytes that a program may still take without swapping; the total if the system does not tell. */
-static uint64_t available_memory(uint64_t total) {
-    FILE *file = fopen("/proc/meminfo", "re");
-    if (file == NULL) return total;
-    char line[128];
-    unsigned long long kib = 0;
-    while (fgets(line, sizeof line, file) != NULL)
-        if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1) break;
-    fclose(file);
-    return kib != 0 ? (uint64_t)kib << 10 : total;
-}
-
 phx_error *cpu_memory_info(phx_device *device, uint64_t *out_free, uint64_t *out_total) {
     phx_error *error = cpu_check_device(device, "memory_info");
     if (error != NULL) return error;
     if (out_free == NULL || out_total == NULL)
         return cpu_fail(PHX_INVALID_ARGUMENT, "memory_info: an out parameter is a null pointer");
     *out_total = device->total_memory;
-    *out_free = available_memory(device->total_memory);
+    *out_free = cpu_available_memory(device->total_memory);
     return NULL;
 }
 

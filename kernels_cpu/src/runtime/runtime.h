@@ -17,8 +17,8 @@
 #endif
 
 struct phx_device {
-    uint64_t total_memory; /* bytes of physical memory */
-    uint32_t cores;        /* that this process may use */
+    uint64_t total_memory; /* bytes of physical memory that this process may use */
+    uint32_t cores;        /* that it may use */
 };
 
 /* The one device; every entry point checks its handle with this. */
