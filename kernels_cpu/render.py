@@ -40,6 +40,7 @@ _TRIED = {
     "log2_f32_unit": ("CPU_TRIED_UNARY_UNIT", "cpu_tried_log2_f32"),
     "log10_f32_unit": ("CPU_TRIED_UNARY_UNIT", "cpu_tried_log10_f32"),
     "exp_f32_unit": ("CPU_TRIED_UNARY_UNIT", "cpu_tried_exp_f32"),
+    "exp2_f32_unit": ("CPU_TRIED_UNARY_UNIT", "cpu_tried_exp2_f32"),
     "tanh_f32_unit": ("CPU_TRIED_UNARY_UNIT", "cpu_tried_tanh_f32"),
 }
 #: Loops in ``half.c`` and ``roots.c``: processors have instructions for them that compilers do not

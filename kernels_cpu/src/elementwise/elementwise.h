@@ -235,12 +235,13 @@ void cpu_transpose(char *dst, int64_t dst_row, const char *src, int64_t src_colu
 #define CPU_RARE_TYPE_c64 u32
 #define CPU_RARE_TYPE_c128 u64
 
-/* Functions tried by a shorter way (tried.c, tried_avx512.c, tried_pow_avx512.c). `loop` does the elements that are not
+/* Functions tried by a shorter way (tried.c, tried_vectors.c, tried_pow_avx512.c). `loop` does the elements that are not
  * sure by it, and some of their neighbours. The output may be an input. */
 void cpu_tried_log_f32(const f32 *x, f32 *out, int64_t n, cpu_loop loop);
 void cpu_tried_log2_f32(const f32 *x, f32 *out, int64_t n, cpu_loop loop);
 void cpu_tried_log10_f32(const f32 *x, f32 *out, int64_t n, cpu_loop loop);
 void cpu_tried_exp_f32(const f32 *x, f32 *out, int64_t n, cpu_loop loop);
+void cpu_tried_exp2_f32(const f32 *x, f32 *out, int64_t n, cpu_loop loop);
 void cpu_tried_tanh_f32(const f32 *x, f32 *out, int64_t n, cpu_loop loop);
 void cpu_tried_pow_f32(const f32 *x, const f32 *y, f32 *out, int64_t n, cpu_loop loop);
 

@@ -64,16 +64,4 @@ void cpu_tried_pow_f32(const f32 *x, const f32 *y, f32 *out, int64_t n, cpu_loop
     for (int64_t i = 0; i < n; i += CPU_GUARD_BLOCK)
         pow_block(x + i, y + i, out + i, n - i < CPU_GUARD_BLOCK ? n - i : CPU_GUARD_BLOCK, loop);
 }
-
-#define NOT_TRIED(NAME)                                            \
-    void NAME(const f32 *x, f32 *out, int64_t n, cpu_loop loop) {  \
-        static const int64_t sizes[] = {sizeof(f32), sizeof(f32)}; \
-        loop((char *const[]){(char *)x, (char *)out}, sizes, n);   \
-    }
-
-NOT_TRIED(cpu_tried_log_f32)
-NOT_TRIED(cpu_tried_log2_f32)
-NOT_TRIED(cpu_tried_log10_f32)
-NOT_TRIED(cpu_tried_exp_f32)
-NOT_TRIED(cpu_tried_tanh_f32)
 #endif

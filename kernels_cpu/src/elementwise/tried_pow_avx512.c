@@ -78,7 +78,7 @@ static inline bool eight(const f32 *x, const f32 *y, f32 *out, f32 *bases, f32 *
 
 #define GROUP 32 /* of eight elements */
 
-/* No jump depends on what is sure, as in tried_avx512.c. */
+/* No jump depends on what is sure, as in tried_vectors.c. */
 static void pow_group(const f32 *x, const f32 *y, f32 *out, int64_t groups, cpu_loop loop) {
     static const int64_t sizes[] = {sizeof(f32), sizeof(f32), sizeof(f32)};
     _Alignas(64) f32 bases[8 * (GROUP + 1)], exponents[8 * (GROUP + 1)];
