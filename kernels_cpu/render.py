@@ -42,6 +42,7 @@ _TRIED = {
     "exp_f32_unit": ("CPU_TRIED_UNARY_UNIT", "cpu_tried_exp_f32"),
     "exp2_f32_unit": ("CPU_TRIED_UNARY_UNIT", "cpu_tried_exp2_f32"),
     "tanh_f32_unit": ("CPU_TRIED_UNARY_UNIT", "cpu_tried_tanh_f32"),
+    "cbrt_f32_unit": ("CPU_TRIED_UNARY_UNIT", "cpu_tried_cbrt_f32"),
 }
 #: Loops in ``half.c`` and ``roots.c``: processors have instructions for them that compilers do not
 #: use in loops.

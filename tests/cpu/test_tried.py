@@ -157,6 +157,24 @@ def test_hyperbolic_tangents_are_rounded_once(kind: str) -> None:
     assert np.array_equal(tangents(x).view(np.uint32), want.view(np.uint32))
 
 
+@pytest.mark.parametrize("kind", ["all exponents", "edges", "cubes"])
+def test_cube_roots_are_rounded_once(kind: str) -> None:
+    if kind == "all exponents":
+        x = rng.choice([-1, 1], 300_000) * 2.0 ** rng.uniform(-149, 128, 300_000)
+    elif kind == "edges":  # of the intervals of tables, in each third of exponents
+        edges = np.ldexp(1 + np.arange(33) / 32, np.arange(-126, 126)[:, None]).ravel()
+        steps = np.arange(-4, 5, dtype=np.int32)[:, None]
+        x = (edges.astype(np.float32).view(np.int32) + steps).ravel().view(np.float32)
+    else:  # whose roots are exact, and numbers beside them
+        whole = np.concatenate([np.arange(1, 257.0), 2.0 ** np.arange(-42, 42)]) ** 3
+        steps = np.arange(-3, 4, dtype=np.int32)[:, None]
+        x = (whole.astype(np.float32).view(np.int32) + steps).ravel().view(np.float32)
+    x = x.astype(np.float32)
+    want = np.cbrt(x.astype(np.longdouble)).astype(np.float32)
+    got = px.asnumpy(px.cbrt(px.asarray(x, device="cpu:0")))
+    assert np.array_equal(got.view(np.uint32), want.view(np.uint32))
+
+
 #: Of each function, where ordinary operands lie, and what special ones give.
 SPECIAL = {
     "log": (
@@ -181,7 +199,11 @@ SPECIAL = {
     ),
 }
 
-
+SPECIAL["cbrt"] = (
+    (-8, 8),
+    (0.0, -0.0, 8.0, -1e-40, np.inf, -np.inf, np.nan, 1e38),
+    (0.0, -0.0, 2.0, np.cbrt(-1e-40), np.inf, -np.inf, np.nan, np.cbrt(1e38)),
+)
 for name, base in (("log2", 2.0), ("log10", 10.0)):
     domain, special, natural = SPECIAL["log"]
     SPECIAL[name] = domain, special, tuple(value / np.log(base) for value in natural)
@@ -214,7 +236,7 @@ def test_special_operands_in_every_lane(op: str, n: int) -> None:
             np.testing.assert_array_equal(px.asnumpy(a), found)
 
 
-@pytest.mark.parametrize("op", ["log", "exp", "exp2", "tanh"])
+@pytest.mark.parametrize("op", ["log", "exp", "exp2", "tanh", "cbrt"])
 def test_many_special_elements_of_a_long_array(op: str) -> None:
     """Whole vectors of them, one of a vector, none: beyond the group that is looked at together."""
     x = rng.uniform(0.1, 4, 5000).astype(np.float32)

@@ -243,6 +243,7 @@ void cpu_tried_log10_f32(const f32 *x, f32 *out, int64_t n, cpu_loop loop);
 void cpu_tried_exp_f32(const f32 *x, f32 *out, int64_t n, cpu_loop loop);
 void cpu_tried_exp2_f32(const f32 *x, f32 *out, int64_t n, cpu_loop loop);
 void cpu_tried_tanh_f32(const f32 *x, f32 *out, int64_t n, cpu_loop loop);
+void cpu_tried_cbrt_f32(const f32 *x, f32 *out, int64_t n, cpu_loop loop);
 void cpu_tried_pow_f32(const f32 *x, const f32 *y, f32 *out, int64_t n, cpu_loop loop);
 
 #define CPU_TRIED_UNARY_UNIT(NAME, T, FUNCTION, LOOP)     \

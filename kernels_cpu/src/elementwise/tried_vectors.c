@@ -1,4 +1,4 @@
-/* log, log2, log10, exp, exp2 and tanh of float32 in vectors: pairs of float32 with tables of 32 numbers, which permutations
+/* log, log2, log10, exp, exp2, tanh and cbrt of float32 in vectors: pairs of float32 with tables of 32 numbers, which permutations
  * of registers look up, and so short polynomials. A result counts where all that is as near as its error rounds to the
  * same number; a vector with another element, or a special one, takes the complete function. */
 #include "elementwise/float_vectors.h"
@@ -207,6 +207,51 @@ static inline narrow tanh_of(narrow x, unsigned *sure) {
     return with_sign(y, x);
 }
 
+/* Of each 32nd of [1, 2) a number of 6 bits near the inverse of its middle, at the beginning 1; the cube root of what it
+ * is the inverse of, and what that is to be multiplied with, less 1 and a ROOT_PART above. */
+#define ROOT_PART 3e-11f
+_Alignas(64) static const f32 root_inverses[32] = {
+    1.0f, 0.953125f, 0.921875f, 0.90625f, 0.875f, 0.859375f, 0.828125f, 0.8125f, 0.796875f, 0.765625f, 0.75f,
+    0.734375f, 0.71875f, 0.703125f, 0.6875f, 0.671875f, 0.65625f, 0.640625f, 0.640625f, 0.625f, 0.609375f, 0.59375f,
+    0.59375f, 0.578125f, 0.5625f, 0.5625f, 0.546875f, 0.53125f, 0.53125f, 0.515625f, 0.515625f, 0.5f};
+_Alignas(64) static const f32 roots[32] = {
+    1.0f, 1.0161318f, 1.0274862f, 1.0333576f, 1.0455159f, 1.0518143f, 1.0648817f, 1.0716646f, 1.0786237f, 1.0931035f,
+    1.1006424f, 1.1083937f, 1.116368f, 1.1245769f, 1.1330327f, 1.1417487f, 1.1507392f, 1.1600198f, 1.1600198f,
+    1.169607f, 1.1795195f, 1.1897767f, 1.1897767f, 1.2004002f, 1.2114137f, 1.2114137f, 1.2228428f, 1.2347158f,
+    1.2347158f, 1.2470638f, 1.2470638f, 1.2599211f};
+_Alignas(64) static const f32 root_corrections[32] = {
+    3e-11f, 4.859416e-8f, -2.8424365e-8f, 3.1630282e-8f, 2.1320531e-8f, 3.8086593e-8f, 2.6651296e-8f, 7.41306e-9f, -1.5622646e-8f, 4.5950093e-9f, -2.3960569e-8f, 4.9771867e-9f, -4.59623e-8f, -3.4794105e-8f, -8.506727e-9f, -1.6116923e-8f, -2.3983322e-8f, -2.9877214e-8f, -2.9877214e-8f, 4.4505494e-8f, -3.530401e-8f, 3.323469e-8f, 3.323469e-8f, 2.8025253e-8f, -1.03355715e-8f, -1.03355715e-8f, 1.8342552e-8f, 1.5125288e-8f, 1.5125288e-8f, 4.777288e-8f, 4.777288e-8f, -1.9033655e-8f};
+
+/* The cube roots of 1/2, 1 and 2 in two parts. */
+_Alignas(64) static const f32 roots_of_two[16] = {0.7937005f, 1.0f, 1.2599211f};
+_Alignas(64) static const f32 rests_of_two[16] = {9.760193e-09f, 0.0f, -2.4018702e-08f};
+
+/* The cube root of 2^(3 k + e) m, with e of -1 to 1, m in [1, 2) and r = m c - 1, exact and below 1/32:
+ * 2^k 2^(e/3) c^(-1/3) (1 + r)^(1/3), and of the last 1 + r/3 + r^2 q(r), off by 2^-40.5. The rest of the error is that
+ * of r^2 q(r), which is below 1.1e-4. */
+static inline narrow cbrt_of(narrow x, unsigned *sure) {
+    const narrow size = size_of(x);
+    const words exponent = V(srli_epi32)(BITS(size), 23), number = V(srli_epi32)(BITS(size), 18);
+    const words third = V(cvttps_epi32)(V(cvtepi32_ps)(exponent) * SET(0.33333334f));
+    const words left = V(sub_epi32)(exponent, V(add_epi32)(V(add_epi32)(third, third), third));
+    const words even = V(slli_epi32)(V(sub_epi32)(exponent, V(set1_epi32)(127)), 23);
+    const narrow r = FMA(FLOATS(V(sub_epi32)(BITS(size), even)), look_up(root_inverses, number), SET(-1.0f));
+
+    const narrow part = r * SET(0.33333334f);
+    const narrow rest = FMA(r, SET(-9.934108e-09f), V(fmsub_ps)(r, SET(0.33333334f), part));
+    const narrow q = FMA(FMA(FMA(SET(0.02980437f), r, SET(-0.041173477f)), r, SET(0.06172859f)), r, SET(-0.1111111f));
+    const narrow off = look_up(root_corrections, number), more = FMA(q, r * r, rest + FMA(off, part, off));
+    const narrow t = look_up(roots, number), first = FMA(t, part, t);
+    const narrow low = FMA(t, more, FMA(t, part, t - first)), root = first + low;
+
+    const narrow factor = look_up_few(roots_of_two, left), whole = root * factor;
+    const narrow behind = FMA(root, look_up_few(rests_of_two, left), V(fmsub_ps)(root, factor, whole));
+    const narrow beyond = FMA(low - (root - first), factor, behind), y = whole + beyond;
+    *sure = is_equal(y, whole + FMA(whole, SET(-2 * ROOT_PART), beyond)) & is_normal(size);
+    const words k = V(sub_epi32)(third, V(set1_epi32)(42));
+    return with_sign(FLOATS(V(add_epi32)(BITS(y), V(slli_epi32)(k, 23))), x);
+}
+
 #define GROUP 64 /* vectors */
 
 /* No jump depends on what is sure: the operands of other vectors are kept aside, so that the complete function sees
@@ -251,6 +296,7 @@ BY_VECTORS(cpu_tried_log10_f32, log10_of)
 BY_VECTORS(cpu_tried_exp_f32, exp_of)
 BY_VECTORS(cpu_tried_exp2_f32, exp2_of)
 BY_VECTORS(cpu_tried_tanh_f32, tanh_of)
+BY_VECTORS(cpu_tried_cbrt_f32, cbrt_of)
 
 #else
 #define NOT_TRIED(NAME)                                            \
@@ -265,4 +311,5 @@ NOT_TRIED(cpu_tried_log10_f32)
 NOT_TRIED(cpu_tried_exp_f32)
 NOT_TRIED(cpu_tried_exp2_f32)
 NOT_TRIED(cpu_tried_tanh_f32)
+NOT_TRIED(cpu_tried_cbrt_f32)
 #endif
