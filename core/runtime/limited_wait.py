@@ -37,6 +37,7 @@ class LimitedWait:
         """
         deadline = Deadline(timeout)
         if _is_soon(is_done, min(timeout, _SPIN)):
+            self._given_up = None  # over as well, and may hold memory
             return
         earlier, self._given_up = self._given_up, None
         if (earlier is None or self._ends(earlier, deadline)) and not is_done():

@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+import weakref
 from collections.abc import Callable
 
 import pytest
@@ -119,6 +120,21 @@ def test_a_failure_of_work_that_is_over_is_left(work: Work) -> None:
         work.within(limited, 0.001)
     after(0.02, work.is_over.set)
     work.within(limited, 60)
+
+
+def test_what_was_given_up_is_let_go_when_it_is_over() -> None:
+    limited, work, later = LimitedWait(), Work(), Work()
+    with pytest.raises(TimeoutError):
+        work.within(limited, 0.001)
+    for each in (work, later):
+        each.is_over.set()
+    later.within(limited, 60)
+    kept = weakref.ref(work)
+    del work, each
+    end = time.monotonic() + 10
+    while kept() is not None and time.monotonic() < end:
+        time.sleep(0.001)
+    assert kept() is None
 
 
 def test_many_threads_wait_for_the_same(work: Work) -> None:
